@@ -15,9 +15,9 @@ import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.shared.audited import FileRisk, limit_of
 from reidsim.reports.shared.file import verify_shared, write_shared
 from reidsim.reports.shared.kept import Kept
-from reidsim.reports.shared.limit import FileRisk, limit_of
 from reidsim.reports.shared.records import shared_records
 from reidsim.scenarios.load import Scenario
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from reidsim.audit.notation import is_all_numbers, numeric_order, text_of
 
+Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
@@ -44,7 +45,7 @@ class Diversity:
     distance: Literal["equal", "ordered"]
 
 
-def diversity(name: str, column: pd.Series[str], classes: NDArray[np.int64]) -> Diversity:
+def diversity(name: str, column: pd.Series[str], classes: Integers) -> Diversity:
     """Return the l-diversity and t-closeness of a column.
 
     Parameters
@@ -58,56 +59,52 @@ def diversity(name: str, column: pd.Series[str], classes: NDArray[np.int64]) -> 
     """
     codes, values = pd.factorize(text_of(column))
     ordered = is_all_numbers(list(values))
-    distance: Literal["equal", "ordered"] = "ordered" if ordered else "equal"
     if not len(codes):
-        return Diversity(name, 0, 0.0, 0.0, distance)
+        return Diversity(name, 0, 0.0, 0.0, "equal")
     if ordered:
-        place = np.empty(len(values), dtype=np.int64)
-        place[numeric_order(list(values))] = np.arange(len(values))
-        codes = place[codes]
+        codes = np.argsort(numeric_order(list(values)), kind="stable")[codes]
     sizes = np.bincount(classes)
     overall = np.bincount(codes, minlength=len(values)) / len(codes)
     # One entry for each combination of class and value that occurs, sorted by class and value.
     pairs, counts = np.unique(classes * len(values) + codes, return_counts=True)
-    of_class, value = pairs // len(values), pairs % len(values)
+    of_class, value = np.divmod(pairs, len(values))
     share = counts / sizes[of_class]
-    present = sizes > 0
-    distinct = np.bincount(of_class, minlength=len(sizes))
-    entropy = np.exp(np.bincount(of_class, -share * np.log(share), minlength=len(sizes)))
+    entropy = np.exp(np.bincount(of_class, -share * np.log(share)))
     if ordered:
-        far = _ordered_distance(of_class, value, share, overall, len(sizes))
+        far = _ordered_distance(of_class, value, share, overall)
     else:
-        differences = np.bincount(of_class, np.abs(share - overall[value]) - overall[value], minlength=len(sizes))
-        far = (differences + 1) / 2
-    closeness = float(np.clip(far[present].max(), 0.0, 1.0))
-    return Diversity(name, int(distinct[present].min()), float(entropy[present].min()), closeness, distance)
+        far = (np.bincount(of_class, np.abs(share - overall[value]) - overall[value]) + 1) / 2
+    present = sizes > 0
+    return Diversity(
+        name,
+        int(np.bincount(of_class)[present].min()),
+        float(entropy[present].min()),
+        float(np.clip(far[present].max(), 0.0, 1.0)),
+        "ordered" if ordered else "equal",
+    )
 
 
-def _ordered_distance(
-    of_class: NDArray[np.int64], value: NDArray[np.int64], share: Floats, overall: Floats, n_classes: int
-) -> Floats:
+def _ordered_distance(of_class: Integers, value: Integers, share: Floats, overall: Floats) -> Floats:
     """Return the mean gap between cumulative shares of each class, shape (n_classes,).
 
     Between two values of a class, the cumulative share of the class is constant and the cumulative share of all rows
     increases. Therefore the gap is summed separately on both sides of the point where the two are equal.
     """
-    n_values = len(overall)
-    if n_values == 1:
-        return np.zeros(n_classes)
+    last = len(overall) - 1
     cumulative = np.cumsum(overall)[:-1]
     summed = np.concatenate([[0.0], np.cumsum(cumulative)])
     begins = np.flatnonzero(np.diff(of_class, prepend=-1))
-    shares = np.cumsum(share)
-    before = np.repeat(shares[begins] - share[begins], np.diff(begins, append=len(of_class)))
-    level = shares - before
-    ends = np.append(value[1:], n_values - 1)
-    ends[np.append(begins[1:], len(value)) - 1] = n_values - 1
     # The cumulative share of a class is 0 before its first value.
-    start = np.concatenate([value, np.zeros(len(begins), dtype=np.int64)])
-    end = np.concatenate([ends, value[begins]])
-    level = np.concatenate([level, np.zeros(len(begins))])
-    owner = np.concatenate([of_class, of_class[begins]])
+    of_class, start, share = (
+        np.insert(entries, begins, before)
+        for entries, before in ((of_class, of_class[begins]), (value, 0), (share, 0.0))
+    )
+    begins += np.arange(len(begins))
+    level = np.cumsum(share)
+    level -= np.repeat(level[begins], np.diff(begins, append=len(level)))
+    end = np.append(start[1:], last)
+    end[np.append(begins[1:], len(end)) - 1] = last
     crossing = np.clip(np.searchsorted(cumulative, level), start, end)
     gaps = level * (crossing - start) - (summed[crossing] - summed[start])
     gaps += (summed[end] - summed[crossing]) - level * (end - crossing)
-    return np.asarray(np.bincount(owner, gaps, minlength=n_classes) / (n_values - 1), dtype=np.float64)
+    return np.asarray(np.bincount(of_class, gaps) / max(last, 1), dtype=np.float64)

@@ -5,19 +5,20 @@ Reasons are the column's name, the format of its values, or their uniqueness.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.identifier_formats import format_of, number_format_of
 from reidsim.audit.identifier_names import is_numbered, named_identifier
 from reidsim.audit.notation import is_all_numbers, text_of
 
 # Texts that denote missing values.
 _MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?", ".", "*"})
-# A column is identifying if it identifies more than this share of the people.
+# A column is identifying if it identifies more than this share of the people, or at least this share of the values has
+# the format of an identifier; one in ten numbers has a correct check digit by chance.
 _MOST = 0.5
 # Values are shared by few people if the average number of people per value is at most this.
 _FEW_PEOPLE = 5.0
@@ -28,6 +29,25 @@ _FEW_VALUES = 10
 _ENOUGH_PEOPLE = 20
 # Number of values whose format is examined.
 _SAMPLE = 5_000
+
+_TELEPHONES = "telephone numbers"
+_CORSICA = {"2A": "19", "2B": "18"}
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}")
+_WEB = re.compile(r"(https?://|www\.)\S+")
+_IP = re.compile(r"(\d{1,3}\.){3}\d{1,3}|([0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+_SSN = re.compile(r"\d{3}-\d{2}-\d{4}")
+_NINO = re.compile(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]")
+_MBI = re.compile(r"[1-9][AC-HJKMNP-RT-Y][0-9AC-HJKMNP-RT-Y]\d-?[AC-HJKMNP-RT-Y][0-9AC-HJKMNP-RT-Y]\d-?[AC-Y]{2}\d{2}")
+_IBAN = re.compile(r"[A-Z]{2}\d{2}[0-9A-Z]{11,30}")
+_KVNR = re.compile(r"[A-Z]\d{9}")
+_AHV = re.compile(r"756\d{10}")
+_NIR = re.compile(r"([1-478]\d{4})(\d\d|2[AB])(\d{6})(\d\d)")
+_CARD = re.compile(r"[3-6]\d{12,18}")
+_DNI = re.compile(r"[0-9XYZ]\d{7}[A-Z]")
+_DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([T ].*)?")
+_TELEPHONE = re.compile(r"(\+\d{1,3}[ .-]?)?(\(\d{1,5}\)|\d{2,5})([ ./-]?\d{2,5}){1,4}|\+\d{8,15}")
+_RECORD = re.compile(r"\d{6,}|[A-Za-z]{1,5}[-_/ ]?\d{3,}|\d{2,}[-_/]\d{3,}([-_/]\d+)?")
 
 
 def why_identifying(
@@ -123,5 +143,93 @@ def why_values_identify(
     if few_share and is_numbered(name):
         return f"its name ends like the name of a record number, and {own}"
     # Amounts have different numbers of digits; assigned numbers have the same number.
-    looks = "" if not few_share or (amounts and len(set(map(len, sample))) > 1) else number_format_of(sample)
+    looks = "" if not few_share or (amounts and len(set(map(len, sample))) > 1) else _first(sample, _WEAK)
     return f"its values look like {looks}, and {own}" if looks else ""
+
+
+def format_of(values: Sequence[str], *, telephones: bool = False) -> str:
+    """Return the kind of direct identifier that values are by format; empty if none.
+
+    At least half of the distinct values must have the format. Check digits must be correct. Telephone numbers are
+    recognized only if `telephones` is true.
+    """
+    return _first(values, _STRONG | ({_TELEPHONES: _is_telephone} if telephones else {}))
+
+
+def _first(values: Sequence[str], formats: Mapping[str, Callable[[str], object]]) -> str:
+    least = _MOST * max(len(values), 1)
+    return next((name for name, fits in formats.items() if sum(map(bool, map(fits, values))) >= least), "")
+
+
+def _is_iban(value: str) -> bool:
+    """Return whether a value is an IBAN with correct check digits (ISO 13616).
+
+    With country and check digits moved to the end and letters replaced by numbers from 10 on, the remainder modulo 97
+    must be 1.
+    """
+    text = re.sub(r"\s", "", value).upper()
+    return bool(_IBAN.fullmatch(text)) and int("".join(str(int(sign, 36)) for sign in text[4:] + text[:4])) % 97 == 1
+
+
+def _is_insurance_number(value: str) -> bool:
+    """Return whether a value is an insurance number with correct check digits.
+
+    It may be a German (KVNR; the letter counts as two digits), Swiss (AHV, an EAN-13 with the country code 756), French
+    (NIR), British or Medicare number. The key of a NIR is 97 minus the remainder of the number modulo 97; the Corsican
+    departments 2A and 2B count as 19 and 18.
+    """
+    text = re.sub(r"[ .-]", "", value).upper()
+    if _KVNR.fullmatch(text):
+        return _luhn(f"{ord(text[0]) - 64:02}{text[1:9]}") == int(text[9])
+    if _AHV.fullmatch(text):
+        return sum(int(digit) * (1 + 2 * (place % 2)) for place, digit in enumerate(text)) % 10 == 0
+    if french := _NIR.fullmatch(text):
+        born, department, number, key = french.groups()
+        return 97 - int(f"{born}{_CORSICA.get(department, department)}{number}") % 97 == int(key)
+    return bool(_NINO.fullmatch(text) or _MBI.fullmatch(text))
+
+
+def _is_national_number(value: str) -> bool:
+    """Return whether a value is a US social security number or a Spanish DNI.
+
+    A DNI must have the correct letter. In foreigners' numbers, the first letter stands for a digit.
+    """
+    text = re.sub(r"[ .-]", "", value).upper()
+    if _SSN.fullmatch(value) or not _DNI.fullmatch(text):
+        return bool(_SSN.fullmatch(value))
+    return "TRWAGMYFPDXBNJZSQVHLCKE"[int(text[:8].translate(str.maketrans("XYZ", "012"))) % 23] == text[8]
+
+
+def _is_card(value: str) -> bool:
+    """Return whether a value is a payment card number with a correct check digit."""
+    text = re.sub(r"[ -]", "", value)
+    return bool(_CARD.fullmatch(text)) and _luhn(text[::-1]) == 0
+
+
+def _luhn(digits: str) -> int:
+    """Return the last digit of the sum of all digits, every second of which is doubled before."""
+    doubled = (int(digit) * (1 + place % 2) for place, digit in enumerate(digits))
+    return sum(sum(divmod(number, 10)) for number in doubled) % 10
+
+
+def _is_telephone(value: str) -> bool:
+    digits = sum(character.isdecimal() for character in value)
+    formatted = any(character in "+()/ .-" for character in value)
+    return 7 <= digits <= 15 and formatted and not _DATE.fullmatch(value) and bool(_TELEPHONE.fullmatch(value))
+
+
+_STRONG: dict[str, Callable[[str], object]] = {
+    "e-mail addresses": _EMAIL.fullmatch,
+    "bank accounts (IBAN)": _is_iban,
+    "insurance numbers": _is_insurance_number,
+    "social security or identity card numbers": _is_national_number,
+    "payment cards": _is_card,
+    "web addresses": _WEB.fullmatch,
+    "network addresses": _IP.fullmatch,
+    "record numbers (UUID)": _UUID.fullmatch,
+}
+# Other numbers can have these formats, too, so they are evidence only in columns in which few rows share a value.
+_WEAK: dict[str, Callable[[str], object]] = {
+    _TELEPHONES: _is_telephone,
+    "record numbers": lambda value: _RECORD.fullmatch(value) and not _DATE.fullmatch(value),
+}

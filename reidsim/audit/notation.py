@@ -17,10 +17,9 @@ _NUMBER = r"-?\d+(?:\.\d+)?"
 _AS_NUMBER = re.compile(r"([+-]?\d+(?:[.,]\d+)?)\+?")
 _BETWEEN = re.compile(rf"({_NUMBER})\s*(?:-|\N{{EN DASH}}|\.\.|to)\s*({_NUMBER})")
 _IN_BRACKETS = re.compile(rf"([\[\](])\s*({_NUMBER}|-[Ii]nf|)\s*[,;]\s*({_NUMBER}|[Ii]nf|)\s*([\[\])])")
-_FROM = re.compile(rf"(?:>=|\N{{GREATER-THAN OR EQUAL TO}})\s*({_NUMBER})|({_NUMBER})\+")
-_ABOVE = re.compile(rf">\s*({_NUMBER})")
-_UP_TO = re.compile(rf"(?:<=|\N{{LESS-THAN OR EQUAL TO}})\s*({_NUMBER})")
-_BELOW = re.compile(rf"<\s*({_NUMBER})")
+_ONE_SIDED = re.compile(
+    rf"(>=|\N{{GREATER-THAN OR EQUAL TO}}|>|<=|\N{{LESS-THAN OR EQUAL TO}}|<)\s*({_NUMBER})|({_NUMBER})\+"
+)
 _SET = re.compile(r"\{(.*)\}|\[(.*)\]", re.DOTALL)
 _OR = " or "
 _DAY_OR_MONTH = re.compile(r"(\d{4})-\d{2}(?:-\d{2})?")
@@ -184,12 +183,9 @@ def _interval(cell: str) -> tuple[float, float, bool, bool] | None:
         return float(found[2] or "-inf"), float(found[3] or "inf"), found[1] in "](", found[4] in "[)"
     if found := _BETWEEN.fullmatch(cell):
         return float(found[1]), float(found[2]), False, False
-    if found := _FROM.fullmatch(cell):
-        return float(found[1] or found[2]), np.inf, False, False
-    if found := _ABOVE.fullmatch(cell):
-        return float(found[1]), np.inf, True, False
-    if found := _UP_TO.fullmatch(cell):
-        return -np.inf, float(found[1]), False, False
-    if found := _BELOW.fullmatch(cell):
-        return -np.inf, float(found[1]), False, True
+    if found := _ONE_SIDED.fullmatch(cell):
+        bound, is_open = float(found[2] or found[3]), found[1] in ("<", ">")
+        if (found[1] or ">")[0] in "<\N{LESS-THAN OR EQUAL TO}":
+            return -np.inf, bound, False, is_open
+        return bound, np.inf, is_open, False
     return None

@@ -7,19 +7,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy.sparse import csr_array
 
-from reidsim.audit.diversity import Diversity, diversity
-from reidsim.audit.matching import Matching, match
+from reidsim.audit.notation import ColumnReader, Positions, text_of
+from reidsim.linkage.people import RowSets
+from reidsim.populations.domain import distinct_rows
 
 Counts = NDArray[np.int64]
 
-# Maximum number of pairs of groups and people in memory at the same time.
-_MOST_PAIRS = 20_000_000
+# Number of cells or forms whose people are counted at once, which limits the memory for pairs.
+_ROWS_AT_ONCE = 1_000
+
+
+class Matching(NamedTuple):
+    """The match between distinct true rows (cells) and distinct released rows (forms).
+
+    Attributes
+    ----------
+    cell_of_truth : ndarray of int, shape (n_truth,)
+        Cell of each true row.
+    form_of_release : ndarray of int, shape (n_released,)
+        Form of each released row.
+    fits : csr_array of bool, shape (n_cells, n_forms)
+        Whether the values of each cell fit each form.
+    """
+
+    cell_of_truth: NDArray[np.intp]
+    form_of_release: NDArray[np.intp]
+    fits: csr_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +50,8 @@ class ReleaseAudit:
 
     Parameters
     ----------
+    matching : Matching
+        Match between the true values of all records and the shared rows.
     rows_of_person : ndarray of int64, shape (n_people,)
         Group size of each person: number of people with a shared row that fits the person's true values. It is the
         minimum over the person's shared rows, or over all rows of the person if none is shared.
@@ -41,16 +63,14 @@ class ReleaseAudit:
         Number of shared rows that do not fit the true values of their own person.
     class_sizes : ndarray of int64, shape (n_classes,)
         Number of people in each equivalence class (shared rows with equal released quasi-identifiers).
-    kept : tuple of Diversity
-        l-diversity and t-closeness of each kept column.
     """
 
+    matching: Matching
     rows_of_person: Counts
     is_shared: NDArray[np.bool_]
     people_of_row: Counts
     misfits: int
     class_sizes: Counts
-    kept: tuple[Diversity, ...] = ()
 
     @property
     def people(self) -> int:
@@ -95,7 +115,6 @@ def audit_release(
     *,
     persons: NDArray[np.generic] | None = None,
     hierarchies: Mapping[str, Sequence[Sequence[str]]] | None = None,
-    kept: pd.DataFrame | None = None,
 ) -> ReleaseAudit:
     """Return the audit of a release that was read from its file.
 
@@ -111,109 +130,91 @@ def audit_release(
         Person of each record; default: each record is another person.
     hierarchies : mapping of str to rows, optional
         Hierarchies as text, by column: the value, then its labels.
-    kept : DataFrame, optional
-        The other columns of the shared rows.
     """
-    n_records = len(truth)
-    person = np.arange(n_records) if persons is None else pd.factorize(np.asarray(persons))[0].astype(np.int64)
-    n_people = int(person.max(initial=-1)) + 1
-    matching = match(released, truth, hierarchies or {})
+    cell, form, fits = matching = _match(released, truth, hierarchies or {})
+    person = np.arange(len(truth)) if persons is None else pd.factorize(np.asarray(persons))[0].astype(np.int64)
     owner = person[own]
-    people_of_form, misfits, fitting = _count(matching, person, owner, own)
-    rows_of_record = fitting[matching.cell_of_truth]
-    shared_record, shared_person = np.zeros(n_records, dtype=bool), np.zeros(n_people, dtype=bool)
-    shared_record[own], shared_person[owner] = True, True
+    shared_record = np.isin(np.arange(len(truth)), own)
+    shared_person = np.isin(np.arange(int(person.max(initial=-1)) + 1), owner)
     counts = shared_record | ~shared_person[person]
-    rows_of_person = np.full(n_people, np.iinfo(np.int64).max)
-    np.minimum.at(rows_of_person, person[counts], rows_of_record[counts])
-    classes = matching.form_of_release
-    sizes = np.bincount(_distinct_pairs(classes, owner, n_people)[0], minlength=matching.n_forms)
-    columns = () if kept is None else tuple(diversity(str(name), kept[name], classes) for name in kept.columns)
-    return ReleaseAudit(
-        rows_of_person, shared_person, people_of_form[classes], misfits, sizes.astype(np.int64), columns
-    )
+    rows_of_person = np.full(len(shared_person), np.iinfo(np.int64).max)
+    rows, people = _membership(form, owner, fits.shape[1]), _membership(cell, person, fits.shape[0])
+    np.minimum.at(rows_of_person, person[counts], _people_in(fits, *rows)[cell[counts]])
+    people_of_row = _people_in(fits.T.tocsr(), *people)[form]
+    misfits = len(own) - int(fits[cell[own], form].sum())
+    return ReleaseAudit(matching, rows_of_person, shared_person, people_of_row, misfits, rows[0] @ rows[1])
 
 
-def _count(matching: Matching, person: Counts, owner: Counts, own: NDArray[np.intp]) -> tuple[Counts, int, Counts]:
-    """Return people by form, the number of misfits, and owners by cell.
+def _membership(group: NDArray[np.intp], person: Counts, n_groups: int) -> tuple[csr_array, Counts]:
+    """Return the groups of each set of rows that people have, and the people per set.
 
-    A form is a distinct released row, and a cell a distinct true row. The first array holds, for each form, the number
-    of people with true values that fit it; the last one, for each cell, the number of people with a shared row that
-    fits it. A misfit is a shared row that does not fit its own record.
-
-    Parameters
-    ----------
-    matching : Matching
-        Match of cells and forms.
-    person : ndarray of int64, shape (n_records,)
-        Person of each record.
-    owner : ndarray of int64, shape (n_shared,)
-        Person of each shared row.
-    own : ndarray of int, shape (n_shared,)
-        Record of each shared row.
+    The first result, shape (n_groups, n_sets), marks the groups of each set.
     """
-    n_people = int(person.max(initial=-1)) + 1
-    cells, people = _distinct_pairs(matching.cell_of_truth, person, n_people)
-    forms, owners = _distinct_pairs(matching.form_of_release, owner, n_people)
-    # Owners whose rows have a single form are counted by form, and people whose records have a single cell by cell. All
-    # other people may occur in several forms or cells, so pairs are counted to count each person once.
-    several, moved = np.bincount(owners, minlength=n_people) > 1, np.bincount(people, minlength=n_people) > 1
-    alone = np.bincount(forms[~several[owners]], minlength=matching.n_forms)
-    settled = np.bincount(cells[~moved[people]], minlength=matching.n_cells)
-    cells, people = cells[moved[people]], people[moved[people]]
-    people_of_form = np.zeros(matching.n_forms, dtype=np.int64)
-    fitting = np.zeros(matching.n_cells, dtype=np.int64)
-    fits_own = np.zeros(len(own), dtype=bool)
-    met: list[tuple[Counts, Counts]] = []
-    own_cell = matching.cell_of_truth[own]
-    for form_of_cell in matching.fits():
-        here = np.flatnonzero(form_of_cell >= 0)
-        fitting[here] += alone[form_of_cell[here]]
-        people_of_form += np.bincount(form_of_cell[here], settled[here], matching.n_forms).astype(np.int64)
-        found = form_of_cell[cells]
-        pairs, _ = _distinct_pairs(found[found >= 0], people[found >= 0], n_people)
-        people_of_form += np.bincount(pairs, minlength=matching.n_forms)
-        fits_own |= form_of_cell[own_cell] == matching.form_of_release
-        if several.any():
-            met.append((here, form_of_cell[here]))
-    if several.any():
-        of_several = several[owners]
-        fitting += _owners_of_several(matching, met, forms[of_several], owners[of_several], n_people)
-    return people_of_form, int((~fits_own).sum()), fitting
+    sets, _ = RowSets.from_rows(group, np.unique(person, return_inverse=True)[1])
+    marks = np.ones(len(sets.cells), dtype=np.bool_)
+    return csr_array((marks, (sets.cells, sets.owner)), shape=(n_groups, sets.n_sets)), sets.people
 
 
-def _owners_of_several(
-    matching: Matching, met: Sequence[tuple[Counts, Counts]], forms: Counts, owners: Counts, n_people: int
-) -> Counts:
-    """Return, for each cell, the number of owners with rows of several forms that fit.
+def _people_in(fits: csr_array, groups: csr_array, people: Counts) -> Counts:
+    """Return the number of distinct people in the groups that each row of `fits` marks."""
+    starts = range(0, max(fits.shape[0], 1), _ROWS_AT_ONCE)
+    return np.concatenate([fits[start : start + _ROWS_AT_ONCE] @ groups @ people for start in starts])
 
-    Each owner is counted once.
+
+def _match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str, Sequence[Sequence[str]]]) -> Matching:
+    """Match the rows of two tables of text with the same columns.
+
+    The labels of a column are divided into layers, so that a value fits at most one label of a layer. Forms whose
+    labels come from the same layers then share no cell, and cells can be matched with all these forms by one key.
     """
-    cells, fits = (np.concatenate([pair[place] for pair in met]) for place in (0, 1))
-    shape = (matching.n_forms, n_people)
-    owns = sparse.csr_matrix((np.ones(len(forms), dtype=np.int32), (forms, owners)), shape=shape)
-    fit = sparse.csr_matrix(
-        (np.ones(len(cells), dtype=np.int32), (cells, fits)), shape=(matching.n_cells, matching.n_forms)
-    )
-    pairs = np.cumsum(fit @ np.diff(owns.indptr).astype(np.int64))
-    counts = np.zeros(matching.n_cells, dtype=np.int64)
-    start = 0
-    while start < matching.n_cells:
-        done = pairs[start - 1] if start else 0
-        end = max(start + 1, int(np.searchsorted(pairs, done + _MOST_PAIRS)))
-        counts[start:end] = np.diff((fit[start:end] @ owns).indptr)
-        start = end
-    return counts
+    columns, values, labels = [], [], []
+    for name in truth.columns:
+        value, distinct = pd.factorize(text_of(truth[name]))
+        label, texts = pd.factorize(text_of(released[name]))
+        reader = ColumnReader(list(distinct), hierarchies.get(str(name), ()))
+        columns.append(_layers(len(distinct), [reader.fitting(text) for text in texts]))
+        values.append(value)
+        labels.append(label)
+    (first_cell, cell), (first_form, form) = distinct_rows(values, len(truth)), distinct_rows(labels, len(released))
+    labels = [label[first_form] for label in labels]
+    used = [layer[label] for (layer, _), label in zip(columns, labels, strict=True)]
+    first, combination = distinct_rows(used, len(first_form))
+    pairs = [np.zeros((2, 0), dtype=np.intp)]
+    for number, example in enumerate(first.tolist()):
+        forms = np.flatnonzero(combination == number)
+        fitting = np.zeros((len(columns), len(first_cell)), dtype=np.intp)
+        for place, (_, label_at) in enumerate(columns):
+            fitting[place] = label_at[used[place][example]][values[place][first_cell]]
+        possible = np.flatnonzero((fitting >= 0).all(axis=0))
+        rows = [np.concatenate([label[forms], found[possible]]) for label, found in zip(labels, fitting, strict=True)]
+        keys = distinct_rows(rows, len(forms) + len(possible))[1]
+        # The forms are distinct, so their keys are distinct, too.
+        form_of_key = np.full(int(keys.max(initial=-1)) + 1, -1, dtype=np.intp)
+        form_of_key[keys[: len(forms)]] = forms
+        found = form_of_key[keys[len(forms) :]]
+        pairs.append(np.stack([possible, found])[:, found >= 0])
+    cells, forms = np.concatenate(pairs, axis=1)
+    fits = csr_array((np.ones(len(cells), dtype=np.bool_), (cells, forms)), shape=(len(first_cell), len(first_form)))
+    return Matching(cell, form, fits)
 
 
-def _distinct_pairs(groups: Counts, people: Counts, n_people: int) -> tuple[Counts, Counts]:
-    """Return the distinct pairs of group and person."""
-    if np.bincount(people, minlength=1).max() == 1:
-        return groups, people
-    pairs = np.unique(groups * max(n_people, 1) + people)
-    return pairs // max(n_people, 1), pairs % max(n_people, 1)
+def _layers(n_values: int, fits: Sequence[Positions]) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
+    """Return the layer of each label, and the fitting label of each value.
+
+    `fits` has the values that fit each label. The second result holds, for each layer, the label that each value fits,
+    -1 if none.
+    """
+    layer_of_label = np.zeros(len(fits), dtype=np.intp)
+    label_at: list[NDArray[np.intp]] = []
+    # Widest labels first: if labels are nested, a label then overlaps only earlier labels that contain it.
+    for label in sorted(range(len(fits)), key=lambda label: -len(fits[label])):
+        free = next((n for n, layer in enumerate(label_at) if (layer[fits[label]] < 0).all()), len(label_at))
+        if free == len(label_at):
+            label_at.append(np.full(n_values, -1, dtype=np.intp))
+        label_at[free][fits[label]] = label
+        layer_of_label[label] = free
+    return layer_of_label, label_at
 
 
 def _one_in(counts: Counts) -> float:
-    found = counts[counts > 0]
-    return float(1 / found.min()) if len(found) else 0.0
+    return float(np.max(1 / counts[counts > 0], initial=0.0))

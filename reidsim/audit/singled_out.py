@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int64]
+from reidsim.populations.domain import distinct_rows
+
+Codes = NDArray[np.integer[Any]]
 
 # Maximum number of sets of columns to try; each takes about 2 ms for 20,000 rows.
 _MOST_SETS = 2_000
@@ -30,9 +33,8 @@ def people_singled_out(columns: Sequence[Codes], person: Codes) -> int:
     person : ndarray of int, shape (n_rows,)
         Person of each row.
     """
-    if not len(person):
-        return 0
-    return _alone(_groups(columns, len(person)), person)
+    pairs = pd.DataFrame({"group": distinct_rows(columns, len(person))[1], "person": person}).drop_duplicates()
+    return pairs["person"][~pairs.duplicated("group", keep=False)].nunique()
 
 
 def revealing_sets(
@@ -70,7 +72,7 @@ def revealing_sets(
         Sets with at least one undeclared column, all of the same size; empty if none was found.
     """
     n_people = len(np.unique(person))
-    released = _groups(quasi_identifiers, len(person))
+    released = distinct_rows(quasi_identifiers, len(person))[1]
     allowed = people_singled_out([released], person) + most * n_people
 
     def reveals(names: Sequence[str]) -> bool:
@@ -104,24 +106,8 @@ def numbered(columns: pd.DataFrame) -> dict[str, Codes]:
 
 
 def _irreducible(names: Sequence[str], reveals: Callable[[Sequence[str]], bool]) -> tuple[str, ...]:
-    rest = list(names)
+    rest = tuple(names)
     for name in names:
-        without = [other for other in rest if other != name]
-        if reveals(without):
-            rest = without
-    return tuple(rest)
-
-
-def _groups(columns: Sequence[Codes], n_rows: int) -> Codes:
-    """Return the number of each row's combination of values, shape (n_rows,)."""
-    groups = np.zeros(n_rows, dtype=np.int64)
-    for codes in columns:
-        groups = np.unique(groups * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1].astype(np.int64)
-    return groups
-
-
-def _alone(groups: Codes, person: Codes) -> int:
-    pairs = np.unique(groups * (int(person.max()) + 1) + person)
-    group, owner = np.divmod(pairs, int(person.max()) + 1)
-    alone = np.bincount(group)[group] == 1
-    return len(np.unique(owner[alone]))
+        without = tuple(other for other in rest if other != name)
+        rest = without if reveals(without) else rest
+    return rest

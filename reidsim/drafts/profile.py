@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import compute
 
-from reidsim.audit.identifier_formats import format_of
+from reidsim.audit.identifiers import format_of
 from reidsim.drafts.bands import bands_of
 from reidsim.drafts.content import hint_by_values, merged_spellings, separator_of
 from reidsim.drafts.names import NAMES, Hint, Names

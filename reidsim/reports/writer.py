@@ -22,7 +22,6 @@ from markupsafe import Markup, escape
 
 from reidsim.engine.switch.amounts import BestAt
 from reidsim.errors import listed
-from reidsim.reports.shared.limit import odds
 from reidsim.scenarios.report_sentences import loss_text
 from reidsim.wording import Code, Inline, counted, number_text
 
@@ -136,6 +135,11 @@ def environment(file_format: AnyFormat) -> Environment:
 def render(name: str, context: Mapping[str, Any], file_format: AnyFormat = "html") -> Markup:
     """Render a template, named without its suffix, with the values in `context`."""
     return Markup(environment(file_format).get_template(f"{name}.jinja").render(context))
+
+
+def odds(risk: float) -> str:
+    """Return a probability with its odds, such as ``0.0909 (1 in 11)``."""
+    return f"{risk:.4g} (1 in {1 / risk:.4g})" if 0 < risk < 1 else f"{risk:.0f}"
 
 
 def losses_text(best: BestAt) -> str:

@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reidsim.audit.identifier_formats import format_of
 from reidsim.audit.identifier_names import named_identifier
-from reidsim.audit.identifiers import why_identifying
+from reidsim.audit.identifiers import format_of, why_identifying
 
 N = 400
 RNG = np.random.default_rng(4)

@@ -121,7 +121,7 @@ def test_people_with_several_rows_are_counted_in_parts_of_any_size(monkeypatch):
     for seed in range(1, 13, 2):
         released, truth, own, persons = random_release(seed)
         whole = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
-        monkeypatch.setattr("reidsim.audit.release._MOST_PAIRS", 3)
+        monkeypatch.setattr("reidsim.audit.release._ROWS_AT_ONCE", 3)
         parts = audit_release(released, truth, own, persons=persons, hierarchies={"town": TOWNS})
         monkeypatch.undo()
         assert parts.rows_of_person.tolist() == whole.rows_of_person.tolist()

@@ -14,10 +14,9 @@ from reidsim.errors import InputError
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.audited import DEFINITION, Release, audit_warnings, by_fitting_rows
-from reidsim.reports.shared.limit import odds
 from reidsim.reports.shared.records import ChosenForms, SharedRecords, chosen_forms, policies_of
 from reidsim.reports.shared.releases import Releases
-from reidsim.reports.writer import Cell, shortened
+from reidsim.reports.writer import Cell, odds, shortened
 from reidsim.scenarios.hierarchy_schema import Dates, Groups, Intervals, Prefix, Table
 from reidsim.scenarios.people import PERSON
 from reidsim.validation import validated

@@ -1,4 +1,8 @@
-"""Audit the released records of a policy, as plain data and as text."""
+"""Audit the released records of a policy, as plain data and as text, and limit their risk.
+
+The risk limit, by default one in eleven, applies to both risks of `FileRisk`: of a record, and of a person who is
+looked up.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy.sparse import csr_array
 
 from reidsim.audit.diversity import diversity
-from reidsim.audit.matching import Matching, match
-from reidsim.audit.release import ReleaseAudit, audit_release
-from reidsim.errors import InputError
-from reidsim.linkage.sensitive_values import AttributeLimits, GroupValues, SensitiveAttribute
+from reidsim.audit.release import Matching, ReleaseAudit, audit_release
+from reidsim.core.plain_data import merged
+from reidsim.errors import InputError, listed
+from reidsim.linkage.sensitive_values import GroupValues, SensitiveAttribute
 from reidsim.reports.shared.kept import singled_out
-from reidsim.reports.shared.limit import FileRisk, odds
 from reidsim.reports.shared.records import SharedRecords
-from reidsim.reports.writer import render
+from reidsim.reports.writer import odds, render
+from reidsim.scenarios.registry import kind_of_content
+from reidsim.validation import validated
 from reidsim.wording import counted
 
-# Upper ends of the classes of numbers of people in `by_fitting_rows`; k = 11 and k = 20 are thresholds in use.
-_UP_TO = (0, 1, 2, 4, 10, 19)
+# Classes of numbers of people in `by_fitting_rows`, by upper end; k = 11 and k = 20 are thresholds in use.
+_CLASSES = {"0": 0, "1": 1, "2": 2, "3-4": 4, "5-10": 10, "11-19": 19, "20 or more": np.inf}
+# Threshold of the European Medicines Agency and of Health Canada for files that are made public.
+_USUAL_LIMIT = 1 / 11
+# Relative rounding error up to which a success probability, a quotient of counts, equals the limit.
+_ROUNDING = 1e-9
 DEFINITION = (
     "counted in the written file for an adversary who knows its people and all true quasi-identifiers: for each "
     "shared row, the people of the release with matching true values; for each person, the people whose rows match "
@@ -50,40 +59,125 @@ INFERENCE = (
 
 
 @dataclass(frozen=True)
-class Inference:
-    """Inference of a sensitive column from a file, compared with its limits.
+class FileRisk:
+    """Highest probability of a successful re-identification in a file.
 
     Parameters
     ----------
-    column : str
-    limits : AttributeLimits
-    fewest_values : int
-        Minimum number of distinct values among the records that match a row, or the rows that match a person.
-    largest_share : float
-        Largest share of a value among them: the highest probability of a correct inference.
-    largest_distance : float
-        Largest earth mover's distance from the distribution of values in all records.
-    rows_beyond, people_beyond : int
-        Number of rows, and number of people, for which the limits do not hold.
+    record : float
+        Highest probability, over the released records, that an attack on the record identifies its person.
+    person : float
+        Highest probability, over the people in the file, that a person who is looked up is matched to an own record.
+    basis : str
+        Definition of both probabilities.
+    known : tuple of str
+        Kept columns that the adversary knows.
     """
 
-    column: str
-    limits: AttributeLimits
-    fewest_values: int
-    largest_share: float
-    largest_distance: float
-    rows_beyond: int
-    people_beyond: int
+    record: float
+    person: float
+    basis: str
+    known: tuple[str, ...] = ()
 
     @property
-    def is_beyond(self) -> bool:
-        """Whether the limits do not hold for some row or person."""
-        return bool(self.rows_beyond or self.people_beyond)
+    def highest(self) -> float:
+        """Larger of the two probabilities."""
+        return max(self.record, self.person)
 
-    def facts(self) -> dict[str, Any]:
-        """Return the fields as plain data with their definition; limits that are set only."""
-        limits = {key: limit for key, limit in vars(self.limits).items() if limit is not None}
-        return {"definition": INFERENCE, **vars(self), "limits": limits}
+    def facts(self, limit: Limit) -> dict[str, Any]:
+        """Return the risk and its limit as plain data, for sidecars.
+
+        Entries: both probabilities, their definition, the kept columns that the adversary knows, the limit with its
+        origin, and whether the risk is above the limit.
+        """
+        return {
+            "definition": self.basis,
+            "record": self.record,
+            "person": self.person,
+            "kept_columns_known": list(self.known),
+            "limit": limit.value,
+            "limit_is": limit.reason,
+            "above_limit": not limit.allows(self),
+        }
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Limit on the risk of a file that may be written.
+
+    Parameters
+    ----------
+    value : float
+        Maximum probability.
+    reason : str
+        Origin of the value, such as the default or the user's option.
+    """
+
+    value: float
+    reason: str
+
+    def allows(self, risk: FileRisk) -> bool:
+        """Return whether the risks of records and people are within the limit."""
+        return risk.highest <= self.value * (1 + _ROUNDING)
+
+    def require(self, risk: FileRisk, policy: str, content: Mapping[str, Any]) -> None:
+        """Check that the risks of records and people are within the limit.
+
+        Parameters
+        ----------
+        risk : FileRisk
+        policy : str
+        content : mapping
+            The scenario as plain data; the message names ``adversary.direction`` only if the scenario can set it.
+
+        Raises
+        ------
+        InputError
+            If they are not; the message names the higher risk, the limit and the alternatives.
+        """
+        if self.allows(risk):
+            return
+        of_person = risk.person > risk.record
+        unit = "a person searched for in the file" if of_person else "a record"
+        protects = ""
+        if of_person and _may_search_for_people(content):
+            protects = '; set adversary.direction = "both" to protect people also with no-attack'
+        if risk.known:
+            unit += f" for an adversary who knows {listed(risk.known)}"
+            protects += "; declare kept columns that no outsider knows with --unknown-to-outsiders"
+        raise InputError(
+            f"not written: under policy {policy!r} the risk of {unit} is {odds(risk.highest)}",
+            where="--max-risk",
+            expected=f"at most {odds(self.value)} ({self.reason})",
+            hint=f"raise --max-risk, or write the file anyway with --accept-risk{protects}",
+        )
+
+
+def _may_search_for_people(content: Mapping[str, Any]) -> bool:
+    """Return whether the adversary does not search for people yet, and may in this scenario."""
+    searching = merged(content, {"adversary": {"direction": "both"}})
+    if searching == content:
+        return False
+    try:
+        validated(kind_of_content(content).schema, searching, "scenario")
+    except InputError:
+        return False
+    return True
+
+
+def limit_of(max_risk: float | None) -> Limit:
+    """Return the limit set by the user, or the default, one in eleven.
+
+    Raises
+    ------
+    InputError
+        If the limit is not a probability.
+    """
+    if max_risk is None:
+        return Limit(_USUAL_LIMIT, "the default")
+    if not 0 <= max_risk <= 1:
+        raise InputError("probability out of range", where="--max-risk", found=max_risk, expected="0 to 1")
+    return Limit(max_risk, "set by the user")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,15 +193,12 @@ class Release:
         Other counts, in the format of sidecars.
     people_of_row : ndarray of int64, shape (n_real_rows,)
         Number of people whose true values match each row, without counterfeit rows.
-    inferred : list of Inference
-        Inference of each sensitive column with limits from the rows.
     """
 
     shared: SharedRecords
     risk: FileRisk
     audit: dict[str, Any]
     people_of_row: NDArray[np.int64]
-    inferred: list[Inference]
 
     @property
     def keeps_promise(self) -> bool:
@@ -115,14 +206,32 @@ class Release:
 
         No person may be easier to find than the game computes, and each row must match its source record.
         """
-        return (
-            not self.audit["people_more_exposed_than_promised"] and not self.audit["rows_that_do_not_fit_their_record"]
-        )
+        return not (self.audit["people_more_exposed_than_promised"] or self.audit["rows_that_do_not_fit_their_record"])
 
     @property
-    def revealed(self) -> list[str]:
-        """Sensitive columns whose inference from the rows exceeds the scenario's limits."""
-        return [each.column for each in self.inferred if each.is_beyond]
+    def revealed(self) -> list[dict[str, Any]]:
+        """Inference of the sensitive columns that the rows reveal beyond the scenario's limits."""
+        return [each for each in self.audit.get("inference", []) if each["rows_beyond"] or each["people_beyond"]]
+
+    def require_limits(self) -> None:
+        """Check that the rows meet the inference limits of the scenario.
+
+        Raises
+        ------
+        InputError
+            If they do not; the message names the column, the limits and the alternatives.
+        """
+        for each in self.revealed:
+            rows, people = counted(each["rows_beyond"], "row"), counted(each["people_beyond"], "person", "people")
+            raise InputError(
+                f"not written: under policy {self.shared.policy!r} the file reveals more of column {each['column']!r} "
+                f"than the scenario allows, for {rows} and for {people} with known quasi-identifiers",
+                where="publisher.sensitive",
+                found=f"{counted(each['fewest_values'], 'value')} among the matching rows, one value in "
+                f"{each['largest_share']:.2%} of these rows, t-closeness {each['largest_distance']:.4g}",
+                expected=", ".join(f"{key} = {limit}" for key, limit in each["limits"].items()),
+                hint='set publisher.unit = "table", try other policies, or use --accept-risk to write the file anyway',
+            )
 
 
 def read_back(shared: SharedRecords, table: pd.DataFrame) -> Release:
@@ -140,20 +249,27 @@ def read_back(shared: SharedRecords, table: pd.DataFrame) -> Release:
         If the rows would not protect the column that the policy promises to protect, or kept columns single out too
         many people.
     """
-    audited = _audit_of(shared, table)
-    audit = _audit_facts(shared, audited)
+    audited, classes = _audit_of(shared, table), classes_of(table, list(shared.quasi_identifiers))
     # Counterfeits have no person, but a reader of the file counts their values.
-    kept, classes = table[shared.kept_columns], _classes_of(shared, table)
-    audit["kept"] = [vars(diversity(name, kept[name], classes)) for name in shared.kept_columns]
-    if sensitive := _sensitive_facts(shared, table):
+    audit = _audit_facts(shared, audited)
+    audit["kept"] = [vars(diversity(name, table[name], classes)) for name in shared.kept_columns]
+    if sensitive := _sensitive_facts(shared, table, classes):
         audit["sensitive"] = sensitive
-    inferred = _inference_of(shared, table)
-    if inferred:
-        audit["inference"] = [each.facts() for each in inferred]
-    real, most = shared.is_real, shared.kept.max_singled_out
-    person, quasi = shared.person_of_record[shared.own[real]], table.loc[real, list(shared.quasi_identifiers)]
-    audit["singled_out"] = singled_out(quasi, kept[real], person, shared.declared, most)
-    return Release(shared, _file_risk(shared, table, audited), audit, audited.people_of_row, inferred)
+    if inference := _inference_facts(shared, table, audited.matching):
+        audit["inference"] = inference
+    real = shared.is_real
+    person, quasi = shared.source.persons[shared.own[real]], table.loc[real, list(shared.quasi_identifiers)]
+    kept, most = table.loc[real, shared.kept_columns], shared.kept.max_singled_out
+    audit["singled_out"] = singled_out(quasi, kept, person, shared.declared, most)
+    return Release(shared, _file_risk(shared, table, audited), audit, audited.people_of_row)
+
+
+def classes_of(table: pd.DataFrame, quasi_identifiers: Sequence[str]) -> NDArray[np.int64]:
+    """Return the equivalence class of each row, counted from 0, shape (n_rows,)."""
+    if not quasi_identifiers:
+        return np.zeros(len(table), dtype=np.int64)
+    groups = table.groupby(list(quasi_identifiers), sort=False, dropna=False, observed=True)
+    return groups.ngroup().to_numpy(dtype=np.int64)
 
 
 def _audit_of(shared: SharedRecords, written: pd.DataFrame, known: Sequence[str] = ()) -> ReleaseAudit:
@@ -208,13 +324,7 @@ def _file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit
     return FileRisk(max(audit.risk_of_row, promised), audit.risk_of_person, RISK_OF_FILE, tuple(known))
 
 
-def _classes_of(shared: SharedRecords, written: pd.DataFrame) -> NDArray[np.int64]:
-    """Return the class of each row, including counterfeits, shape (n_rows,)."""
-    groups = written.groupby(list(shared.quasi_identifiers), sort=False, dropna=False, observed=True)
-    return np.asarray(groups.ngroup(), dtype=np.int64)
-
-
-def _sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, Any]:
+def _sensitive_facts(shared: SharedRecords, written: pd.DataFrame, classes: NDArray[np.int64]) -> dict[str, Any]:
     """Return the diversity of the protected column over all classes, as plain data.
 
     Entries: name of the column, `m` (see `SensitiveColumn`), the fewest distinct values of a class, and the largest
@@ -228,7 +338,7 @@ def _sensitive_facts(shared: SharedRecords, written: pd.DataFrame) -> dict[str, 
     sensitive = shared.sensitive
     if sensitive is None or not len(written):
         return {}
-    values = pd.DataFrame({"of": _classes_of(shared, written), "value": written[sensitive.name].str.strip()})
+    values = pd.DataFrame({"of": classes, "value": written[sensitive.name].str.strip()})
     counts = values.groupby(["of", "value"], observed=True).size().groupby("of", observed=True)
     different, share = counts.size().to_numpy(), (counts.max() / counts.sum()).to_numpy()
     wrong = (different < sensitive.m) | (share * sensitive.m > 1 + 1e-12)
@@ -261,7 +371,7 @@ def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
     exposed = None
     if shared.source.columns.counts_release and shared.source.columns.identifies:
         promised = np.zeros(audit.people)
-        np.maximum.at(promised, shared.person_of_record, shared.forms.success)
+        np.maximum.at(promised, shared.source.persons, shared.forms.success)
         exposed = audit.easier_than(promised)
     numbers, people = np.unique(audit.rows_of_person, return_counts=True)
     return {
@@ -308,99 +418,61 @@ def by_fitting_rows(facts: Mapping[str, Any]) -> str:
     `facts` are those of `audit_facts`. A class such as ``2: 14`` means that the true values of 14 people fit the shared
     rows of 2 people. Classes without people are left out.
     """
-    numbers = np.array([int(number) for number in facts["people_by_fitting_rows"]])
-    people = np.array(list(facts["people_by_fitting_rows"].values()))
-    place = np.searchsorted(_UP_TO, numbers)
-    lows = (0, *(end + 1 for end in _UP_TO))
-    names = [f"{low}" if low == high else f"{low}-{high}" for low, high in zip(lows, _UP_TO, strict=False)]
-    counts = np.bincount(place, weights=people, minlength=len(lows)).astype(np.int64).tolist()
-    parts = zip([*names, f"{lows[-1]} or more"], counts, strict=True)
-    return ", ".join(f"{name}: {count:,}" for name, count in parts if count)
+    numbers = [int(number) for number in facts["people_by_fitting_rows"]]
+    places = np.searchsorted(list(_CLASSES.values()), numbers)
+    counts = np.bincount(places, weights=list(facts["people_by_fitting_rows"].values()), minlength=len(_CLASSES))
+    return ", ".join(f"{name}: {count:,.0f}" for name, count in zip(_CLASSES, counts, strict=True) if count)
 
 
-def _inference_of(shared: SharedRecords, written: pd.DataFrame) -> list[Inference]:
-    """Return the inference of each sensitive column from a file; empty without limits.
+def _inference_facts(shared: SharedRecords, written: pd.DataFrame, matching: Matching) -> list[dict[str, Any]]:
+    """Return the inference of each sensitive column from a file, compared with its limits, as plain data.
 
-    Parameters
-    ----------
-    shared : SharedRecords
-    written : DataFrame
-        Columns of the file, as read back.
+    The list is empty without limits. Entries: name of the column and the limits that are set; the minimum number of
+    distinct values among the records that match a row, or the rows that match a person; the largest share of a value
+    among them, which is the highest probability of a correct inference; the largest earth mover's distance from the
+    distribution of values in all records; and the number of rows, and of people, for which the limits do not hold.
     """
-    source, limited = shared.source, shared.source.limited
-    if limited is None or not len(written):
+    if shared.source.limited is None or not len(written):
         return []
-    quasi = shared.quasi_identifiers
-    released = written[list(quasi)].rename(columns=quasi)
-    matching = match(released, source.truth[list(released.columns)], source.hierarchies)
-    places = [(np.flatnonzero(form >= 0), form[form >= 0]) for form in matching.fits()]
-    cells, forms = map(np.concatenate, zip(*places, strict=True))
-    fits = _counts(cells, forms, (matching.n_cells, matching.n_forms))
-    return [
-        _inference(each, limited.limits, shared, written, matching, fits)
-        for each in limited.attributes
-        if each.name in written.columns
-    ]
+    attributes, limits = shared.source.limited
+    stated = {key: limit for key, limit in vars(limits).items() if limit is not None}
+    cell, form, fits = matching
+    real, found = shared.is_real, []
+    for attribute in attributes:
+        if attribute.name not in written:
+            continue
+        number = dict(zip(shared.source.frame[attribute.name].str.strip(), attribute.codes.tolist(), strict=True))
+        # Written values come from source records, so each value has a code.
+        codes = written.loc[real, attribute.name].str.strip().map(number).to_numpy(dtype=np.int64)
+        groups = [
+            (_group_values(fits.T, cell, attribute.codes, attribute), form),
+            (_group_values(fits, form, codes, attribute), cell[shared.own[real]]),
+        ]
+        rows, people = (int((~limits.hold(values)[place]).sum()) for values, place in groups)
+        found.append(
+            {
+                "definition": INFERENCE,
+                "column": attribute.name,
+                "limits": stated,
+                "fewest_values": min(int(values.distinct[place].min()) for values, place in groups),
+                "largest_share": max(float(values.largest_share[place].max()) for values, place in groups),
+                "largest_distance": max(float(values.distance()[place].max()) for values, place in groups),
+                "rows_beyond": rows,
+                "people_beyond": people,
+            }
+        )
+    return found
 
 
-def _counts(rows: NDArray[np.intp], columns: NDArray[np.intp], shape: tuple[int, int]) -> sparse.csr_matrix:
-    """Count the pairs of a row and a column."""
-    return sparse.csr_matrix((np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=shape)
+def _group_values(
+    fits: csr_array, group: NDArray[np.intp], codes: NDArray[np.int64], attribute: SensitiveAttribute
+) -> GroupValues:
+    """Return the values, in each row of `fits`, of the groups that the row marks.
 
-
-def _inference(
-    attribute: SensitiveAttribute,
-    limits: AttributeLimits,
-    shared: SharedRecords,
-    written: pd.DataFrame,
-    matching: Matching,
-    fits: sparse.csr_matrix,
-) -> Inference:
-    """Compare the inference of a column with its limits.
-
-    `fits` marks the matches of true values and released values, shape (n_cells, n_forms).
+    `group` and `codes` are the group and the value of each record.
     """
-    n_values, frame = attribute.levels.shape[1], shared.source.frame
-    number = dict(zip(frame[attribute.name].str.strip(), attribute.codes.tolist(), strict=True))
-    # Written values come from source records, so each value has a code.
-    codes = written[attribute.name].str.strip().map(number).to_numpy(dtype=np.int64)
-    overall = np.bincount(attribute.codes, minlength=n_values) / len(attribute.codes)
-    cell, form = matching.cell_of_truth, matching.form_of_release
-    of_row = fits.T @ _counts(cell, attribute.codes, (matching.n_cells, n_values))
-    of_person = fits @ _counts(form, codes, (matching.n_forms, n_values))
-    groups = []
-    for counts, place in ((of_row, form), (of_person, cell[shared.own])):
-        pairs = counts.tocoo()
-        group, value = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
-        values = GroupValues.from_counts(group, value, pairs.data, counts.shape[0], overall, attribute.levels)
-        groups.append((values, place))
-    return Inference(
-        attribute.name,
-        limits,
-        min(int(values.distinct[place].min()) for values, place in groups),
-        max(float(values.largest_share[place].max()) for values, place in groups),
-        max(float(values.distance()[place].max()) for values, place in groups),
-        *(int((~limits.hold(values)[place]).sum()) for values, place in groups),
-    )
-
-
-def require_limits(inferred: Sequence[Inference], shared: SharedRecords) -> None:
-    """Check that a file meets the inference limits of its scenario.
-
-    Raises
-    ------
-    InputError
-        If it does not; the message names the column, the limits and the alternatives.
-    """
-    for each in inferred:
-        if each.is_beyond:
-            rows, people = counted(each.rows_beyond, "row"), counted(each.people_beyond, "person", "people")
-            raise InputError(
-                f"not written: under policy {shared.policy!r} the file reveals more of column {each.column!r} than "
-                f"the scenario allows, for {rows} and for {people} with known quasi-identifiers",
-                where="publisher.sensitive",
-                found=f"{counted(each.fewest_values, 'value')} among the matching rows, one value in "
-                f"{each.largest_share:.2%} of these rows, t-closeness {each.largest_distance:.4g}",
-                expected=each.limits.describe(),
-                hint='set publisher.unit = "table", try other policies, or use --accept-risk to write the file anyway',
-            )
+    n_values = attribute.levels.shape[1]
+    counts = csr_array((np.ones(len(group), dtype=np.int64), (group, codes)), shape=(fits.shape[1], n_values))
+    pairs, overall = (fits @ counts).tocoo(), np.bincount(attribute.codes, minlength=n_values) / len(attribute.codes)
+    places = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
+    return GroupValues.from_counts(*places, pairs.data, fits.shape[0], overall, attribute.levels)

@@ -19,9 +19,8 @@ from reidsim.engine.results import require_hash, require_no_standard_output
 from reidsim.errors import InputError
 from reidsim.populations.files import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.audited import audit_warnings, read_back, require_limits
+from reidsim.reports.shared.audited import Limit, audit_warnings, classes_of, limit_of, read_back
 from reidsim.reports.shared.kept import NOTHING_KEPT, Kept, require_file
-from reidsim.reports.shared.limit import Limit, limit_of
 from reidsim.reports.shared.records import SharedRecords, shared_records
 from reidsim.reports.shared.rulebook import rulebook_of
 from reidsim.scenarios.people import unit_sentence
@@ -33,8 +32,6 @@ FORMAT = "reidsim shared records, version 1"
 SEAL = "sidecar_sha256"
 # Scenario sections with assumptions about players and payoff parameters.
 _PARAMETERS = ("economics", "beliefs", "adversary", "adversaries", "publisher", "subjects", "agents", "safe_harbor")
-# Number of table rows formatted at once.
-_ROWS_AT_ONCE = 2**16
 _AS_DRAWN = "; one draw of the adversaries and successful attacks of the round, not an expected value"
 _CLASS_DEFINITION = (
     "shared records with equal quasi-identifiers in the file; with record-level generalization, "
@@ -84,7 +81,7 @@ def share_run(
     path : Path
         New CSV file; its sidecar is written to the same folder.
     max_risk : float, optional
-        See `reidsim.reports.shared.limit.limit_of`.
+        See `reidsim.reports.shared.audited.limit_of`.
     accept_risk : bool
         Whether to write the file even if its risk is above the limit.
     rulebook : Path, optional
@@ -105,9 +102,7 @@ def share_run(
         If an input cannot be used, a column identifies people, kept columns single out too many people, or the risk is
         above the limit; nothing is written.
     """
-    require_new_files(path)
-    limit = limit_of(max_risk)
-    shared = shared_records(run, kept=kept, **options)
+    limit, shared = limit_of(max_risk), shared_records(run, kept=kept, **options)
     sidecar, contradictions = write_shared(path, run, shared, limit, accept_risk=accept_risk, rulebook=rulebook)
     return sidecar, (*shared.warnings, *contradictions)
 
@@ -175,7 +170,7 @@ def write_shared(
             found = read_back(shared, table)
             if not accept_risk:
                 limit.require(found.risk, shared.policy, run.content)
-                require_limits(found.inferred, shared)
+                found.require_limits()
             facts = _facts(path.name, hashlib.sha256(content).hexdigest(), run, shared)
             sidecar = sealed(facts | {"risk": found.risk.facts(limit), "audit": found.audit})
             at = sidecar_of(path)
@@ -199,12 +194,8 @@ def write_shared(
 
 def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
     """Return a text table as UTF-8 CSV with a header."""
-    parts = [delimited_line(map(str, table.columns), delimiter).encode()]
-    # Convert a limited number of rows at once: Python objects for all cells would take many times the size of the file.
-    for start in range(0, len(table), _ROWS_AT_ONCE):
-        columns = [column.tolist() for _, column in table.iloc[start : start + _ROWS_AT_ONCE].items()]
-        parts.append("".join(delimited_line(row, delimiter) for row in zip(*columns, strict=True)).encode())
-    return b"".join(parts)
+    rows = [map(str, table.columns), *table.itertuples(index=False, name=None)]
+    return "".join(delimited_line(row, delimiter) for row in rows).encode()
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
@@ -315,10 +306,7 @@ def _outcomes(run: StoredRun, policy: str) -> dict[str, Any]:
 
 def _classes(table: pd.DataFrame, quasi: Sequence[str]) -> dict[str, Any]:
     """Summarize equivalence classes, the rows that agree in all quasi-identifiers."""
-    if len(quasi):
-        sizes = table.groupby(list(quasi), sort=False, dropna=False, observed=True).size().to_numpy(dtype=np.int64)
-    else:
-        sizes = np.full(int(len(table) > 0), len(table))
+    sizes = np.bincount(classes_of(table, quasi))
     distinct, numbers = np.unique(sizes, return_counts=True)
     return {
         "definition": _CLASS_DEFINITION,

@@ -116,12 +116,6 @@ class SharedRecords:
         """Columns of the table that are not quasi-identifiers."""
         return [str(name) for name in self.table.columns if name not in self.quasi_identifiers]
 
-    @property
-    def person_of_record(self) -> NDArray[np.int64]:
-        """Person number of each source record, shape (n_records,)."""
-        persons = self.source.persons
-        return np.arange(len(self.source.frame)) if persons is None else pd.factorize(persons)[0].astype(np.int64)
-
 
 @dataclass(frozen=True, eq=False)
 class SourceRecords:
@@ -147,20 +141,18 @@ class SourceRecords:
     path: Path
     frame: pd.DataFrame
 
-    @property
-    def persons(self) -> NDArray[np.int64] | None:
-        """Person number of each record; None if every person has one record.
+    @cached_property
+    def persons(self) -> NDArray[np.int64]:
+        """Person number of each record, shape (n_records,).
 
-        A record with a missing key value counts as a separate person.
+        A record with a missing key value counts as a separate person. Without a key, every record is a person.
         """
-        key = key_columns(self.columns.person)
-        if not key:
-            return None
+        key, rows = key_columns(self.columns.person), np.arange(len(self.frame))
         require_columns(self.frame, key, self.path)
         values = [self.frame[column].str.strip() for column in key]
-        missing = np.logical_or.reduce([(text == "").to_numpy() for text in values])
-        person = np.asarray(self.frame.groupby(values, sort=False, observed=True).ngroup(), dtype=np.int64)
-        return np.where(missing, len(person) + np.arange(len(person)), person)
+        alone = np.logical_or.reduce([(text == "").to_numpy() for text in values]) if key else True
+        groups = self.frame.groupby([*values, np.where(alone, rows, -1)], sort=False, observed=True)
+        return groups.ngroup().to_numpy(dtype=np.int64)
 
     @cached_property
     def truth(self) -> pd.DataFrame:

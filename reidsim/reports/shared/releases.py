@@ -10,11 +10,11 @@ from typing import Any
 
 from reidsim.errors import InputError, listed
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.audited import Release, read_back
+from reidsim.reports.shared.audited import Limit, Release, limit_of, read_back
 from reidsim.reports.shared.file import FORMAT, sidecar_of, verify_shared
 from reidsim.reports.shared.kept import DECLARATION, Kept
-from reidsim.reports.shared.limit import Limit, limit_of, odds
 from reidsim.reports.shared.records import policies_of, records_of_policy, source_records
+from reidsim.reports.writer import odds
 from reidsim.validation import read_json
 from reidsim.wording import counted
 
@@ -58,7 +58,7 @@ class Releases:
         release, audit = self.by_policy[policy], self.by_policy[policy].audit
         easier, misfits = audit["people_more_exposed_than_promised"], audit["rows_that_do_not_fit_their_record"]
         people, risk = counted(audit["people"], "person", "people"), odds(release.risk.highest)
-        revealed = listed(release.revealed)
+        revealed = listed(each["column"] for each in release.revealed)
         parts = {
             f"{easier or 0:,} of {people} are easier to find in the rows than the game computes": easier,
             f"{counted(misfits, 'row')} do not match their records": misfits,

@@ -51,11 +51,9 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     names = {attribute: column if source.columns.header else attribute for attribute, column in column_of.items()}
     if not names:
         raise InputError("the release has no quasi-identifier for rules", source=source.run.folder, where="--rulebook")
-    table = source.run.records
-    strategies = table.loc[(table["policy"].astype("str") == forms.policy).to_numpy(), "strategy"].astype("str")
     rules = pd.DataFrame({names[name]: source.frame[column].str.strip() for name, column in column_of.items()})
     values = list(rules.columns)
-    rules[FORM] = strategies.to_numpy()
+    rules[FORM] = forms.strategies.to_numpy()
     rules[IS_SHARED] = np.where(forms.shared, _YES, _NO)
     for name in column_of:
         rules[f"{_RELEASED}{names[name]}"] = forms.labels[name].where(forms.shared, "").to_numpy()
@@ -64,7 +62,7 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     twice = distinct.duplicated(values)
     if twice.any():
         again = distinct[twice].iloc[0]
-        why = "" if source.persons is None else ", because all rows of a person have the same generalization"
+        why = ", because all rows of a person have the same generalization" if source.columns.person else ""
         first = distinct[(distinct[values] == again[values]).all(axis=1)].iloc[0]
         raise InputError(
             "no rulebook: two rows have the same values but different releases" + why,
