@@ -95,10 +95,8 @@ def _ordered_distance(of_class: Integers, value: Integers, share: Floats, overal
     summed = np.concatenate([[0.0], np.cumsum(cumulative)])
     begins = np.flatnonzero(np.diff(of_class, prepend=-1))
     # The cumulative share of a class is 0 before its first value.
-    of_class, start, share = (
-        np.insert(entries, begins, before)
-        for entries, before in ((of_class, of_class[begins]), (value, 0), (share, 0.0))
-    )
+    start, share = np.insert(value, begins, 0), np.insert(share, begins, 0.0)
+    of_class = np.insert(of_class, begins, of_class[begins])
     begins += np.arange(len(begins))
     level = np.cumsum(share)
     level -= np.repeat(level[begins], np.diff(begins, append=len(level)))

@@ -269,7 +269,7 @@ def classes_of(table: pd.DataFrame, quasi_identifiers: Sequence[str]) -> NDArray
     if not quasi_identifiers:
         return np.zeros(len(table), dtype=np.int64)
     groups = table.groupby(list(quasi_identifiers), sort=False, dropna=False, observed=True)
-    return groups.ngroup().to_numpy(dtype=np.int64)
+    return np.asarray(groups.ngroup(), dtype=np.int64)
 
 
 def _audit_of(shared: SharedRecords, written: pd.DataFrame, known: Sequence[str] = ()) -> ReleaseAudit:

@@ -152,7 +152,7 @@ class SourceRecords:
         values = [self.frame[column].str.strip() for column in key]
         alone = np.logical_or.reduce([(text == "").to_numpy() for text in values]) if key else True
         groups = self.frame.groupby([*values, np.where(alone, rows, -1)], sort=False, observed=True)
-        return groups.ngroup().to_numpy(dtype=np.int64)
+        return np.asarray(groups.ngroup(), dtype=np.int64)
 
     @cached_property
     def truth(self) -> pd.DataFrame:
