@@ -12,16 +12,16 @@ import logging
 import os
 import pickle
 import socket
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from reidsim.core.numerics import in_one_thread
 from reidsim.engine.batch import executors
 from reidsim.engine.batch.data_files import files_named
-from reidsim.engine.batch.executors import ONE_THREAD, Executor, Groups, Pace, default_workers, one_thread
+from reidsim.engine.batch.executors import ONE_THREAD, Executor, Groups, default_workers, one_thread
 from reidsim.engine.batch.tasks import KILLED, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.engine.results import sha256_of
 from reidsim.errors import InputError, listed, refuse_first, require_among
@@ -36,7 +36,7 @@ _FIRST_WORKER_SECONDS = 30
 _DEATHS_ALONE = 2
 # Packages that log every failed attempt to reach a scheduler.
 _TALKATIVE = ("distributed", "tornado", "asyncio")
-# Settings of a cluster started here: a worker gets one chunk at a time, runs of a dead worker are rescheduled by this
+# Settings of a cluster started here: a worker gets one run at a time, runs of a dead worker are rescheduled by this
 # module instead of dask, and a new worker may take long to start on a busy computer.
 _OWN_CLUSTER = {
     "distributed.scheduler.allowed-failures": 0,
@@ -132,16 +132,30 @@ class DaskExecutor:
                 work = replace(work, loaded=replace(work.loaded, path=work.loaded.path.absolute()))
                 values = {repr(value): (key, value) for task in tasks for key, value in task.values.items()}
                 files = {str(path): sha256_of(path) for path in files_named(work.loaded, values.values())}
-            sent = _Sent(client, pickle.dumps((pickle.dumps(work), files, code_version())), tasks)
-            finished = _distributed().as_completed(sent.more(), loop=client.loop)
+            # Submitted as a result of the cluster: it is sent to each worker once, and recreated if its worker dies.
+            sent = client.submit(bytes, pickle.dumps((pickle.dumps(work), files, code_version())), pure=False)
+            left, running, suspects = iter(tasks), dict[Any, RunTask](), list[RunTask]()
+
+            def send(some: Iterable[RunTask]) -> list[Any]:
+                futures = {client.submit(_do, sent, task, pure=False): task for task in some}
+                running.update(futures)
+                return [*futures]
+
             try:
+                # Twice as many tasks as cores keep all cores busy.
+                finished = _distributed().as_completed(send(islice(left, 2 * _cores(client))), loop=client.loop)
                 for batch in finished.batches():
-                    yield [outcome for future in batch for outcome in sent.outcomes(future)]
-                    for future in sent.more():
-                        finished.add(future)
+                    finished.update(send(islice(left, len(batch))))
+                    ended = [(running.pop(future), _outcome(future)) for future in batch]
+                    suspects += [task for task, outcome in ended if outcome is None]
+                    yield [outcome for _, outcome in ended if outcome is not None]
+                for task in suspects:
+                    alone = (_outcome(send([task])[0]) for _ in range(_DEATHS_ALONE))
+                    killed = RunOutcome(task, KILLED, error="every worker that executed the run died")
+                    yield [next((outcome for outcome in alone if outcome is not None), killed)]
             finally:
                 with contextlib.suppress(Exception):
-                    client.cancel(list(sent.chunks), force=True)
+                    client.cancel([*running], force=True)
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[Any]:
@@ -223,61 +237,22 @@ def _distributed() -> Any:
         raise InputError("package distributed is not installed", where="executor", found="dask", hint=hint) from None
 
 
-class _Sent:
-    """The tasks of a batch that were sent to a cluster, as futures."""
-
-    def __init__(self, client: Any, work: bytes, tasks: Sequence[RunTask]) -> None:
-        self._client = client
-        # Submitted as a result of the cluster: it is sent to each worker once, and recreated if its worker dies.
-        self._work = client.submit(bytes, work, pure=False)
-        self._left, self._suspects = deque(tasks), deque[RunTask]()
-        self._cores = _cores(client)
-        self._alone: Any = None
-        self._deaths: Counter[str] = Counter()
-        self._pace = Pace()
-        self.chunks: dict[Any, list[RunTask]] = {}
-
-    def more(self) -> list[Any]:
-        """Send as many tasks as keep all cores busy for a while; return their futures.
-
-        After all other tasks have ended, tasks of workers that died are sent again, one at a time.
-        """
-        futures = []
-        while self._left and len(self.chunks) < 2 * self._cores:
-            futures.append(self._send(self._pace.chunk(self._left, self._cores)))
-        if self._suspects and not self._left and not self.chunks:
-            self._alone = self._send([self._suspects.popleft()])
-            return [self._alone]
-        return futures
-
-    def outcomes(self, future: Any) -> list[RunOutcome]:
-        """Return the outcomes of a finished future, without runs that have to be repeated."""
-        chunk = self.chunks.pop(future)
-        try:
-            outcomes: list[RunOutcome] = future.result()
-        except _distributed().KilledWorker:
-            if future is self._alone:
-                self._deaths[chunk[0].key] += 1
-                if self._deaths[chunk[0].key] == _DEATHS_ALONE:
-                    return [RunOutcome(chunk[0], KILLED, error="every worker that executed the run died")]
-            self._suspects.extend(chunk)
-            return []
-        except ModuleNotFoundError as error:
-            expected = "the same version of reidsim on every computer with workers"
-            raise _refused(f"the cluster lacks a module of the program: {error}", expected=expected) from None
-        except InputError:
-            raise
-        except Exception as error:
-            # Errors of runs are part of their outcomes, so this error means that the scheduler was lost or restarted.
-            problem, hint = f"the dask cluster was lost: {type(error).__name__}", "continue with --resume"
-            raise _refused(problem, hint=f"{hint}; finished runs are kept") from error
-        self._pace.note(outcomes)
-        return outcomes
-
-    def _send(self, chunk: list[RunTask]) -> Any:
-        future = self._client.submit(_do, self._work, chunk, pure=False)
-        self.chunks[future] = chunk
-        return future
+def _outcome(future: Any) -> RunOutcome | None:
+    """Wait for the outcome of a run; return None if its worker died."""
+    try:
+        outcome: RunOutcome = future.result()
+    except _distributed().KilledWorker:
+        return None
+    except ModuleNotFoundError as error:
+        expected = "the same version of reidsim on every computer with workers"
+        raise _refused(f"the cluster lacks a module of the program: {error}", expected=expected) from None
+    except InputError:
+        raise
+    except Exception as error:
+        # Errors of runs are part of their outcomes, so this error means that the scheduler was lost or restarted.
+        problem, hint = f"the dask cluster was lost: {type(error).__name__}", "continue with --resume"
+        raise _refused(problem, hint=f"{hint}; finished runs are kept") from error
+    return outcome
 
 
 def _cores(client: Any) -> int:
@@ -295,10 +270,10 @@ def _cores(client: Any) -> int:
     return max(sum(threads.values()), 1)
 
 
-def _do(work: bytes, chunk: list[RunTask]) -> list[RunOutcome]:
-    """Run some tasks in a worker; return their outcomes."""
+def _do(work: bytes, task: RunTask) -> RunOutcome:
+    """Run a task in a worker."""
     with one_thread(), in_one_thread():
-        return [attempt(_loaded(work), task) for task in chunk]
+        return attempt(_loaded(work), task)
 
 
 @functools.lru_cache(maxsize=2)

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
@@ -28,11 +28,8 @@ from reidsim.engine.batch import worker
 from reidsim.engine.batch.tasks import COMPLETE, KILLED, TIMEOUT, RunOutcome, RunTask, Work, attempt
 from reidsim.errors import InputError, refuse_first
 
-# Target interval, in seconds, between groups of outcomes (each is one write to disk), and the target duration of a
-# chunk of tasks for a worker.
+# Target interval, in seconds, between groups of outcomes (each is one write to disk).
 HAND_OVER_SECONDS = 0.25
-# Maximum number of runs in a chunk, because a worker may keep the outcomes in memory until the chunk is finished.
-_MOST_RUNS = 1_000
 # Minimum expected remaining time, in seconds, for starting processes; below it, starting them and reading the data in
 # each costs more time than it saves.
 WORTH_SECONDS = 5.0
@@ -111,30 +108,6 @@ def _resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-class Pace:
-    """The mean duration of finished runs, which determines the next chunk."""
-
-    def __init__(self) -> None:
-        self._seconds, self._ended = 0.0, 0
-
-    def note(self, outcomes: Sequence[RunOutcome]) -> None:
-        """Add the durations of finished runs."""
-        self._seconds += sum(outcome.seconds for outcome in outcomes)
-        self._ended += len(outcomes)
-
-    def chunk(self, left: deque[RunTask], workers: int) -> list[RunTask]:
-        """Remove and return the next chunk of tasks.
-
-        A chunk is about `HAND_OVER_SECONDS` of work, less near the end: at most 1/(2 `workers`) of the remaining tasks,
-        so that every worker stays busy, but at least one. Before the first outcome, it is one task.
-        """
-        size = 1
-        if self._ended:
-            quick = math.ceil(HAND_OVER_SECONDS / max(self._seconds / self._ended, 1e-6))
-            size = max(1, min(quick, _MOST_RUNS, len(left) // (2 * workers)))
-        return [left.popleft() for _ in range(min(size, len(left)))]
-
-
 def one_thread() -> contextlib.AbstractContextManager[object]:
     """Return a context that limits linear algebra to one thread.
 
@@ -144,14 +117,6 @@ def one_thread() -> contextlib.AbstractContextManager[object]:
 
     limits: contextlib.AbstractContextManager[object] = threadpool_limits(1)
     return limits
-
-
-class SerialExecutor:
-    """Executor that does all runs in this process, one after the other."""
-
-    def execute(self, work: Work, tasks: Sequence[RunTask]) -> Groups:
-        """Run every task in the given order; see `Executor`."""
-        yield from _one_by_one(work, tasks, lambda outcome: True)
 
 
 class AutomaticExecutor:
@@ -169,50 +134,41 @@ class AutomaticExecutor:
         self._workers = workers
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Groups:
-        """Run every task; see `Executor`."""
-        done, workers = 0, self._workers or default_workers()
-
-        def goes_on(outcome: RunOutcome) -> bool:
-            nonlocal done
-            done += 1
-            left = len(tasks) - done
-            # The first run also reads files and compiles, so its duration is not multiplied by the number of runs.
-            expected = left * outcome.seconds if done > 1 else outcome.seconds
-            return workers == 1 or left < 2 or expected < WORTH_SECONDS
-
-        yield from _one_by_one(work, tasks, goes_on)
+        """Run every task in the given order; see `Executor`."""
+        workers, done, group, since = self._workers or default_workers(), 0, list[RunOutcome](), time.monotonic()
+        with one_thread():
+            try:
+                for done, task in enumerate(tasks, start=1):
+                    outcome = attempt(work, task)
+                    if outcome.state == COMPLETE or not came():
+                        group.append(outcome)
+                    # A library may have caught the interrupt, or turned it into an error of the run.
+                    stop_if_interrupted()
+                    left = len(tasks) - done
+                    # The first run also reads files and compiles, so its duration is not multiplied.
+                    expected = outcome.seconds * (left if done > 1 else 1)
+                    if workers > 1 and left > 1 and expected >= WORTH_SECONDS:
+                        break
+                    if time.monotonic() - since >= HAND_OVER_SECONDS:
+                        ended, group = group, []
+                        yield ended
+                        since = time.monotonic()
+            except KeyboardInterrupt:
+                # Yield the outcomes of the runs before the error, so that they are kept.
+                if group:
+                    yield group
+                raise
+        if group:
+            yield group
         if done < len(tasks):
             yield from ProcessExecutor(workers).execute(work, tasks[done:])
 
 
-def _one_by_one(work: Work, tasks: Sequence[RunTask], goes_on: Callable[[RunOutcome], bool]) -> Groups:
-    """Run tasks in this process until `goes_on` returns False for an outcome.
+class SerialExecutor(AutomaticExecutor):
+    """Executor that does all runs in this process, one after the other."""
 
-    Yield groups of outcomes, in the order of tasks, about every `HAND_OVER_SECONDS`.
-    """
-    group: list[RunOutcome] = []
-    since = time.monotonic()
-    with one_thread():
-        try:
-            for task in tasks:
-                outcome = attempt(work, task)
-                if outcome.state == COMPLETE or not came():
-                    group.append(outcome)
-                # A library may have caught the interrupt, or turned it into an error of the run.
-                stop_if_interrupted()
-                if not goes_on(group[-1]):
-                    break
-                if time.monotonic() - since >= HAND_OVER_SECONDS:
-                    ended, group = group, []
-                    yield ended
-                    since = time.monotonic()
-        except KeyboardInterrupt:
-            # Yield the outcomes of the runs before the error, so that they are kept.
-            if group:
-                yield group
-            raise
-        if group:
-            yield group
+    def __init__(self) -> None:
+        super().__init__(1)
 
 
 class ProcessExecutor:
@@ -253,10 +209,10 @@ class ProcessExecutor:
 
 
 class _Worker:
-    """A worker process and its current tasks."""
+    """A worker process and its current task."""
 
     def __init__(self, work: bytes, events: queue.SimpleQueue[tuple[_Worker, Any]]) -> None:
-        self.chunk: deque[RunTask] = deque()
+        self.task: RunTask | None = None
         self.is_ready, self.since, self._events = False, math.inf, events
         paths = [path or os.getcwd() for path in sys.path]
         self.process = subprocess.Popen(  # noqa: S603 - starts this program
@@ -271,10 +227,10 @@ class _Worker:
         threading.Thread(target=self._listen, daemon=True).start()
         self._write(work)
 
-    def give(self, chunk: Sequence[RunTask]) -> None:
-        """Send tasks to an idle process."""
-        self.chunk, self.since = deque(chunk), time.monotonic()
-        self._write(pickle.dumps(list(chunk)))
+    def give(self, task: RunTask) -> None:
+        """Send a task to an idle process."""
+        self.task, self.since = task, time.monotonic()
+        self._write(pickle.dumps(task))
 
     def kill(self) -> None:
         """End the process."""
@@ -284,11 +240,6 @@ class _Worker:
             # Closing the pipe flushes buffered input, which raises OSError because the process is dead.
             with contextlib.suppress(OSError):
                 pipe.close()
-
-    def exit_reason(self) -> str:
-        """Return a phrase that describes how the process ended, for error messages."""
-        code = self.process.wait()
-        return f"ended with code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
 
     def _write(self, message: bytes) -> None:
         # The listening thread handles a broken pipe.
@@ -307,9 +258,13 @@ class _Pool:
     """The processes of one batch and the remaining tasks."""
 
     def __init__(self, work: Work, tasks: Sequence[RunTask], size: int, timeout: float | None) -> None:
-        self._work, self._left, self._timeout = pickle.dumps(work), deque(tasks), timeout
+        self._work, self._left, self._timeout = (
+            pickle.dumps(work),
+            deque(tasks),
+            math.inf if timeout is None else timeout,
+        )
         self._events: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
-        self._deaths, self._pace, self._failed_starts = Counter[str](), Pace(), 0
+        self._deaths, self._failed_starts = Counter[str](), 0
         self._size, self.unfinished = min(size, len(tasks)), len(tasks)
         self.workers: set[_Worker] = set()
 
@@ -321,14 +276,14 @@ class _Pool:
         until = time.monotonic() + HAND_OVER_SECONDS
         while (wait := until - time.monotonic()) > 0 and len(group) < self.unfinished:
             for idle in self.workers:
-                if idle.is_ready and not idle.chunk and self._left:
-                    idle.give(self._pace.chunk(self._left, self._size))
+                if idle.is_ready and idle.task is None and self._left:
+                    idle.give(self._left.popleft())
             with contextlib.suppress(queue.Empty):
                 group += self._handle(*self._events.get(timeout=wait))
-            if self._timeout is not None:
-                late = [w for w in self.workers if w.chunk and time.monotonic() - w.since > self._timeout]
+            for late in [each for each in self.workers if each.task and time.monotonic() - each.since > self._timeout]:
+                self.remove(late)
                 error = f"the run took more than {self._timeout:g} s"
-                group += [RunOutcome(self._stop(w), TIMEOUT, error=error, seconds=self._timeout) for w in late]
+                group.append(RunOutcome(cast("RunTask", late.task), TIMEOUT, error=error, seconds=self._timeout))
         self.unfinished -= len(group)
         return group
 
@@ -339,38 +294,26 @@ class _Pool:
 
     def _handle(self, process: _Worker, message: Any) -> list[RunOutcome]:
         if process not in self.workers:
-            return []  # removed by this pool, which has already handled its tasks
+            return []  # removed by this pool, which has already handled its task
         if message is None:
             return self._died(process)
         if message == worker.READY:
             process.is_ready, self._failed_starts = True, 0
             return []
-        process.chunk.popleft()
-        process.since = time.monotonic()
-        self._pace.note([message])
+        process.task = None
         return [message]
 
     def _died(self, process: _Worker) -> list[RunOutcome]:
-        self._failed_starts += not process.is_ready
-        others = self.workers - {process}
-        if self._failed_starts >= _FAILED_STARTS and not any(other.is_ready for other in others):
-            raise InputError("worker processes do not start", expected="executor serial", hint=process.exit_reason())
-        if not process.chunk:
-            self.remove(process)
-            return []
-        culprit, reason = self._stop(process), process.exit_reason()
-        self._deaths[culprit.key] += 1
-        if self._deaths[culprit.key] < _DEATHS:
-            self._left.appendleft(culprit)
-            return []
-        return [RunOutcome(culprit, KILLED, error=f"the process that executed the run {reason}, twice")]
-
-    def _stop(self, process: _Worker) -> RunTask:
-        """End a process and return its current task.
-
-        Its waiting tasks are put back into the queue.
-        """
         self.remove(process)
-        culprit = process.chunk.popleft()
-        self._left.extendleft(reversed(process.chunk))
-        return culprit
+        code, task = process.process.returncode, process.task
+        reason = f"ended with code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
+        self._failed_starts += not process.is_ready
+        if self._failed_starts >= _FAILED_STARTS and not any(other.is_ready for other in self.workers):
+            raise InputError("worker processes do not start", expected="executor serial", hint=reason)
+        if task is None:
+            return []
+        self._deaths[task.key] += 1
+        if self._deaths[task.key] < _DEATHS:
+            self._left.appendleft(task)
+            return []
+        return [RunOutcome(task, KILLED, error=f"the process that executed the run {reason}, twice")]

@@ -1,8 +1,8 @@
 """The program of a worker process; `ProcessExecutor` starts this file as a script.
 
-The worker reads pickled objects from standard input, first the work and then lists of tasks. It writes each outcome to
-standard output at once. It ends when its parent ends, even in the middle of a run. The package is imported only after
-this is ensured, because an import takes seconds (minutes, if memory is short).
+The worker reads pickled objects from standard input, first the work and then one task after the other. It writes each
+outcome to standard output at once. It ends when its parent ends, even in the middle of a run. The package is imported
+only after this is ensured, because an import takes seconds (minutes, if memory is short).
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ def main() -> None:
 
         _send(outbox, READY)
         while True:
-            for task in pickle.load(inbox):  # noqa: S301
-                _send(outbox, attempt(work, task))
+            _send(outbox, attempt(work, pickle.load(inbox)))  # noqa: S301
     except (EOFError, BrokenPipeError):
         os._exit(0)
 
