@@ -12,14 +12,14 @@ from memory import peak_mib
 
 from reidsim.engine.batch.cluster import executor_named
 from reidsim.engine.batch.design import Design, at_point, design_of
-from reidsim.engine.batch.runner import Job, run_job
+from reidsim.engine.batch.runner import run_job
 from reidsim.engine.batch.tasks import RunTask, ScenarioWork, Tables, tasks_of
 from reidsim.engine.run import batch_result
 from reidsim.scenarios.load import Scenario
 
 
-@dataclass(frozen=True)
-class Instant:
+@dataclass(frozen=True, kw_only=True)
+class Instant(ScenarioWork):
     """Leaves the tables of a run without solving anything."""
 
     tables: Tables
@@ -42,10 +42,7 @@ class Instant:
 def instant(loaded: Scenario[Any]) -> Any:
     """Return the callable that does such runs, after one real run."""
     task = tasks_of(loaded, Design(design_of(loaded).points[:1]), at_point(loaded, {}).content)[0]
-    return Instant(ScenarioWork(loaded)(task)[0])
-
-
-INSTANT_JOB = Job(instant, batch_result)
+    return Instant(loaded, tables=ScenarioWork(loaded)(task)[0])
 
 
 def swept(scenario: Path, n: int) -> Scenario[Any]:
@@ -71,11 +68,10 @@ def batch_of(scenario: Path, n: int, executor: str) -> dict[str, float]:
     workers = None if executor == "serial" else 2
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        run_job(
-            INSTANT_JOB, loaded, executor_named(executor, workers=workers), folder=Path(folder, "out"), progress=note
-        )
+        named = executor_named(executor, workers=workers)
+        run_job(instant(loaded), batch_result, named, folder=Path(folder, "out"), progress=note)
         found |= {"seconds": time.perf_counter() - begun, "written": peak_mib()}
         begun = time.perf_counter()
-        run_job(INSTANT_JOB, loaded, folder=Path(folder, "out"), resume=True)
+        run_job(instant(loaded), batch_result, folder=Path(folder, "out"), resume=True)
         found["resumed"] = time.perf_counter() - begun
     return found

@@ -200,7 +200,7 @@ def test_a_stress_test_takes_a_measure_of_an_own_kind_as_output_and_nothing_else
     with pytest.raises(InputError, match=r"found 'lukc'.*one of .*luck.*did you mean 'luck'"):
         checked("lukc")
     assert outputs_among(kind_of(raffle.scenario).measures)[-2:] == (LUCK, RISK_QUANTILE)
-    monkeypatch.setattr(outcomes, "point_tables", lambda *_, **__: {"runs": RUNS.assign(error=None)})
+    monkeypatch.setattr(outcomes, "evaluate", lambda *_, **__: {"runs": RUNS.assign(error=None)})
     found = Evaluator(raffle, ("basic", "no-attack"), 0.95).by_batch(
         pd.DataFrame({"economics.cost": [1.0]}), "informed"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Unpack
+from typing import Any
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ from reidsim.engine.batch.design import (
 )
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.result import BatchResult, analysis_among, batch_analysis
-from reidsim.engine.batch.runner import Ended, Job, Keeping, run_job
+from reidsim.engine.batch.runner import Ended, run_job
 from reidsim.engine.batch.tasks import COMPLETE, ScenarioWork
 from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import check_once, run_once
@@ -38,14 +38,12 @@ def run_loaded(
     return run_once(loaded, progress=progress, explain=True)
 
 
-def run_batch_loaded(
-    loaded: Scenario[ScenarioHead], executor: Executor | None = None, **keeping: Unpack[Keeping]
-) -> RunResult:
+def run_batch_loaded(loaded: Scenario[ScenarioHead], executor: Executor | None = None, **keeping: Any) -> RunResult:
     """Return the result of all points and replications of a loaded scenario.
 
     See `reidsim.run_batch`.
     """
-    return run_job(Job(ScenarioWork, batch_result), loaded, executor, **keeping)
+    return run_job(ScenarioWork(loaded), batch_result, executor, **keeping)
 
 
 def batch_result(ended: Ended) -> RunResult:

@@ -17,7 +17,7 @@ from tiers import cases
 import reidsim
 from reidsim.engine.batch.design import at_point, design_of, sweep_points
 from reidsim.engine.batch.folder import finish, only_writer, read_runs
-from reidsim.engine.batch.runner import point_tables, rerun_one
+from reidsim.engine.batch.runner import evaluate, rerun_one
 from reidsim.engine.batch.tasks import RunOutcome
 from reidsim.engine.results import sha256_of
 from reidsim.engine.run import describe, run_batch_loaded
@@ -323,7 +323,7 @@ def test_points_of_a_sweep_keep_their_order_and_types(town):
 def test_points_can_be_given(town, tmp_path):
     loaded = Scenario.load(town)
     points = pd.DataFrame({"economics.loss": [10.5, 60.0], "adversary.risk": ["prosecutor", "journalist"]})
-    runs = point_tables(loaded, points, folder=tmp_path / "kept")["runs"]
+    runs = evaluate(loaded, points, folder=tmp_path / "kept")["runs"]
     assert runs["adversary.risk"].tolist() == ["prosecutor"] * 2 + ["journalist"] * 2
     for point in range(2):
         alone = run_once(at_point(loaded, points.iloc[point].to_dict())).runs
@@ -331,7 +331,7 @@ def test_points_can_be_given(town, tmp_path):
         columns = [column for column in alone.columns if column != "point"]
         pd.testing.assert_frame_equal(rows[columns], alone[columns])
     steps = []
-    again = point_tables(loaded, points, folder=tmp_path / "kept", progress=lambda *step: steps.append(step))["runs"]
+    again = evaluate(loaded, points, folder=tmp_path / "kept", progress=lambda *step: steps.append(step))["runs"]
     pd.testing.assert_frame_equal(again, runs)
     assert steps == [("running", 2, 2)]
 

@@ -16,7 +16,7 @@ from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.engine.batch.data_files import DataFiles
 from reidsim.engine.batch.design import Design, at_point, design_of
 from reidsim.engine.batch.executors import SerialExecutor
-from reidsim.engine.batch.runner import point_tables, rerun_one
+from reidsim.engine.batch.runner import evaluate, rerun_one
 from reidsim.engine.batch.tasks import attempt
 from reidsim.engine.run import describe, run_batch_loaded
 from reidsim.errors import InputError
@@ -148,16 +148,16 @@ def test_a_file_that_changes_while_a_batch_runs_stops_it(work):
 
 
 def test_kept_runs_of_a_stress_test_are_of_the_same_data(work):
-    """The folder of `point_tables` has no manifest; other data make other run keys."""
+    """The folder of `evaluate` has no manifest; other data make other run keys."""
     loaded = Scenario.load("town.toml")
     points = pd.DataFrame({"economics.loss": [10.0, 60.0]})
-    first = point_tables(loaded, points, folder=work / "kept")["runs"]
+    first = evaluate(loaded, points, folder=work / "kept")["runs"]
     same = Refusing()
-    pd.testing.assert_frame_equal(point_tables(loaded, points, folder=work / "kept", executor=same)["runs"], first)
+    pd.testing.assert_frame_equal(evaluate(loaded, points, folder=work / "kept", executor=same)["runs"], first)
     lines = Path("patients.csv").read_text(encoding="utf-8").splitlines()
     Path("patients.csv").write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")
-    other = point_tables(loaded, points, folder=work / "kept", executor=SerialExecutor())["runs"]
-    pd.testing.assert_frame_equal(other, point_tables(loaded, points)["runs"])
+    other = evaluate(loaded, points, folder=work / "kept", executor=SerialExecutor())["runs"]
+    pd.testing.assert_frame_equal(other, evaluate(loaded, points)["runs"])
     assert not other["publisher_payoff"].equals(first["publisher_payoff"])
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import reidsim
 from reidsim.engine.batch.design import Design, content_of_run, design_of, sweep_points
-from reidsim.engine.batch.runner import point_tables, tasks_of
+from reidsim.engine.batch.runner import evaluate, tasks_of
 from reidsim.engine.batch.tasks import RunTask, ScenarioWork
 from reidsim.errors import InputError
 from reidsim.scenarios.design_schema import SweepSection
@@ -176,7 +176,7 @@ def test_attributes_in_another_order_are_another_study(table):
     loaded = Scenario.load(table, {"publisher.policies": ["basic", "record-level", "no-protection"]})
     tasks = tasks_of(loaded, Design(points), content_of_run(loaded))
     assert tasks[0].key != tasks[1].key
-    runs = point_tables(loaded, points)["runs"]
+    runs = evaluate(loaded, points)["runs"]
     assert runs["state"].tolist() == ["complete"] * 6, runs["error"].tolist()
     one, other = (runs[runs["point"] == point].reset_index(drop=True) for point in (0, 1))
     same = ["policy", "publisher_payoff", "adversary_payoff", "share_attacked"]

@@ -16,7 +16,7 @@ from tiers import examples
 
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.executors import SerialExecutor
-from reidsim.engine.batch.folder import JOURNAL, damaged_lines, only_writer, read_journal, read_places
+from reidsim.engine.batch.folder import JOURNAL, damaged_lines, only_writer, read_journal
 from reidsim.engine.batch.result import batch_tables
 from reidsim.engine.batch.runner import run_tasks
 from reidsim.engine.batch.tasks import FAILED, attempt
@@ -60,7 +60,7 @@ def test_tables_are_the_same_bytes_however_often_a_batch_is_interrupted(tmp_path
     for number, stop in enumerate(stops):
         with contextlib.suppress(KeyboardInterrupt):
             run_tasks(work, tasks(12), Shuffled(seed + number, stop), folder=folder)
-    done_before = len(list(read_journal(folder / JOURNAL, {task.key: task for task in tasks(12)})))
+    done_before = len(list(read_journal(folder / JOURNAL, tasks(12))))
     counted = Counting(work)
     outcomes = run_tasks(counted, tasks(12), Shuffled(seed, None), folder=folder)
     assert counted.runs == 12 - done_before
@@ -143,11 +143,10 @@ def test_no_changed_byte_of_a_journal_changes_a_table(tmp_path_factory, changes,
 def test_a_reader_sees_whole_runs_only(tmp_path):
     run_tasks(Square(), tasks(3), SerialExecutor(), folder=tmp_path)
     path = tmp_path / JOURNAL
-    by_key = {task.key: task for task in tasks(3)}
     lines = path.read_bytes().splitlines(keepends=True)
     for length in range(len(lines[0]) + len(lines[1]) + 1):
         path.write_bytes(b"".join(lines)[:length])
-        found = list(read_journal(path, by_key))
+        found = list(read_journal(path, tasks(3)))
         assert len(found) == (length >= len(lines[0])) + (length >= len(lines[0]) + len(lines[1]))
 
 
@@ -157,7 +156,7 @@ def test_each_place_is_read_once_though_its_run_was_done_under_two_keys(tmp_path
     run_tasks(Square(), old, SerialExecutor(), folder=tmp_path)
     run_tasks(Square(raises=(1,)), tasks(2), SerialExecutor(), folder=tmp_path)
     for planned, states in ((tasks(3), ["complete", "failed", "complete"]), (old, ["complete"] * 3)):
-        found = sorted(read_places(tmp_path / JOURNAL, planned), key=lambda outcome: outcome.task.point)
+        found = sorted(read_journal(tmp_path / JOURNAL, planned, by_place=True), key=lambda outcome: outcome.task.point)
         assert [outcome.task.point for outcome in found] == [0, 1, 2]
         assert [outcome.state for outcome in found] == states
 

@@ -37,6 +37,8 @@ class DataFiles:
     design : Design
     options : mapping, optional
         Command-line options, which may also name files.
+    source : Path, optional
+        Path in error messages; default: the path of the scenario.
 
     Attributes
     ----------
@@ -47,9 +49,13 @@ class DataFiles:
     """
 
     def __init__(
-        self, loaded: Scenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None = None
+        self,
+        loaded: Scenario[ScenarioHead],
+        design: Design,
+        options: Mapping[str, Any] | None = None,
+        source: Path | None = None,
     ) -> None:
-        self._paths = _paths(loaded, design, options)
+        self._paths, self._source = _paths(loaded, design, options), source or loaded.path
         # Taken before the files are hashed, so that a change in between is detected.
         self._stamps = {name: _stamp(path) for name, path in self._paths.items()}
         self.hashes: dict[str, str] = {}
@@ -62,15 +68,10 @@ class DataFiles:
         """A hash over the names and hashes of all files, in 16 hexadecimal digits."""
         return hashlib.sha256(json.dumps(self.hashes, sort_keys=True).encode()).hexdigest()[:16]
 
-    def require_unchanged(self, source: Path) -> None:
+    def require_unchanged(self) -> None:
         """Check that no file has changed since the batch began.
 
         Read a file only if its stamp changed.
-
-        Parameters
-        ----------
-        source : Path
-            Path of the batch, for the error message.
 
         Raises
         ------
@@ -85,7 +86,7 @@ class DataFiles:
                 with contextlib.suppress(InputError):
                     now[name] = sha256_of(self._paths[name])
                 self._stamps[name] = stamp
-        require_unchanged(self.hashes, now, source)
+        require_unchanged(self.hashes, now, self._source)
 
 
 def _paths(loaded: Scenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None) -> dict[str, Path]:

@@ -52,8 +52,8 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Text before the checksum at the end of a line of the journal.
 _CHECK = b',"check":"'
-# Parts of an outcome in a line of the journal, besides its task and seconds.
-_OUTCOME = ("state", "error", "warnings", "tables")
+# Parts of an outcome in a line of the journal, besides its task.
+_OUTCOME = ("state", "error", "warnings", "tables", "seconds")
 RUNNING = "running"
 INCOMPLETE = "incomplete"
 _RUN_AGAIN = "run the batch again with another folder"
@@ -174,35 +174,21 @@ def journal(path: Path, data: str = "") -> Iterator[Callable[[Iterable[RunOutcom
                 path.unlink()
 
 
-def read_journal(path: Path, tasks: Mapping[str, RunTask]) -> list[RunOutcome]:
-    """Return the last outcome of each run in a journal whose key is in `tasks`.
+def read_journal(path: Path, tasks: Iterable[RunTask], *, by_place: bool = False) -> list[RunOutcome]:
+    """Return the outcomes in a journal of some tasks; if a run has several outcomes, the last one.
 
-    `tasks` are tasks by key. Damaged lines are skipped. The journal may be read while it is being written: an
-    incomplete last line is skipped, too. A missing journal has no outcomes.
+    Damaged lines are skipped. The journal may be read while it is being written: an incomplete last line is skipped,
+    too. A missing journal has no outcomes. With `by_place`, a task without an outcome gets the outcome of its point and
+    replication under another key, which may come from another version of the program.
     """
-    last = {entry["run"]: entry for entry in _entries(path) if entry is not None and entry["run"] in tasks}
-    return [_outcome(tasks[key], entry) for key, entry in last.items()]
-
-
-def read_places(path: Path, tasks: Iterable[RunTask]) -> list[RunOutcome]:
-    """Return the outcomes in a journal of the points and replications of `tasks`.
-
-    They are matched by point and replication, not by key, because they may come from another version of the program.
-    Tasks with equal keys are run and written once, so their outcome applies to all of them. Tasks without an outcome
-    are left out.
-    """
-    by_place = {(task.point, task.replication): task for task in tasks}
-    alike: dict[str, list[RunTask]] = {}
-    for task in by_place.values():
-        alike.setdefault(task.key, []).append(task)
-    found: dict[tuple[int, int], RunOutcome] = {}
     last = {entry["run"]: entry for entry in _entries(path) if entry is not None}
-    # If there are several outcomes of a run, an outcome with the key of its task takes precedence, then the last one.
-    for key, entry in sorted(last.items(), key=lambda word: word[0] in alike):
-        done = by_place.get((entry["point"], entry["replication"]))
-        for task in [] if done is None else alike[done.key]:
-            found[task.point, task.replication] = _outcome(replace(task, key=key), entry)
-    return [*found.values()]
+    at = {(entry["point"], entry["replication"]): entry for entry in last.values()} if by_place else {}
+    found = ((task, last.get(task.key) or at.get((task.point, task.replication))) for task in tasks)
+    return [
+        RunOutcome(replace(task, key=entry["run"]), **{name: entry[name] for name in _OUTCOME})
+        for task, entry in found
+        if entry is not None
+    ]
 
 
 def is_journal_of(path: Path, keys: Container[str], data: str) -> bool:
@@ -248,15 +234,10 @@ def _keeping(path: Path) -> Iterator[None]:
         raise InputError("the disk is full", source=path.parent, hint=hint) from None
 
 
-def _outcome(task: RunTask, entry: Mapping[str, Any]) -> RunOutcome:
-    found = {name: entry[name] for name in (*_OUTCOME, "seconds")}
-    return RunOutcome(task, **{**found, "warnings": tuple(entry["warnings"])})
-
-
 def _line(outcome: RunOutcome, data: str) -> bytes:
-    task, seconds = outcome.task, round(outcome.seconds, 6)
+    task = outcome.task
     place = {"run": task.key, "point": task.point, "replication": task.replication}
-    entry = {**place, **{name: getattr(outcome, name) for name in _OUTCOME}, "seconds": seconds, "data": data}
+    entry = {**place, **{name: getattr(outcome, name) for name in _OUTCOME}, "data": data}
     # A checksum at the end of the line, so that a line with a changed byte is detected and not read.
     text = json.dumps(entry, separators=(",", ":")).encode()[:-1]
     return text + _CHECK + _checksum(text) + b"\n"
@@ -408,7 +389,7 @@ def read_runs(folder: Path) -> pd.DataFrame:
     loaded = scenario_of(manifest)
     design = design_of(loaded)
     tasks = tasks_of(loaded, design, content_of_run(loaded) | options)
-    return batch_tables(loaded.name, design, read_places(folder / JOURNAL, tasks))["runs"]
+    return batch_tables(loaded.name, design, read_journal(folder / JOURNAL, tasks, by_place=True))["runs"]
 
 
 def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool]) -> str:

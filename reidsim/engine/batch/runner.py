@@ -11,10 +11,10 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -45,7 +45,7 @@ from reidsim.engine.batch.tasks import (
     code_version,
     tasks_of,
 )
-from reidsim.engine.results import Clock, Illustrator, Result, RunResult, make_manifest
+from reidsim.engine.results import Illustrator, Result, RunResult, begun, make_manifest
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
 from reidsim.scenarios.load import Scenario
@@ -83,44 +83,12 @@ class Ended:
     manifest: dict[str, Any]
     warnings: tuple[str, ...]
     report: Progress
-    stored: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Job(Generic[R]):
-    """The work of each run of a batch, and the result of the batch.
-
-    Parameters
-    ----------
-    work : callable
-        Returns the callable that does one run, given the scenario.
-    result : callable
-        Returns the result of the batch.
-    table : str
-        Name of the table of runs in results folders.
-    options : dict
-        Command-line options, as plain data by command name; part of the manifest and of the key of every run.
-    """
-
-    work: Callable[[Scenario[ScenarioHead]], ScenarioWork]
-    result: Callable[[Ended], R]
-    table: str = "runs"
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-class Keeping(TypedDict, total=False):
-    """Arguments of `run_job` that concern its folder, progress and figures."""
-
-    folder: Path | None
-    resume: bool
-    rerun_failed: bool
-    progress: Progress | None
-    illustrate: Illustrator | None
+    stored: bool
 
 
 def run_job(
-    job: Job[R],
-    loaded: Scenario[ScenarioHead],
+    work: ScenarioWork,
+    result_of: Callable[[Ended], R],
     executor: Executor | None = None,
     *,
     folder: Path | None = None,
@@ -129,10 +97,18 @@ def run_job(
     progress: Progress | None = None,
     illustrate: Illustrator | None = None,
 ) -> R:
-    """Run a job at every point and replication of a scenario; return its result.
+    """Run every point and replication of a scenario; return the result.
 
     See `reidsim.run_batch` for the arguments. If `folder` already holds the complete batch, nothing is run again.
-    `illustrate` draws the figures into the folder.
+
+    Parameters
+    ----------
+    work : ScenarioWork
+        Callable that does one run of the scenario.
+    result_of : callable
+        Returns the result of the batch.
+    illustrate : callable, optional
+        Draws the figures into the folder.
 
     Raises
     ------
@@ -140,49 +116,37 @@ def run_job(
         If a point is invalid, a file cannot be used or changes during the batch, or the folder is in use, holds another
         batch or cannot be written. A failed run is no error: it is part of the result.
     """
-    report = progress or (lambda task, done, total: None)
-    clock, design = Clock(), design_of(loaded)
+    loaded = work.loaded
+    design = design_of(loaded)
     check_points(loaded, design)
     makers = makers_of(loaded, design)
-    work = job.work(replace(loaded, path=loaded.path.absolute()))
-    tasks = tasks_of(loaded, design, {**content_of_run(loaded), **job.options})
-    report(f"reading {loaded.name}", 0, 1)
-    files = DataFiles(loaded, design, job.options)
-    manifest = make_manifest(
-        loaded,
-        {},
-        {
-            "data_hash": work.fingerprint(tasks[0]),
-            "scenario_file": str(loaded.path.absolute()),
-            "design": {**design.facts, "files": files.hashes},
-            **({"parts": makers} if makers else {}),
-            **job.options,
-        },
-    )
+    _, clock, report = begun(loaded, progress)
+    work = replace(work, loaded=replace(loaded, path=loaded.path.absolute()))
+    tasks = tasks_of(loaded, design, {**content_of_run(loaded), **work.options})
+    files = DataFiles(loaded, design, work.options, source=folder)
+    facts = {
+        "data_hash": work.fingerprint(tasks[0]),
+        "scenario_file": str(work.loaded.path),
+        "design": {**design.facts, "files": files.hashes},
+        **({"parts": makers} if makers else {}),
+        **work.options,
+    }
+    manifest = make_manifest(loaded, {}, facts)
     clock.lap("build")
-    ended = Ended(loaded, design, {}, manifest, (), report)
     with contextlib.ExitStack() as held:
         damaged = 0
         if folder is not None:
+            journal = folder / store.JOURNAL
             # If the manifest is damaged, the journal alone identifies the batch.
-            are_same = partial(store.is_journal_of, folder / store.JOURNAL, {task.key for task in tasks}, files.digest)
+            are_same = partial(store.is_journal_of, journal, {task.key for task in tasks}, files.digest)
             stored = held.enter_context(_opened(folder, manifest, are_same, go_on=resume or rerun_failed))
             if stored is not None:
-                tables = store.read_stored_tables(folder, stored, job.table)
+                tables = store.read_stored_tables(folder, stored, work.table)
                 report("running", design.n_runs, design.n_runs)
-                said = tuple(stored.get("warnings", ()))
-                return job.result(replace(ended, tables=tables, manifest=stored, warnings=said, stored=True))
-            damaged = store.damaged_lines(folder / store.JOURNAL)
-        outcomes = run_tasks(
-            work,
-            tasks,
-            executor or AutomaticExecutor(),
-            progress=report,
-            folder=folder,
-            again=NOT_COMPLETE if rerun_failed else (),
-            require_unchanged=lambda: files.require_unchanged(folder or loaded.path),
-            data=files.digest,
-        )
+                return result_of(Ended(loaded, design, tables, stored, tuple(stored.get("warnings", ())), report, True))
+            damaged = store.damaged_lines(journal)
+        again = NOT_COMPLETE if rerun_failed else ()
+        outcomes = run_tasks(work, tasks, executor, progress=report, folder=folder, again=again, files=files)
         clock.lap("runs")
         states = Counter(outcome.state for outcome in outcomes)
         manifest |= {
@@ -196,16 +160,16 @@ def run_job(
         if damaged:
             lines = f"{counted(damaged, 'line')} of {store.JOURNAL}"
             warnings += (f"{lines} could not be read; the runs of these lines were repeated",)
-        result = job.result(replace(ended, tables=tables, manifest=manifest, warnings=warnings))
-        # The job may have read the data files again for its result.
-        files.require_unchanged(folder or loaded.path)
+        result = result_of(Ended(loaded, design, tables, manifest, warnings, report, False))
+        # The result may have read the data files again.
+        files.require_unchanged()
         if folder is not None:
             report("writing", 0, 1)
             store.finish(folder, lambda into: result.write_tables(into, illustrate))
             if result.manifest["state"] == COMPLETE:
                 # The tables hold the same data.
                 with contextlib.suppress(OSError):
-                    (folder / store.JOURNAL).unlink()
+                    journal.unlink()
     return result
 
 
@@ -242,13 +206,12 @@ def _opened(
 def run_tasks(
     work: Work,
     tasks: Sequence[RunTask],
-    executor: Executor,
+    executor: Executor | None = None,
     *,
     progress: Progress | None = None,
     folder: Path | None = None,
     again: Iterable[str] = (),
-    require_unchanged: Callable[[], None] = lambda: None,
-    data: str = "",
+    files: DataFiles | None = None,
 ) -> list[RunOutcome]:
     """Run every task that the journal of a folder does not hold.
 
@@ -260,16 +223,15 @@ def run_tasks(
         Callable that does one run.
     tasks : sequence of RunTask
         Tasks with the same key are run once.
-    executor : Executor
+    executor : Executor, optional
+        Default: run in this process, and on all cores if the runs take long.
     progress : callable, optional
     folder : Path, optional
         Folder of the journal, locked by the caller. If not given, outcomes are only kept in memory.
     again : iterable of str
         Runs in the journal with one of these states are repeated.
-    require_unchanged : callable
-        Raises an error if the data changed; called before finished runs are written.
-    data : str
-        Hash of the data, written to the journal.
+    files : DataFiles, optional
+        Data files of the runs, checked before finished runs are written.
 
     Returns
     -------
@@ -286,14 +248,15 @@ def run_tasks(
     with contextlib.ExitStack() as stack:
         write = None
         if folder is not None:
-            before = store.read_journal(folder / store.JOURNAL, by_key)
+            before = store.read_journal(folder / store.JOURNAL, by_key.values())
             done |= {outcome.task.key: outcome for outcome in before if outcome.state not in again}
-            write = stack.enter_context(store.journal(folder / store.JOURNAL, data))
+            write = stack.enter_context(store.journal(folder / store.JOURNAL, files.digest if files else ""))
         report = progress or (lambda task, done, total: None)
         report("running", len(done), len(by_key))
         missing = [task for key, task in by_key.items() if key not in done]
-        for group in stack.enter_context(closing(executor.execute(work, missing))):
-            require_unchanged()
+        for group in stack.enter_context(closing((executor or AutomaticExecutor()).execute(work, missing))):
+            if files is not None:
+                files.require_unchanged()
             if write is not None:
                 write(group)
             for outcome in group:
@@ -304,7 +267,7 @@ def run_tasks(
     return [replace(done[task.key], task=task) for task in tasks]
 
 
-def point_tables(
+def evaluate(
     loaded: Scenario[ScenarioHead],
     points: pd.DataFrame,
     *,
@@ -312,8 +275,7 @@ def point_tables(
     executor: Executor | None = None,
     progress: Progress | None = None,
     folder: Path | None = None,
-    work: Work | None = None,
-    options: Mapping[str, Any] | None = None,
+    work: ScenarioWork | None = None,
     known: Sequence[str] = (),
 ) -> dict[str, pd.DataFrame]:
     """Return the tables of a scenario's runs at given points.
@@ -335,10 +297,8 @@ def point_tables(
     folder : Path, optional
         Folder that keeps finished runs, created if missing. A later call with the same scenario and data does not
         repeat them.
-    work : callable, optional
+    work : ScenarioWork, optional
         Callable that does one run; default: play the scenario's policies.
-    options : mapping, optional
-        Options that are part of the key of each run, to distinguish runs of different work.
     known : sequence of str
         Columns of `points` that are not keys of the scenario but are used by `work`.
 
@@ -355,27 +315,18 @@ def point_tables(
         If a point is invalid for the scenario (raised before the first run), a data file changes before the last run
         ends, or the folder cannot be written.
     """
-    if points.empty and len(points.columns):
-        raise InputError("no points", expected="at least one row")
-    design = Design(points.reset_index(drop=True), replications)
+    design, work = Design(points.reset_index(drop=True), replications), work or ScenarioWork(loaded)
     of_scenario = Design(design.points.drop(columns=list(known)), replications)
     check_points(loaded, of_scenario)
     # The folder has no manifest, so the hashes of the data files are part of the keys of the runs.
     files = DataFiles(loaded, of_scenario)
-    tasks = tasks_of(loaded, design, {**content_of_run(loaded), **(options or {}), "files": files.hashes})
+    tasks = tasks_of(loaded, design, {**content_of_run(loaded), **work.options, "files": files.hashes})
     with contextlib.ExitStack() as stack:
         if folder is not None:
             stack.enter_context(kept.removing_unused(folder))
             kept.make_folder(folder)
             stack.enter_context(store.only_writer(folder))
-        outcomes = run_tasks(
-            work or ScenarioWork(loaded),
-            tasks,
-            executor or AutomaticExecutor(),
-            progress=progress,
-            folder=folder,
-            require_unchanged=lambda: files.require_unchanged(loaded.path),
-        )
+        outcomes = run_tasks(work, tasks, executor, progress=progress, folder=folder, files=files)
     return batch_tables(loaded.name, design, outcomes)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -230,10 +230,21 @@ class ScenarioWork:
         The scenario without the values of a point.
     studies : Studies
         Cache of studies between runs.
+
+    Attributes
+    ----------
+    table : str
+        Name of the table of runs in results folders.
     """
 
     loaded: Scenario[ScenarioHead]
     studies: Studies = field(default_factory=Studies, repr=False, compare=False)
+    table: ClassVar[str] = "runs"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options beside the scenario, as plain data by command; part of the manifest and of the key of every run."""
+        return {}
 
     def study_at(self, task: RunTask) -> Study[Any]:
         """Return the study at the point of a task."""

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Unpack, get_args
+from typing import Any, ClassVar, get_args
 
 import pandas as pd
 
 from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.batch.design import Design, draw_of
 from reidsim.engine.batch.executors import Executor
-from reidsim.engine.batch.runner import Ended, Job, Keeping, run_job
+from reidsim.engine.batch.runner import Ended, run_job
 from reidsim.engine.batch.statistics import measured, statistics_table
 from reidsim.engine.batch.tasks import COMPLETE, RunTask, ScenarioWork, Tables, columns_of_table
 from reidsim.engine.cross_play.equilibria import equilibrium_tables, worst_cases_table
@@ -274,15 +274,21 @@ class CrossPlayWork(ScenarioWork):
 
     Parameters
     ----------
-    options : CrossPlayOptions
+    play : CrossPlayOptions
     """
 
-    options: CrossPlayOptions
+    play: CrossPlayOptions
+    table: ClassVar[str] = "cross_play"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of cross-play; see `ScenarioWork.options`."""
+        return {"cross_play": self.play.facts}
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Run a task and return its tables and warnings."""
         with locating(self.loaded.path):
-            tables, left_out = self._table(task).play(self.options, lambda task, done, total: None)
+            tables, left_out = self._table(task).play(self.play, lambda task, done, total: None)
         return {name: columns_of_table(found) for name, found in tables.items()}, left_out
 
     def fingerprint(self, task: RunTask) -> str | None:
@@ -299,7 +305,7 @@ class CrossPlayWork(ScenarioWork):
 
     def _table(self, task: RunTask) -> Table:
         study = self.study_at(task)
-        return table_of(study, self.options, draw_of(study.scenario, task.replication))
+        return table_of(study, self.play, draw_of(study.scenario, task.replication))
 
 
 def has_several_plays(scenario: ScenarioHead) -> bool:
@@ -317,15 +323,13 @@ def cross_play_loaded(
     loaded: Scenario[ScenarioHead],
     options: CrossPlayOptions | None = None,
     executor: Executor | None = None,
-    **keeping: Unpack[Keeping],
+    **keeping: Any,
 ) -> CrossPlayResult:
     """Play every defender against every adversary of a scenario."""
     options, loaded = options or CrossPlayOptions(), without_adversary_uncertainty(loaded)
     if not has_several_plays(loaded.scenario):
         return _once(loaded, options, keeping.get("progress"))
-    work, result = partial(CrossPlayWork, options=options), partial(_result, options)
-    job = Job[CrossPlayResult](work, result, "cross_play", {"cross_play": options.facts})
-    return run_job(job, loaded, executor, **keeping)
+    return run_job(CrossPlayWork(loaded, play=options), partial(_result, options), executor, **keeping)
 
 
 def _once(loaded: Scenario[ScenarioHead], options: CrossPlayOptions, progress: Progress | None) -> CrossPlayResult:

@@ -21,7 +21,7 @@ from reidsim.core.measures import Measure, columns_of
 from reidsim.core.randomness import nested_stream
 from reidsim.engine.batch.design import Design, at_point, draw_of, scenarios_at
 from reidsim.engine.batch.executors import Executor
-from reidsim.engine.batch.runner import point_tables
+from reidsim.engine.batch.runner import evaluate
 from reidsim.engine.batch.tasks import RunTask, ScenarioWork, Tables, run_tables
 from reidsim.engine.cross_play.run import CrossPlayOptions, Table, table_of
 from reidsim.engine.results import LEVELS
@@ -220,15 +220,14 @@ class Evaluator:
         scenario, informed, named = self.loaded.scenario, planning == "informed", name_adversaries(points)
         keys = [str(key) for key in points.columns if key != WHO_COMES or not named]
         planned = {} if informed else planned_amounts(scenario, keys)
-        own: dict[str, Any] = {}
+        work = None
         if named:
             check_opponents(self.loaded, points[WHO_COMES].unique().tolist())
         if named or planned:
-            plans = {"policies": self.policies, "informed": informed, "planned": planned, "named": named}
-            own = {"work": StressWork(self.loaded, **plans), "options": {"stress": plans}}  # type: ignore[arg-type]
+            work = StressWork(self.loaded, policies=self.policies, informed=informed, planned=planned, named=named)
         if not informed:
             points = points.assign(**believed_values(scenario, keys))
-        tables = point_tables(
+        tables = evaluate(
             self.loaded,
             points,
             replications=scenario.replications,
@@ -236,7 +235,7 @@ class Evaluator:
             progress=lambda _, done, total: self.report(task, done, total),
             folder=self.folder,
             known=(WHO_COMES,) if named else (),
-            **own,
+            work=work,
         )
         runs = _with_risk_quantile(tables, quantile_column(self.risk_level))
         ended_well = runs["state"] == "complete"
@@ -307,6 +306,11 @@ class StressWork(ScenarioWork):
     informed: bool
     planned: dict[str, Any]
     named: bool
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How the policies plan; see `ScenarioWork.options`."""
+        return {"stress": {name: getattr(self, name) for name in ("policies", "informed", "planned", "named")}}
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Run a task and return its tables and warnings."""

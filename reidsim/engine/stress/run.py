@@ -229,7 +229,7 @@ class _Stress:
             self._tables["guarantee"] = analyses.guarantee_table(self._evaluator.plans, self._policies, believed)
             clock.lap("guarantee")
         # Each part reads the data files itself; all parts must have read the same data.
-        files.require_unchanged(self._loaded.path)
+        files.require_unchanged()
         facts["state"] = INCOMPLETE if any(facts["failed_points"].values()) else COMPLETE
         tables = {name: self._tables[name] for name in TABLES if name in self._tables}
         manifest = make_manifest(self._loaded, clock.laps, facts)
