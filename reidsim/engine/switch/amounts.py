@@ -16,8 +16,7 @@ import numpy as np
 
 from reidsim.engine.batch.design import at_point
 from reidsim.errors import InputError, locating, not_among
-from reidsim.games.defenders.defender import outcome_of, paid_in
-from reidsim.games.measures import averages
+from reidsim.games.measures import PUBLISHER_PAYOFF, averages
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.report_sentences import gain_goes_with_loss
@@ -31,26 +30,32 @@ KEYS = ("economics.benefit", LOSS, GAIN, "economics.cost")
 SAME = 1e-10
 
 
-@dataclass(frozen=True, eq=False)
-class PlannedAt:
+class PlannedAt(NamedTuple):
     """Plans of policies at one value of the payoff parameter, and their outcomes.
 
-    Parameters
+    Attributes
     ----------
     amount : float
         Value of the payoff parameter, in currency units.
-    plans : mapping of str to object
-        Plan of each policy, by policy name; made under the publisher's beliefs, and used by `Amounts.paid_at`.
-    payoffs : mapping of str to float
-        Publisher's payoff per record under the true parameters, in currency units, by policy name.
-    risks : mapping of str to float
-        Mean probability that a record is attacked and re-identified, by policy name.
+    plans : dict of str to object
+        Plan of each policy, by policy name; made under the publisher's beliefs, and used by `Amounts.outcomes_at`.
+    outcomes : dict of str to dict of str to float
+        Mean measures per record under the true parameters, by policy name and measure; see `averages`.
     """
 
     amount: float
-    plans: Mapping[str, Any]
-    payoffs: Mapping[str, float]
-    risks: Mapping[str, float]
+    plans: dict[str, Any]
+    outcomes: dict[str, dict[str, float]]
+
+    @property
+    def payoffs(self) -> dict[str, float]:
+        """The publisher's payoff per record, in currency units, by policy name."""
+        return payoffs_of(self.outcomes)
+
+
+def payoffs_of(outcomes: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return the publisher's payoff of each policy."""
+    return {policy: measures[PUBLISHER_PAYOFF.column] for policy, measures in outcomes.items()}
 
 
 class Amounts:
@@ -71,8 +76,6 @@ class Amounts:
         Policies of the scenario.
     own : float
         The scenario's value of the parameter, in currency units.
-    evaluations : int
-        Number of calls of `at` so far.
 
     Raises
     ------
@@ -82,29 +85,25 @@ class Amounts:
     """
 
     def __init__(self, study: Study[Any], key: str, *, link_gain: bool = False) -> None:
-        loaded: Scenario[ScenarioHead] = study.loaded
-        economics = getattr(loaded.scenario, "economics", None)
+        scenario, kind, name = study.scenario, kind_of(study.scenario), key.rpartition(".")[2]
+        economics = getattr(scenario, "economics", None)
         if key not in KEYS or not isinstance(economics, EconomicsSection):
             raise not_among("not a payoff parameter of the scenario", key, KEYS, where="--key")
         if link_gain and key != LOSS:
             raise InputError("the gain can be linked to the loss only", where="--link-gain", found=key, expected=LOSS)
-        column = getattr(getattr(economics, "columns", None), key.rpartition(".")[2], None)
-        if column is not None:
-            found, expected = f"{key}, column {column!r}", "one amount for all records"
+        columns = {each: column for each, column in getattr(economics, "columns", ()) if column is not None}
+        if name in columns:
+            found, expected = f"{key}, column {columns[name]!r}", "one amount for all records"
             raise InputError("the payoff parameter differs by record", where="--key", found=found, expected=expected)
-        self.key, self.link_gain, self._loaded = key, link_gain, loaded
-        kind = kind_of(loaded.scenario)
-        self.policies = kind.policies_of(loaded.scenario)
-        self.own = economics.adversary_gain if key == GAIN else float(getattr(economics, key.rpartition(".")[2]))
+        self.key, self.link_gain, self._study = key, link_gain, study
+        self.policies = kind.policies_of(scenario)
+        self.own = economics.adversary_gain if key == GAIN else float(getattr(economics, name))
         # Fix the gain: by default, a scenario without a stated gain sets it equal to the loss.
-        self._fixed = {} if link_gain or key == GAIN else {GAIN: economics.adversary_gain}
-        if "gain" in {name for name, given in getattr(economics, "columns", ()) if given is not None}:
-            self._fixed = {}
-        self._study, self._data = study, kind.data_content(loaded)
+        self._fixed = {} if link_gain or key == GAIN or "gain" in columns else {GAIN: economics.adversary_gain}
+        self._data = kind.data_content(study.loaded)
         # Some kinds of scenario compute the linkage once for all values; for the others, the study is solved again at
         # each value.
-        self._points = kind.amount_points(study) if kind.amounts_at_once(loaded.scenario, (key,)) else None
-        self.evaluations = 0
+        self._points = kind.amount_points(study) if kind.amounts_at_once(scenario, (key,)) else None
 
     def at(self, amount: float, policies: Sequence[str] | None = None) -> PlannedAt:
         """Return plans and outcomes at a value of the payoff parameter.
@@ -112,89 +111,55 @@ class Amounts:
         Plans are made under the publisher's beliefs at this value, outcomes hold under the true parameters. `policies`
         selects some policies; the default is all.
         """
-        loaded = self.scenario_at(amount)
-        plans = self._plan(loaded, self.policies if policies is None else policies)
-        self.evaluations += 1
-        outcomes = self._outcomes(loaded, plans)
-        payoffs, risks = (
-            {policy: measures[name] for policy, measures in outcomes.items()} for name in ("publisher_payoff", "risk")
-        )
-        return PlannedAt(amount, plans, payoffs, risks)
+        policies = self.policies if policies is None else policies
+        if self._points is not None:
+            _, believed = economics_of(self._scenario_at(amount).scenario)
+            plans = {policy: self._points.plan(policy, believed) for policy in policies}
+        else:
+            study = self._study_at(amount)
+            draws = [kind_of(study.scenario).play(study, draw, policies) for draw in range(study.draws)]
+            plans = {policy: [outcomes[policy].choice for outcomes in draws] for policy in policies}
+        return PlannedAt(amount, plans, self.outcomes_at(plans, amount))
 
-    def paid_at(self, planned: PlannedAt, amount: float) -> dict[str, float]:
-        """Return the payoffs at `amount` of plans made at `planned.amount`.
+    def outcomes_at(self, plans: Mapping[str, Any], amount: float) -> dict[str, dict[str, float]]:
+        """Return the mean measures per record of plans at a value, by policy and measure.
 
-        They are the publisher's payoffs per record under the true parameters, in currency units, by policy.
+        The plans may have been made at another value. Means are over records, then over the draws of the study.
         """
-        outcomes = self._outcomes(self.scenario_at(amount), planned.plans)
-        return {policy: measures["publisher_payoff"] for policy, measures in outcomes.items()}
+        if self._points is not None:
+            truth, weights = self.economics(amount), self._study.world(0).weights.astype(np.int64)
+            return {policy: averages(plan.equilibrium(truth), weights) for policy, plan in plans.items()}
+        study = self._study_at(amount)
+        kind, worlds = kind_of(study.scenario), [study.world(draw) for draw in range(study.draws)]
+        found = {}
+        for policy, choices in plans.items():
+            defenders = [kind.policy(policy).defender(study, draw) for draw in range(study.draws)]
+            each = [
+                averages(kind.outcome(study, world, *chosen), world.weights.astype(np.int64))
+                for world, *chosen in zip(worlds, defenders, choices, strict=True)
+            ]
+            found[policy] = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
+        return found
 
-    def measures(self, amount: float, policy: str) -> dict[str, float]:
-        """Return the measures per record of a policy that is planned at `amount`.
-
-        They hold under the true parameters at this value; see `averages`.
-        """
-        loaded = self.scenario_at(amount)
-        return self._outcomes(loaded, self._plan(loaded, (policy,)))[policy]
+    def economics(self, amount: float) -> EconomicsSection:
+        """Return the true payoff parameters at a value of the varied one."""
+        return economics_of(self._scenario_at(amount).scenario)[0]
 
     def scale(self, amount: float) -> float:
         """Return the scenario's benefit plus loss at a value of the payoff parameter.
 
         This is the scale of payoff differences between policies, in currency units per record; it is never 0.
         """
-        economics, _ = economics_of(self.scenario_at(amount).scenario)
+        economics = self.economics(amount)
         return max(economics.benefit + economics.loss, 1e-300)
 
-    def gain_and_cost(self, amount: float) -> tuple[float, float]:
-        """Return the adversary's true gain and cost at a value of the payoff parameter."""
-        economics, _ = economics_of(self.scenario_at(amount).scenario)
-        return economics.adversary_gain, economics.cost
-
-    def scenario_at(self, amount: float) -> Scenario[ScenarioHead]:
-        """Return the scenario with the payoff parameter set to a value."""
+    def _scenario_at(self, amount: float) -> Scenario[ScenarioHead]:
         linked = {GAIN: amount} if self.link_gain else {}
-        return at_point(self._loaded, {**self._fixed, **linked, self.key: amount})
+        return at_point(self._study.loaded, {**self._fixed, **linked, self.key: amount})
 
-    def _plan(self, loaded: Scenario[ScenarioHead], policies: Sequence[str]) -> dict[str, Any]:
-        """Return the plan of each policy under the publisher's beliefs in `loaded`.
-
-        If the kind computes linkage once for all values, it is a plan (`Kind.amount_points`). Otherwise it is a
-        list with the policy's choice in each draw of the study.
-        """
-        if self._points is not None:
-            _, believed = economics_of(loaded.scenario)
-            return {policy: self._points.plan(policy, believed) for policy in policies}
-        study, kind = self._under(loaded), kind_of(loaded.scenario)
-        draws = [kind.play(study, draw, policies) for draw in range(study.draws)]
-        return {policy: [outcomes[policy].choice for outcomes in draws] for policy in policies}
-
-    def _outcomes(self, loaded: Scenario[ScenarioHead], plans: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-        """Return the mean measures per record of each plan, by policy and measure.
-
-        Plans are evaluated under the true payoff parameters of `loaded`; they may have been made at another value of
-        the varied parameter. Means are over records, then over the draws of the study.
-        """
-        if self._points is not None:
-            (truth, _), weights = economics_of(loaded.scenario), self._study.world(0).weights.astype(np.int64)
-            return {policy: averages(plan.equilibrium(truth), weights) for policy, plan in plans.items()}
-        study, kind = self._under(loaded), kind_of(loaded.scenario)
-        found: dict[str, list[dict[str, float]]] = {policy: [] for policy in plans}
-        for draw in range(study.draws):
-            world = study.world(draw)
-            for policy, choices in plans.items():
-                defender, choice = kind.policy(policy).defender(study, draw), choices[draw]
-                paid = outcome_of(paid_in(defender, world.truth, choice), choice)
-                found[policy].append(averages(paid, world.weights.astype(np.int64)))
-        return {
-            policy: {name: float(np.mean([each[name] for each in several])) for name in several[0]}
-            for policy, several in found.items()
-        }
-
-    def _under(self, loaded: Scenario[ScenarioHead]) -> Study[Any]:
-        """Return the study with the payoff parameters of `loaded`.
-
-        Rebuild it only if its data change.
-        """
+    def _study_at(self, amount: float) -> Study[Any]:
+        """Return the study at a value; rebuild it only if its data change."""
+        loaded = self._scenario_at(amount)
         kind = kind_of(loaded.scenario)
         return self._study.with_loaded(loaded) if kind.data_content(loaded) == self._data else kind.build(loaded)
 
@@ -279,42 +244,29 @@ def break_even(loaded: Scenario[ScenarioHead], *, progress: Progress | None = No
         if amounts.own <= 0:
             raise InputError("the loss is not above 0", where=LOSS, found=amounts.own, expected="more than 0")
         compared = [name for name in amounts.policies if not kind.policy(name).in_another_game]
-        payoffs: dict[float, dict[str, float]] = {}
-        best: dict[float, str] = {}
+        solved: dict[float, dict[str, dict[str, float]]] = {}
 
-        def solve(loss: float) -> None:
-            planned = amounts.at(loss, compared)
-            payoffs[loss] = dict(planned.payoffs)
-            tie = max(planned.payoffs.values()) - SAME * amounts.scale(loss)
-            tied = [name for name in compared if planned.payoffs[name] >= tie]
-            best[loss] = min(tied, key=lambda name: planned.risks[name])
-            if progress is not None:
-                progress("break-even", len(payoffs), max(len(payoffs), len(TIMES_OWN)))
+        def best(loss: float) -> str:
+            if loss not in solved:
+                solved[loss] = amounts.at(loss, compared).outcomes
+                if progress is not None:
+                    progress("break-even", len(solved), max(len(solved), len(TIMES_OWN)))
+            payoffs = payoffs_of(solved[loss])
+            tie = max(payoffs.values()) - SAME * amounts.scale(loss)
+            return min((name for name in compared if payoffs[name] >= tie), key=lambda name: solved[loss][name]["risk"])
 
         def halve(low: float, high: float) -> None:
-            if best[low] != best[high] and high / low > PRECISION:
+            if best(low) != best(high) and high / low > PRECISION:
                 middle = math.sqrt(low * high)
-                solve(middle)
                 halve(low, middle)
                 halve(middle, high)
 
-        for times in TIMES_OWN:
-            solve(times * amounts.own)
-        for low, high in itertools.pairwise(sorted(payoffs)):
+        for low, high in itertools.pairwise(times * amounts.own for times in TIMES_OWN):
             halve(low, high)
-        gain = None if amounts.link_gain else amounts.gain_and_cost(amounts.own)[0]
-    ordered = {loss: payoffs[loss] for loss in sorted(payoffs)}
-    return BreakEven(amounts.own, gain, ordered, _stretches([(loss, best[loss]) for loss in ordered]))
-
-
-def _stretches(best: Sequence[tuple[float, str]]) -> tuple[BestAt, ...]:
-    """Merge neighbouring losses with the same best policy into ranges.
-
-    `best` holds pairs of loss and best policy, in ascending order. A change of the policy is placed at the geometric
-    mean of the two losses around it.
-    """
-    groups = [list(each) for _, each in itertools.groupby(best, key=lambda point: point[1])]
-    ends = [0.0, *(math.sqrt(one[-1][0] * two[0][0]) for one, two in itertools.pairwise(groups)), math.inf]
-    return tuple(
-        BestAt(low, high, group[0][1]) for (low, high), group in zip(itertools.pairwise(ends), groups, strict=True)
-    )
+        gain = None if amounts.link_gain else amounts.economics(amounts.own).adversary_gain
+        groups = [(policy, list(losses)) for policy, losses in itertools.groupby(sorted(solved), key=best)]
+    # A change of the best policy is placed at the geometric mean of the two losses around it.
+    ends = [math.sqrt(below[-1] * above[0]) for (_, below), (_, above) in itertools.pairwise(groups)]
+    ranges = zip(itertools.pairwise([0.0, *ends, math.inf]), groups, strict=True)
+    payoffs = {loss: payoffs_of(solved[loss]) for loss in sorted(solved)}
+    return BreakEven(amounts.own, gain, payoffs, tuple(BestAt(*ends, policy) for ends, (policy, _) in ranges))

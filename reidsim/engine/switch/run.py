@@ -25,7 +25,7 @@ import pandas as pd
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.engine.results import Result, begun, make_manifest
-from reidsim.engine.switch.amounts import GAIN, LOSS, SAME, Amounts, PlannedAt
+from reidsim.engine.switch.amounts import GAIN, LOSS, SAME, Amounts, PlannedAt, payoffs_of
 from reidsim.errors import InputError, locating
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Kind
@@ -172,55 +172,41 @@ def switch_loaded(
         amounts = Amounts(study, key, link_gain=link_gain)
         begin, end = _range(amounts, low, high)
         clock.lap("build")
-        seen: dict[tuple[float, str], float] = {}
-
-        def on_value(planned: PlannedAt) -> None:
-            seen.update({(planned.amount, policy): paid for policy, paid in planned.payoffs.items()})
-            report("playing", min(amounts.evaluations, MOST_VALUES - 1), MOST_VALUES)
-
-        search, narrowest = Envelope(amounts, begin, end, on_value), _EXACT
-        reason = _why_not_exact(amounts, study, kind)
+        search = Envelope(amounts, begin, end, lambda done: report("playing", min(done, MOST_VALUES - 1), MOST_VALUES))
+        reason, narrowest = _why_not_exact(amounts, study, kind), _EXACT * (end - begin)
         if reason is None:
             try:
-                stretches = search.exactly(_cells(amounts, kind.largest_group(study) or 0, begin, end))
+                stretches = search.exactly(*_thresholds(amounts, kind.largest_group(study) or 0, begin, end))
             except NotConvexError as error:
                 reason = f"policy {error} does not choose its best plan"
         if reason is not None:
-            stretches, narrowest = search.by_bisection(), _HALVED
-        intervals, precisions = _merged(stretches, narrowest * (end - begin))
-        for part in range(_DRAWN):
-            on_value(amounts.at(begin + (end - begin) * part / (_DRAWN - 1)))
+            stretches, narrowest = search.by_bisection(), _HALVED * (end - begin)
+        intervals, precisions = _merged(stretches, narrowest)
+        for value in (begin + (end - begin) * part / (_DRAWN - 1) for part in range(_DRAWN)):
+            search.solve(value)
         table = pd.DataFrame([_interval(amounts, kind, each) for each in intervals], columns=list(INTERVAL_COLUMNS))
         switches = pd.DataFrame(_switches(amounts.own, table, precisions), columns=list(SWITCH_COLUMNS))
     clock.lap("play")
-    gain, _ = amounts.gain_and_cost(amounts.own)
-    facts = {
-        "switch": {
-            "key": key,
-            "low": begin,
-            "high": end,
-            "link_gain": link_gain,
-            "own": amounts.own,
-            "gain": None if link_gain or key == GAIN else gain,
-            "exact": reason is None,
-            "unsettled": bool((table["policy"] == "").any()),
-            "values_tried": amounts.evaluations,
-        },
-        **kind.facts(study),
+    about = {"key": key, "low": begin, "high": end, "link_gain": link_gain, "own": amounts.own}
+    about |= {
+        "gain": None if link_gain or key == GAIN else amounts.economics(amounts.own).adversary_gain,
+        "exact": reason is None,
+        "unsettled": bool((table["policy"] == "").any()),
+        "values_tried": search.tried,
     }
-    paid = [(value, policy, payoff) for (value, policy), payoff in sorted(seen.items())]
+    paid = [(value, policy, payoff) for (value, policy), payoff in sorted(search.payoffs.items())]
     lines = pd.DataFrame(paid, columns=["value", "policy", "publisher_payoff"])
     warnings = [*left_out_of_rounds(loaded.scenario)]
     if loaded.scenario.sweep is not None or loaded.scenario.uncertainty is not None:
         warnings.append("sections sweep and uncertainty are ignored: the scenario's own values are used")
     if reason is not None:
         warnings.append(
-            f"switches are located only to within {_HALVED * (end - begin):.3g}, and pairs of switches closer than "
+            f"switches are located only to within {narrowest:.3g}, and pairs of switches closer than "
             f"{(end - begin) / (TRIED - 1):.3g} may be missed: {reason}"
         )
     for at, until in table.loc[table["policy"] == "", ["low", "high"]].itertuples(index=False):
         warnings.append(f"the best policy between {at:g} and {until:g} was not determined after {MOST_VALUES:,} values")
-    manifest = make_manifest(loaded, clock.laps, facts)
+    manifest = make_manifest(loaded, clock.laps, {"switch": about, **kind.facts(study)})
     return SwitchResult(loaded.name, key, amounts.own, link_gain, table, switches, lines, manifest, tuple(warnings))
 
 
@@ -252,25 +238,30 @@ def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
     return None
 
 
-def _cells(amounts: Amounts, largest: int, low: float, high: float) -> Cells:
-    """Return the cells between the thresholds of one-shot attacks on groups of people.
+def _thresholds(amounts: Amounts, largest: int, low: float, high: float) -> tuple[int, Callable[[int], float]]:
+    """Return the thresholds of one-shot attacks on groups of people between two values of the parameter.
 
     As the gain rises, attacks on ever larger groups, up to `largest` people, begin to pay off; as the cost rises,
-    attacks on the largest groups end first. If neither depends on the parameter, there is one cell.
+    attacks on the largest groups end first. If neither depends on the parameter, there are no thresholds.
+
+    Returns
+    -------
+    int
+        Number of thresholds.
+    callable
+        Returns a threshold given its number, from 0, in ascending order.
     """
-    gain, cost = amounts.gain_and_cost(high)
-    beyond = 1 + INDIFFERENCE
+    economics, beyond = amounts.economics(high), 1 + INDIFFERENCE
+    gain, cost = economics.adversary_gain, economics.cost
     if amounts.link_gain or amounts.key == GAIN:
-        if cost <= 0:
-            return Cells(low, high)
-        first, last = math.floor(low / (cost * beyond)) + 1, min(largest, math.ceil(high / (cost * beyond)) - 1)
-        return Cells(low, high, range(first, last + 1), lambda people: people * cost * beyond)
+        first = math.floor(low / (cost * beyond)) + 1 if cost > 0 else 1
+        last = min(largest, math.ceil(high / (cost * beyond)) - 1) if cost > 0 else 0
+        return max(last - first + 1, 0), lambda number: (first + number) * cost * beyond
     if amounts.key in (LOSS, "economics.benefit"):
-        return Cells(low, high)
-    # As the cost increases, attacks on the largest groups end first.
+        return 0, float
     most = largest if low <= 0 else min(largest, math.ceil(gain / (low * beyond)) - 1)
     least = math.floor(gain / (high * beyond)) + 1
-    return Cells(low, high, range(most, least - 1, -1), lambda people: gain / (people * beyond))
+    return max(most - least + 1, 0), lambda number: gain / ((most - number) * beyond)
 
 
 def _merged(stretches: Iterable[Stretch], narrowest: float) -> tuple[list[Stretch], list[float]]:
@@ -309,11 +300,10 @@ def _interval(amounts: Amounts, kind: Kind, stretch: Stretch) -> tuple[Any, ...]
     if not best:
         return (low, high, "", "", *[math.nan] * (len(INTERVAL_COLUMNS) - 4))
     middle, margin = (low + high) / 2, 1e-9 * (high - low)
-    found = {policy: amounts.measures(middle, policy) for policy in best}
+    found = amounts.at(middle, best).outcomes
     chosen = min(best, key=lambda name: (round(found[name]["risk"], 12), not kind.policy(name).forbids_attacks))
-    ends = [low + margin, high - margin]
-    gains = [amounts.gain_and_cost(value)[0] for value in (low, high)]
-    payoffs = [amounts.measures(value, chosen)["publisher_payoff"] for value in ends]
+    gains = [amounts.economics(value).adversary_gain for value in (low, high)]
+    payoffs = [amounts.at(value, (chosen,)).payoffs[chosen] for value in (low + margin, high - margin)]
     told = [found[chosen][name] for name in ("utility", "share_attacked", "risk")]
     return (low, high, chosen, TOGETHER.join(best), *gains, *payoffs, *told)
 
@@ -350,40 +340,6 @@ class NotConvexError(Exception):
     """
 
 
-class Cells(NamedTuple):
-    """A range of a payoff parameter, divided into cells at the thresholds of attacks.
-
-    At the threshold of a group size, attacks on groups of this size become profitable, or stop being profitable.
-    Within a cell, the group sizes that are attacked do not change.
-
-    Attributes
-    ----------
-    low, high : float
-        Ends of the whole range.
-    sizes : range
-        Group sizes whose thresholds lie in the range, in ascending order of the thresholds. Default: none, so that the
-        range is a single cell.
-    at : callable
-        Returns the threshold of a group size, as a value of the payoff parameter.
-    """
-
-    low: float
-    high: float
-    sizes: range = range(0)
-    at: Callable[[int], float] = float
-
-    def range_of_cell(self, cell: int) -> tuple[float, float]:
-        """Return the lower and upper end of a cell; cells are numbered from 0 to the number of sizes."""
-        low = self.low if cell == 0 else self.at(self.sizes[cell - 1])
-        return low, self.high if cell == len(self.sizes) else self.at(self.sizes[cell])
-
-    def inside(self, cell: int) -> tuple[float, float]:
-        """Return two values just inside the lower and upper end of a cell."""
-        low, high = self.range_of_cell(cell)
-        margin = min(max(_INSIDE * (high - low), _BESIDE * high), (high - low) / 4)
-        return low + margin, high - margin
-
-
 class Envelope:
     """Search for the best policies on a range of a payoff parameter.
 
@@ -392,35 +348,31 @@ class Envelope:
     amounts : Amounts
     low, high : float
         Ends of the range.
-    on_value : callable
-        Called with the `PlannedAt` of every evaluated value.
+    report : callable
+        Called with the number of evaluated values.
+
+    Attributes
+    ----------
+    payoffs : dict of tuple to float
+        Payoffs at the evaluated values, by value and policy.
+    tried : int
+        Number of evaluations.
     """
 
-    def __init__(self, amounts: Amounts, low: float, high: float, on_value: Callable[[PlannedAt], None]) -> None:
-        self._amounts, self._low, self._high, self._on_value = amounts, low, high, on_value
+    def __init__(self, amounts: Amounts, low: float, high: float, report: Callable[[int], None]) -> None:
+        self._amounts, self._low, self._high, self._report = amounts, low, high, report
+        self.payoffs, self.tried = dict[tuple[float, str], float](), 0
         # Ranges narrower than this are not divided further; their best policy may stay undetermined.
         self._narrowest = 0.0
         self._scale = max(amounts.scale(low), amounts.scale(high))
 
-    def exactly(self, cells: Cells) -> list[Stretch]:
-        """Return the stretches of the whole range with exact ends, in ascending order.
-
-        Every policy must always choose its best plan. Neighbouring stretches may have the same best policies.
-
-        Parameters
-        ----------
-        cells : Cells
-            Ranges within which the attacks on each plan do not change.
-
-        Raises
-        ------
-        NotConvexError
-            If a policy does not choose its best plan.
-        """
-        self._narrowest = _EXACT * (self._high - self._low)
-        last = len(cells.sizes)
-        left, right = self._try(cells.inside(0)[0]), self._try(cells.inside(last)[1])
-        return list(self._cells(cells, 0, last, left, right, self._amounts.policies))
+    def solve(self, amount: float, policies: Sequence[str] | None = None) -> PlannedAt:
+        """Return plans and outcomes at a value, and note the payoffs."""
+        planned = self._amounts.at(amount, policies)
+        self.payoffs |= {(amount, policy): payoff for policy, payoff in planned.payoffs.items()}
+        self.tried += 1
+        self._report(self.tried)
+        return planned
 
     def by_bisection(self) -> list[Stretch]:
         """Return stretches found on a grid of `TRIED` equidistant values.
@@ -429,57 +381,78 @@ class Envelope:
         the same best policies at both ends are not, so that two changes within such a range are missed.
         """
         self._narrowest = _HALVED * (self._high - self._low)
-        grid = np.linspace(self._low, self._high, TRIED).tolist()
-        found, before = list[Stretch](), self._try(grid[0])
-        for value in grid[1:]:
-            after = self._try(value)
-            found += self._halved(before, after)
-            before = after
-        return found
+        solved = map(self.solve, np.linspace(self._low, self._high, TRIED).tolist())
+        return [stretch for ends in itertools.pairwise(solved) for stretch in self._halved(*ends)]
 
     def _halved(self, left: PlannedAt, right: PlannedAt) -> Iterator[Stretch]:
         below, above = self._best_of(left.payoffs), self._best_of(right.payoffs)
-        if below == above or right.amount - left.amount <= self._narrowest or self._exhausted:
+        if below == above or self._is_narrow(left, right):
             yield Stretch(left.amount, right.amount, below if below == above else ())
             return
-        middle = self._try((left.amount + right.amount) / 2)
+        middle = self.solve((left.amount + right.amount) / 2)
         yield from self._halved(left, middle)
         yield from self._halved(middle, right)
 
-    @property
-    def _exhausted(self) -> bool:
-        return self._amounts.evaluations >= MOST_VALUES
+    def _is_narrow(self, left: PlannedAt, right: PlannedAt) -> bool:
+        return right.amount - left.amount <= self._narrowest or self.tried >= MOST_VALUES
 
-    def _try(self, amount: float, policies: Sequence[str] | None = None) -> PlannedAt:
-        planned = self._amounts.at(amount, policies)
-        self._on_value(planned)
-        return planned
+    def exactly(self, thresholds: int, threshold: Callable[[int], float]) -> list[Stretch]:
+        """Return the stretches of the whole range with exact ends, in ascending order.
 
-    def _cells(
-        self, cells: Cells, first: int, last: int, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
-    ) -> Iterator[Stretch]:
-        """Yield the stretches of the cells from `first` to `last`.
+        Every policy must always choose its best plan. Neighbouring stretches may have the same best policies.
 
-        Every payoff is monotone across these cells, so that its values at `left` (just inside the first cell) and
-        `right` (just inside the last cell) bound it in between. Only `policies` can be the best here.
+        Parameters
+        ----------
+        thresholds : int
+            Number of thresholds of attacks in the range. Between neighbouring ones, in a cell, the attacks on each plan
+            do not change.
+        threshold : callable
+            Returns a threshold given its number, from 0.
+
+        Raises
+        ------
+        NotConvexError
+            If a policy does not choose its best plan.
         """
-        low, high = cells.range_of_cell(first)[0], cells.range_of_cell(last)[1]
-        bounds = {name: sorted((left.payoffs[name], right.payoffs[name])) for name in policies}
-        floor = max(least for least, _ in bounds.values())
-        open_ = [name for name in policies if bounds[name][1] >= floor - SAME * self._scale]
-        constant = all(bounds[name][1] - bounds[name][0] <= _KINK * self._scale for name in open_)
-        if first < last and (len(open_) == 1 or constant):
-            yield Stretch(low, high, self._best_of({name: left.payoffs[name] for name in open_}))
-        elif first == last:
-            yield from self._within(low, high, left, right, open_)
-        elif self._exhausted:
-            yield Stretch(low, high, ())
-        else:
-            middle = (first + last) // 2
-            below = self._try(cells.inside(middle)[1], open_)
-            above = self._try(cells.inside(middle + 1)[0], open_)
-            yield from self._cells(cells, first, middle, left, below, open_)
-            yield from self._cells(cells, middle + 1, last, above, right, open_)
+        self._narrowest = _EXACT * (self._high - self._low)
+
+        def cell(number: int) -> tuple[float, float]:
+            low = self._low if number == 0 else threshold(number - 1)
+            return low, self._high if number == thresholds else threshold(number)
+
+        def inside(number: int) -> tuple[float, float]:
+            """Return two values just inside the lower and upper end of a cell."""
+            low, high = cell(number)
+            margin = min(max(_INSIDE * (high - low), _BESIDE * high), (high - low) / 4)
+            return low + margin, high - margin
+
+        def cells(
+            first: int, last: int, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
+        ) -> Iterator[Stretch]:
+            """Yield the stretches of the cells from `first` to `last`.
+
+            Every payoff is monotone across these cells, so that its values at `left` (just inside the first cell) and
+            `right` (just inside the last cell) bound it in between. Only `policies` can be the best here.
+            """
+            low, high = cell(first)[0], cell(last)[1]
+            bounds = {name: sorted((left.payoffs[name], right.payoffs[name])) for name in policies}
+            floor = max(least for least, _ in bounds.values()) - SAME * self._scale
+            open_ = [name for name in policies if bounds[name][1] >= floor]
+            constant = all(bounds[name][1] - bounds[name][0] <= _KINK * self._scale for name in open_)
+            if first < last and (len(open_) == 1 or constant):
+                yield Stretch(low, high, self._best_of({name: left.payoffs[name] for name in open_}))
+            elif first == last:
+                yield from self._within(low, high, left, right, open_)
+            elif self.tried >= MOST_VALUES:
+                yield Stretch(low, high, ())
+            else:
+                middle = (first + last) // 2
+                below, above = self.solve(inside(middle)[1], open_), self.solve(inside(middle + 1)[0], open_)
+                yield from cells(first, middle, left, below, open_)
+                yield from cells(middle + 1, last, above, right, open_)
+
+        left, right = self.solve(inside(0)[0]), self.solve(inside(thresholds)[1])
+        return list(cells(0, thresholds, left, right, self._amounts.policies))
 
     def _within(
         self, low: float, high: float, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
@@ -487,30 +460,36 @@ class Envelope:
         """Yield the stretches of a range in which attacks on each plan do not change.
 
         `left` and `right` are evaluated values at or just inside its ends. Only `policies` can be the best here.
+        Payoffs are convex functions, bounded by the chord through both payoffs and by the lines of both plans, which
+        intersect at a kink. A policy that is certainly below another one is left out.
         """
-        on_right, on_left = self._amounts.paid_at(left, right.amount), self._amounts.paid_at(right, left.amount)
-        curves = {
-            name: _Curve.through(
-                name, left.payoffs[name], on_right[name], on_left[name], right.payoffs[name], self._scale
-            )
-            for name in policies
-        }
-        open_ = [
-            name
-            for name in policies
-            if not any(curves[other].is_above(curves[name], SAME * self._scale) for other in policies if other != name)
-        ]
-        bent = [name for name in open_ if curves[name].gap > _KINK * self._scale]
-        if len(open_) == 1 or not bent:
-            yield from self._by_lines(low, high, left, right, open_)
-        elif right.amount - left.amount <= self._narrowest or self._exhausted:
+        same, bend, width = SAME * self._scale, _KINK * self._scale, right.amount - left.amount
+        later = payoffs_of(self._amounts.outcomes_at(left.plans, right.amount))
+        earlier = payoffs_of(self._amounts.outcomes_at(right.plans, left.amount))
+        paid = [[found[name] for name in policies] for found in (left.payoffs, right.payoffs, earlier, later)]
+        begin, end, earlier_line, later_line = np.array(paid)
+        drop_begin, drop_end = begin - earlier_line, end - later_line
+        flattest = np.minimum(drop_begin, drop_end)
+        for name in itertools.compress(policies, flattest < -same):
+            raise NotConvexError(name)
+        is_bent = flattest > bend
+        kink = np.divide(drop_begin, drop_begin + drop_end, out=np.full(len(begin), 0.5), where=is_bent)
+        lowest = np.where(is_bent, begin + kink * (later_line - begin), (begin + end) / 2)
+        gap = np.where(is_bent, begin + kink * (end - begin) - lowest, 0.0)
+        # Whether each policy (row) is above each other one (column) at both ends, and at its kink above the chord.
+        chord = begin + kink[:, None] * (end - begin)
+        ends_above = (begin[:, None] > begin + same) & (end[:, None] > end + same)
+        open_ = np.flatnonzero(~(ends_above & (lowest[:, None] > chord + same)).any(axis=0))
+        names = [policies[number] for number in open_.tolist()]
+        if len(open_) == 1 or not (gap[open_] > bend).any():
+            yield from self._by_lines(low, high, left, right, names)
+        elif self._is_narrow(left, right):
             yield Stretch(low, high, ())
         else:
-            part = max((curves[name] for name in bent), key=lambda curve: curve.gap).kink
-            middle = left.amount + part * (right.amount - left.amount)
-            between = self._try(middle, open_)
-            yield from self._within(low, middle, left, between, open_)
-            yield from self._within(middle, high, between, right, open_)
+            middle = left.amount + float(kink[open_[gap[open_].argmax()]]) * width
+            between = self.solve(middle, names)
+            yield from self._within(low, middle, left, between, names)
+            yield from self._within(middle, high, between, right, names)
 
     def _by_lines(
         self, low: float, high: float, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
@@ -521,11 +500,11 @@ class Envelope:
         """
         begin, width = left.amount, right.amount - left.amount
         lines = {name: (left.payoffs[name], right.payoffs[name] - left.payoffs[name]) for name in policies}
-        crossings = set()
-        for name, (at, rise) in lines.items():
-            for other, (other_at, other_rise) in lines.items():
-                if name < other and abs(rise - other_rise) > SAME * self._scale:
-                    crossings.add(begin + width * (other_at - at) / (rise - other_rise))
+        crossings = {
+            begin + width * (other_at - at) / (rise - other_rise)
+            for (at, rise), (other_at, other_rise) in itertools.combinations(lines.values(), 2)
+            if abs(rise - other_rise) > SAME * self._scale
+        }
         marks = [low, *sorted(value for value in crossings if low < value < high), high]
         for start, end in itertools.pairwise(marks):
             part = ((start + end) / 2 - begin) / width if width > 0 else 0.0
@@ -534,54 +513,3 @@ class Envelope:
     def _best_of(self, payoffs: Mapping[str, float]) -> tuple[str, ...]:
         most = max(payoffs.values())
         return tuple(name for name in self._amounts.policies if payoffs.get(name, -np.inf) >= most - SAME * self._scale)
-
-
-class _Curve(NamedTuple):
-    """Bounds of a convex function on [0, 1], given values and tangents at its ends.
-
-    Attributes
-    ----------
-    left, right : float
-        Values of the function at 0 and 1.
-    kink : float
-        Place at which the two tangents intersect; 0.5 if the function is linear.
-    lowest : float
-        Value of the tangents at `kink`, a lower bound of the function there.
-    gap : float
-        Height of the chord above the tangents at `kink`; 0 if the function is linear.
-    """
-
-    left: float
-    right: float
-    kink: float
-    lowest: float
-    gap: float
-
-    @classmethod
-    def through(cls, name: str, left: float, on_right: float, on_left: float, right: float, scale: float) -> _Curve:
-        """Return the curve whose tangents reach given values at the other end.
-
-        The tangent at 0 has the value `on_right` at 1, the tangent at 1 has the value `on_left` at 0. `scale` is the
-        unit of tolerances.
-
-        Raises
-        ------
-        NotConvexError
-            If a tangent lies above the function at the other end; the error names the policy `name`.
-        """
-        drop_left, drop_right = left - on_left, right - on_right
-        if min(drop_left, drop_right) < -SAME * scale:
-            raise NotConvexError(name)
-        if min(drop_left, drop_right) <= _KINK * scale:
-            return cls(left, right, 0.5, (left + right) / 2, 0.0)
-        kink = drop_left / (drop_left + drop_right)
-        lowest = left + kink * (on_right - left)
-        return cls(left, right, kink, lowest, left + kink * (right - left) - lowest)
-
-    def is_above(self, other: _Curve, by: float) -> bool:
-        """Return whether this curve exceeds the other by more than `by` at every place.
-
-        True only if the known values and tangents imply it.
-        """
-        chord = other.left + self.kink * (other.right - other.left)
-        return self.left > other.left + by and self.right > other.right + by and self.lowest > chord + by
