@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -158,16 +158,12 @@ def require_free(folder: Path) -> None:
     """
     require_no_standard_output(folder)
     with writing_results(folder):
-        parent = next((path for path in folder.absolute().parents if path.exists()), folder.parent)
-        is_folder = folder.is_dir()
+        parent, is_folder = next((path for path in folder.absolute().parents if path.exists()), Path()), folder.is_dir()
         if is_folder and any(folder.iterdir()):
             raise InputError("folder is not empty", source=folder, expected="a new folder: results are not overwritten")
-        for path, wrong in (
-            (parent, parent.exists() and not parent.is_dir()),
-            (folder, not is_folder and (folder.exists() or folder.is_symlink())),
-        ):
-            if wrong:
-                raise InputError("is a file", source=path, expected="a folder for results")
+        is_file = not is_folder and (folder.exists() or folder.is_symlink())
+        if is_file or not parent.is_dir():
+            raise InputError("is a file", source=folder if is_file else parent, expected="a folder for results")
 
 
 def require_no_standard_output(path: Path) -> None:
@@ -559,21 +555,20 @@ def release_file_facts(loaded: Scenario[ScenarioHead]) -> dict[str, Any]:
     text = kind.release_file(scenario)
     if text is None:
         return {}
-    scenario_file = _shown(loaded.path)
-    facts: dict[str, Any] = _facts(data_file(text, loaded.folder, _BUNDLED_AMONG), text)
+
+    def facts_of(path: Path, text: str) -> dict[str, Any]:
+        return {"path": text if text.startswith(BUNDLED) else _shown(path), "sha256": sha256_of(path)}
+
+    facts: dict[str, Any] = {"scenario_file": _shown(loaded.path)}
+    facts["release_file"] = release = facts_of(data_file(text, loaded.folder, _BUNDLED_AMONG), text)
     try:
         files = kind.shared_columns(scenario).hierarchies or {}
     except InputError:
         # The records of this scenario differ from the file, so they cannot be shared and need no hierarchies.
-        return {"scenario_file": scenario_file, "release_file": facts}
-    hierarchies = {name: _facts(loaded.folder / file.path, file.path) for name, file in files.items()}
-    if hierarchies:
-        facts["hierarchies"] = hierarchies
-    return {"scenario_file": scenario_file, "release_file": facts}
-
-
-def _facts(path: Path, text: str) -> dict[str, str]:
-    return {"path": text if text.startswith(BUNDLED) else _shown(path), "sha256": sha256_of(path)}
+        return facts
+    if files:
+        release["hierarchies"] = {name: facts_of(loaded.folder / file.path, file.path) for name, file in files.items()}
+    return facts
 
 
 def find_release_file(shown: str) -> Path:
@@ -636,60 +631,57 @@ _OUTCOMES = ("publisher_payoff", "adversary_payoff", "risk")
 _BY_RECORD = (*_OUTCOMES, "prosecutor", "journalist", "marketer", "overall")
 
 
-def _row(policy: str, measure: str, quantiles: Iterable[float]) -> dict[str, Any]:
-    return {"policy": policy, "measure": measure, **dict(zip(LEVELS, quantiles, strict=True))}
-
-
-def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any]]:
-    """Return quantiles of the number of people re-identified, by policy.
-
-    `found` holds the distribution of this number under each policy. Each row is a dict with ``policy``, ``measure``
-    (always `PEOPLE`) and one quantile per name in `LEVELS`. Each quantile is a possible number; see
-    `Successes.quantile`.
-    """
-    return [
-        _row(policy, PEOPLE, [float(each.people.quantile(level)) for level in LEVELS.values()])
-        for policy, each in found.items()
-    ]
-
-
-def distributions_of_rounds(
-    policy: str, outcomes: Mapping[str, NDArray[np.float64]], shared: NDArray[np.int64]
+def quantile_rows(
+    group: Mapping[str, Any], outcomes: Mapping[str, NDArray[np.float64]], weights: NDArray[np.int64] | None = None
 ) -> list[dict[str, Any]]:
-    """Return quantiles of outcomes over the records of all rounds, taken together.
-
-    A record counts once for each round in which it is exposed. Quantiles are not interpolated: each is the outcome of
-    a record. They are missing (NaN) if no record was ever exposed.
+    """Return quantiles of outcomes over the records of a group, in one row per outcome.
 
     Parameters
     ----------
-    policy : str
+    group : mapping
+        Columns that identify the group, such as ``policy``.
     outcomes : mapping of str to ndarray of float64, shape (n,)
-        Outcome values of records, by column; see `reidsim.engine.rounds.PlayedPolicy`.
-    shared : ndarray of int64, shape (n,)
-        Number of exposed records with each value, used as weight.
+        Values of records, by outcome.
+    weights : ndarray of int64, shape (n,), optional
+        Number of records with each value. Quantiles are then not interpolated: each is the outcome of a record; they
+        are missing (NaN) if there is no record. By default, each value counts once, and quantiles are interpolated.
 
     Returns
     -------
     list of dict
-        One row per outcome: ``policy``, ``measure`` (the column of the outcome) and one quantile per name in `LEVELS`.
+        The columns of `group`, ``measure`` (the outcome) and one quantile per name in `LEVELS`.
     """
-    levels = LEVELS.values()
-    return [_row(policy, name, weighted_quantiles(values, shared, levels)) for name, values in outcomes.items()]
+    levels = list(LEVELS.values())
+    quantiles = {
+        name: np.quantile(values, levels).tolist() if weights is None else weighted_quantiles(values, weights, levels)
+        for name, values in outcomes.items()
+    }
+    return [{**group, "measure": name, **dict(zip(LEVELS, each, strict=True))} for name, each in quantiles.items()]
+
+
+def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any]]:
+    """Return quantiles of the number of people re-identified, by policy, in rows as in `quantile_rows`.
+
+    `found` holds the distribution of this number under each policy. Each quantile is a possible number; see
+    `Successes.quantile`.
+    """
+    return [
+        {
+            "policy": policy,
+            "measure": PEOPLE,
+            **{name: float(each.people.quantile(level)) for name, level in LEVELS.items()},
+        }
+        for policy, each in found.items()
+    ]
 
 
 def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str, Any]]:
-    """Return quantiles of payoffs and risk over records.
+    """Return quantiles of payoffs and risk over records, by policy; see `quantile_rows`.
 
-    Each entry of an equilibrium counts as one record, withheld records included. Quantiles are interpolated linearly.
-    There is one row per policy and outcome (`_OUTCOMES`), with the keys of `quantiles_of_people`.
+    Each entry of an equilibrium counts as one record, withheld records included.
     """
-    rows = []
-    for policy, equilibrium in equilibria.items():
-        outcomes = np.array([equilibrium.publisher_payoff, equilibrium.adversary_payoff, equilibrium.risk])
-        found = np.quantile(outcomes, list(LEVELS.values()), axis=1).T.tolist()
-        rows += [_row(policy, measure, values) for measure, values in zip(_OUTCOMES, found, strict=True)]
-    return rows
+    outcomes = {policy: {name: getattr(each, name) for name in _OUTCOMES} for policy, each in equilibria.items()}
+    return [row for policy, each in outcomes.items() for row in quantile_rows({"policy": policy}, each)]
 
 
 def distributions_of_result(result: RunResult) -> pd.DataFrame:
@@ -698,11 +690,10 @@ def distributions_of_result(result: RunResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With agents, the table ``distributions`` of the result; see `reidsim.engine.rounds.AgentAnalysis`. Otherwise one
-        row per policy (in assessments, per size of the release and knowledge) and outcome: ``policy`` or ``records``
-        and ``knowledge``, ``measure`` and one column per name in `LEVELS`. Quantiles are interpolated linearly, and
-        the risk of a record that is not attacked is 0. In scenarios that count people, each person counts once. The
-        table is empty if the result has no records.
+        With agents, the table ``distributions`` of the result; see `reidsim.engine.rounds.AgentAnalysis`. Otherwise
+        rows as in `quantile_rows`, by policy (in assessments, by ``records``, the size of the release, and
+        ``knowledge``). The risk of a record that is not attacked is 0. In scenarios that count people, each person
+        counts once. The table is empty if the result has no records.
     """
     of_rounds = result.analysis.tables().get("distributions")
     if of_rounds is not None:
@@ -714,10 +705,9 @@ def distributions_of_result(result: RunResult) -> pd.DataFrame:
     if "success_probability" in records and "attacked" in records:
         records = records.assign(risk=np.where(records["attacked"], records["success_probability"], 0.0))
     measures = [column for column in _BY_RECORD if column in records]
-    rows = []
-    for names, group in records.groupby(groups, sort=False, observed=True):
-        for measure in measures:
-            found = np.quantile(group[measure].to_numpy(dtype=np.float64), list(LEVELS.values()))
-            values = dict(zip(LEVELS, found.tolist(), strict=True))
-            rows.append({**dict(zip(groups, names, strict=True)), "measure": measure, **values})
-    return pd.DataFrame(rows)
+    grouped = records.groupby(groups, sort=False, observed=True)
+    rows = [
+        quantile_rows(dict(zip(groups, names, strict=True)), {name: group[name].to_numpy(float) for name in measures})
+        for names, group in grouped
+    ]
+    return pd.DataFrame([row for part in rows for row in part])

@@ -25,7 +25,7 @@ from reidsim.agents.measures import (
 )
 from reidsim.agents.profile import AdversaryProfile, Holdings, Setting
 from reidsim.core.measures import columns_of
-from reidsim.engine.results import distributions_of_rounds, quantiles_of_people, run_table
+from reidsim.engine.results import quantile_rows, quantiles_of_people, run_table
 from reidsim.errors import listed
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
@@ -61,7 +61,7 @@ class AgentAnalysis(AnalysisTables):
         adversary and combination of resources used in its attacks (``through``).
     distributions : DataFrame
         Quantiles over the records of all rounds and draws, one row per policy and outcome; see
-        `distributions_of_rounds`. Quantiles of the number of people re-identified in a round are added.
+        `quantile_rows`. Quantiles of the number of people re-identified in a round are added.
     counterfeits : DataFrame
         One row per draw, policy, round and counterfeit record: ``record`` is the record with the same generalization,
         ``value_of`` the record with the same sensitive value.
@@ -260,7 +260,15 @@ def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -
     records = kind.records(study, 0, equilibria_of(last))
     if agents.participation is not None or setting.schedule is not None:
         records = with_participation(records, ended)
-    warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, _as_decided(study, last, ended)))
+    # Warnings concern decisions of the policy: a row in which no subject took part in the last round does not count as
+    # withheld, so its strategy of -1 is replaced by 0.
+    row, decided = kind.row_of_subject(study, 0), {}
+    for each in ended:
+        found = last[each.policy].equilibrium
+        there = np.bincount(row[each.participants], minlength=len(found.strategies)) > 0
+        strategies = np.where(there, found.strategies, np.maximum(found.strategies, 0))
+        decided[each.policy] = PolicyOutcome(replace(found, strategies=strategies))
+    warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, decided))
     facts = {"policies": kind.facts_of_policies(study, last)}
     analysis = analysis_of(played)
     if explain:
@@ -284,23 +292,6 @@ def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Stu
     return kind.by_subject(study), last
 
 
-def _as_decided(
-    study: Study[Any], last: dict[str, PolicyOutcome], played: Sequence[PlayedPolicy]
-) -> dict[str, PolicyOutcome]:
-    """Return the outcomes for warnings, which concern decisions of the policy.
-
-    A row in which no subject took part in the last round does not count as withheld: a strategy of -1 there is
-    replaced by 0.
-    """
-    row, told = kind_of(study.scenario).row_of_subject(study, 0), {}
-    for each in played:
-        found = last[each.policy].equilibrium
-        there = np.bincount(row[each.participants], minlength=len(found.strategies)) > 0
-        decided = np.where(there, found.strategies, np.maximum(found.strategies, 0))
-        told[each.policy] = PolicyOutcome(replace(found, strategies=decided))
-    return told
-
-
 def describe_rounds(study: Study[Any]) -> str:
     """Return a one-line description of the size of a study with agents."""
     kind = kind_of(study.scenario)
@@ -321,47 +312,44 @@ def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.
     means = rounds.groupby("policy", sort=False, observed=True)[_MEANS].mean().loc[list(policies)]
     ends = rounds[rounds["round"] == rounds["round"].max()]
     means = means.join(ends.groupby("policy", sort=False, observed=True)[DISTINCT.column].mean())
-    found = _by_policy(played)
-    people = measures_table({policy: found[policy].people for policy in policies})
+    people, records = _over_draws(played)
     levels = [RISK_QUANTILES[column] for column in _RISKS]
     risks = {
-        policy: weighted_quantiles(found[policy].outcomes[RISK.column], found[policy].shared, levels)
-        for policy in policies
+        policy: weighted_quantiles(outcomes[RISK.column], shared, levels)
+        for policy, (outcomes, shared) in records.items()
     }
-    table = means.join(people).join(pd.DataFrame.from_dict(risks, orient="index", columns=_RISKS))
+    table = means.join(measures_table(people)).join(pd.DataFrame.from_dict(risks, orient="index", columns=_RISKS))
     first = [column for column in columns_of(RUN_MEASURES) if column in table]
     return table[[*first, *(column for column in table if column not in first)]]
 
 
-class _Drawn(NamedTuple):
-    """Outcomes of a policy in all rounds and draws, which are equally likely; see `PlayedPolicy`."""
+def _over_draws(
+    played: Sequence[PlayedPolicy],
+) -> tuple[dict[str, Reidentified], dict[str, tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]]]:
+    """Return the outcomes of each policy in all rounds and draws, which are equally likely.
 
-    people: Reidentified
-    outcomes: dict[str, NDArray[np.float64]]
-    shared: NDArray[np.int64]
-
-
-def _by_policy(played: Sequence[PlayedPolicy]) -> dict[str, _Drawn]:
-    several: dict[str, list[PlayedPolicy]] = {}
-    for each in played:
-        several.setdefault(each.policy, []).append(each)
-    return {
-        policy: _Drawn(
-            evenly_mixed([each.people for each in own]),
-            {column: np.concatenate([each.outcomes[column] for each in own]) for column in own[0].outcomes},
-            np.concatenate([each.shared for each in own]),
-        )
-        for policy, own in several.items()
-    }
+    Returns
+    -------
+    people : dict of str to Reidentified
+        Distribution of the number of people re-identified in a round, by policy.
+    records : dict of str to tuple
+        `PlayedPolicy.outcomes` and `PlayedPolicy.shared` of all draws, by policy.
+    """
+    people, records = {}, {}
+    for policy in dict.fromkeys(each.policy for each in played):
+        own = [each for each in played if each.policy == policy]
+        people[policy] = evenly_mixed([each.people for each in own])
+        outcomes = {column: np.concatenate([each.outcomes[column] for each in own]) for column in own[0].outcomes}
+        records[policy] = outcomes, np.concatenate([each.shared for each in own])
+    return people, records
 
 
 def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
     """Return the combined tables of all policies and draws."""
-    found = _by_policy(played)
-    people = {policy: own.people for policy, own in found.items()}
-    of_records = [row for policy, own in found.items() for row in distributions_of_rounds(policy, *own[1:])]
+    people, records = _over_draws(played)
+    rows = [quantile_rows({"policy": policy}, *each) for policy, each in records.items()]
     tables: dict[str, Any] = {name: _stacked([each.tables[name] for each in played]) for name in played[0].tables}
-    distributions = pd.DataFrame([*of_records, *quantiles_of_people(people)])
+    distributions = pd.DataFrame([*itertools.chain(*rows), *quantiles_of_people(people)])
     return AgentAnalysis(reidentified=distribution_table(people), distributions=distributions, **tables)
 
 
