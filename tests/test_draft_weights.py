@@ -9,8 +9,8 @@ import pytest
 
 import reidsim
 from reidsim.drafts.draft import draft_scenario
+from reidsim.drafts.people import may_name_weight, names_weight, weight_column
 from reidsim.drafts.profile import profile_table
-from reidsim.drafts.weights import may_name_weight, names_weight, weight_column, with_weight
 
 NAMED = ["wt", "wgt", "pweight", "sampling_weight", "rweight", "rweight12", "fnlwgt", "PERWT", "HHWT", "PWGTP",
          "finalWeight", "survey weight", "design_weight", "person-weight", "weights", "WTMEC2YR", "fexp"]  # fmt: skip
@@ -126,8 +126,9 @@ def test_a_weighted_survey_of_people_with_several_rows_is_drafted_run_and_shared
 
 
 def test_the_key_stands_in_its_section():
-    text = '[release]\npath = "a.csv"\n\n[adversary]\nrisk = "prosecutor"\n'
-    weighted = with_weight(text, '"w \\" x"', 12.0).replace("# weight", "weight").replace("prosecutor", "sample")
-    assert tomllib.loads(weighted) == {
-        "release": {"path": "a.csv", "weight": 'w " x'}, "adversary": {"risk": "sample"}
-    }  # fmt: skip
+    name = 'w " \\ x weight'
+    text = reidsim.new(survey(**{name: SPREAD})).text
+    weighted = text.replace("# weight", "weight").replace('"prosecutor"\n', '"sample"\n')
+    content = tomllib.loads(weighted)
+    assert content["release"]["weight"] == name
+    assert content["adversary"]["risk"] == "sample"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import reidsim
-from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose
+from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, DraftOptions, choose
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.hierarchies import draft_hierarchy, levels_wanted
 from reidsim.drafts.profile import profile_table
@@ -118,11 +118,11 @@ def test_sentences_are_told_from_categories(values, is_text):
 def test_counts_are_those_of_the_column(values):
     values = [value.strip() for value in values]
     profile = column(values)
-    read = [profile.found.label(value) for value in values]
+    read = list(map(profile.found.reading.label, values))
     assert profile.missing == sum(value in MISSING_MARKS for value in read)
     assert profile.distinct == len(set(read) - MISSING_MARKS)
-    assert dict(zip(profile.labels, profile.counts, strict=True)) == pd.Series(read).value_counts().to_dict()
-    assert {value for value in values if not profile.found.label(value)} >= set(values) & MISSING_MARKS
+    assert profile.rows == pd.Series(read).value_counts().to_dict()
+    assert {value for value in values if not profile.found.reading.label(value)} >= set(values) & MISSING_MARKS
 
 
 # Hierarchies.
@@ -130,7 +130,7 @@ def test_counts_are_those_of_the_column(values):
 
 def as_hierarchy(profile, draft):
     """Build a drafted hierarchy as a run does."""
-    attribute = Attribute(profile.name, natural_categories(pd.Series(list(profile.labels), dtype="str")))
+    attribute = Attribute(profile.name, natural_categories(pd.Series(list(profile.rows), dtype="str")))
     if draft.rows:
         return hierarchy_from_rows(attribute, draft.rows)
     content = {
@@ -215,7 +215,7 @@ def test_levels_of_each_type():
 )
 def test_values_unlike_the_others_share_one_group_and_missing_ones_stay_as_they_are(name, values, unlike):
     values = [*map(str, values), *unlike, "NA"]
-    labels, read = labels_of(values, name), column(values, name).found.label
+    labels, read = labels_of(values, name), column(values, name).found.reading.label
     (shared,) = {tuple(labels[value]) for value in unlike}
     assert shared[-1] == "*"
     assert labels[""] == [""] * (len(shared) - 1) + ["*"]
@@ -246,7 +246,7 @@ def table_of(**columns):
 
 
 def chosen(frame, **options):
-    choice = choose(profile_table(frame), frame, Path("data.csv"), **options)
+    choice = choose(profile_table(frame), frame, Path("data.csv"), DraftOptions(**options))
     return [taken.profile.name for taken in choice.chosen], choice
 
 
@@ -325,7 +325,7 @@ def test_whatever_the_file_holds_its_draft_is_ready_to_run(tmp_path_factory, nam
     profiles = profile_table(read_table(folder / "data.csv", delimiter=delimiter))
     taken = [profile.name for profile in profiles if profile.kind not in ("empty", "set")]
     assume(taken)
-    draft = draft_scenario(folder / "data.csv", folder / "out", named=taken, delimiter=delimiter)
+    draft = draft_scenario(folder / "data.csv", folder / "out", DraftOptions(named=taken, delimiter=delimiter))
     (folder / "out").mkdir()
     draft.write(folder / "out")
     study = build_study(Scenario.load(folder / "out" / draft.scenario_file))

@@ -13,6 +13,7 @@ import pandas as pd
 import pyreadstat
 import pytest
 
+from reidsim.drafts.choice import DraftOptions
 from reidsim.drafts.draft import draft_scenario
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
@@ -40,7 +41,7 @@ def reidsim_(reidsim_):
 
 def drafted(folder, table, name="hospital.csv", **options):
     """Draft a scenario for a hospital table; return the draft and the loaded scenario."""
-    draft = draft_scenario(own_files.write_hospital(folder / name, table), folder / "draft", **options)
+    draft = draft_scenario(own_files.write_hospital(folder / name, table), folder / "draft", DraftOptions(**options))
     (folder / "draft").mkdir()
     draft.write(folder / "draft")
     return draft, Scenario.load(folder / "draft" / draft.scenario_file)
@@ -173,7 +174,7 @@ def test_a_survey_with_labels_is_drafted_run_and_shared(folder, reidsim_):
 def test_codes_of_a_survey_are_no_quantities(folder):
     table = survey_files(folder)
     named = ["roof", "sex", "age", "hhcivil"]
-    draft = draft_scenario(folder / "survey.csv", folder / "draft", named=named)
+    draft = draft_scenario(folder / "survey.csv", folder / "draft", DraftOptions(named=named))
     kinds = {column.profile.name: column.profile.kind for column in draft.choice.chosen}
     assert kinds == {"roof": "category", "sex": "category", "age": "whole number", "hhcivil": "category"}
     rules = {column.profile.name: column.hierarchy.rule["rule"] for column in draft.choice.chosen}

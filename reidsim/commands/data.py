@@ -9,7 +9,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -111,8 +111,8 @@ def new(
         raise InputError("no such file", source=data)
     # Imported late, so that an error in a file name is reported before numerical libraries are imported.
     with waiting(f"reading {data}"):
-        from reidsim.drafts.draft import Draft, UndecidedPersonError, draft_scenario, name_of
-        from reidsim.drafts.scenario_text import Prices
+        from reidsim.drafts.choice import DraftOptions
+        from reidsim.drafts.draft import UndecidedPersonError, draft_scenario, name_of
         from reidsim.engine.results import require_free, write_results
         from reidsim.reports.file_tables import draft_table
 
@@ -129,34 +129,31 @@ def new(
             raise InputError(problem, source="--hierarchy", found=text, expected="COLUMN=FILE, once per column")
         files[column] = Path(path)
 
-    def drafted(person: Sequence[str], one_row_per_person: bool) -> Draft:
-        with waiting(f"reading {data}"):
-            return draft_scenario(
-                data,
-                folder,
-                named=quasi_identifier or (),
-                only_named=only_named,
-                dropped=drop or (),
-                delimiter=delimiter,
-                population=population,
-                prices=Prices(**vars(payoffs)),
-                encoding=encoding,
-                merged=merge or (),
-                age_on=age_on,
-                person=person,
-                one_row_per_person=one_row_per_person,
-                unmatched_unique=unmatched_unique or (),
-                names=names,
-                hierarchies=files,
-            )
-
+    options = DraftOptions(
+        named=quasi_identifier or (),
+        only_named=only_named,
+        dropped=drop or (),
+        delimiter=delimiter,
+        encoding=encoding,
+        population=population,
+        merged=merge or (),
+        age_on=age_on,
+        person=person or (),
+        one_row_per_person=one_row_per_person,
+        unmatched_unique=unmatched_unique or (),
+        names=names,
+        hierarchies=files,
+        **vars(payoffs),
+    )
     try:
-        draft = drafted(person or (), one_row_per_person)
+        with waiting(f"reading {data}"):
+            draft = draft_scenario(data, folder, options)
     except UndecidedPersonError as undecided:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise
         key = _ask_person(undecided.columns)
-        draft = drafted(key, not key)
+        with waiting(f"reading {data}"):
+            draft = draft_scenario(data, folder, replace(options, person=key, one_row_per_person=not key))
     write_results(folder, draft.write)
     print_tables([draft_table(draft, data.name)])
     print_warnings(draft.warnings)

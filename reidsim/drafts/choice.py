@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
 
 from reidsim.audit.identifiers import why_values_identify
 from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, levels_wanted, read_hierarchy
+from reidsim.drafts.matching import ColumnMatch, match_columns, spelled
 from reidsim.drafts.names import NAMES, Names
-from reidsim.drafts.population_match import ColumnMatch, match_columns
 from reidsim.drafts.profile import ColumnProfile
-from reidsim.drafts.spellings import spelled
-from reidsim.errors import InputError, listed, require_distinct
+from reidsim.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
 from reidsim.populations.population import Population
 from reidsim.tables import require_columns
 
@@ -46,6 +45,70 @@ SET_ADVICE = (
     "split it into columns with one value per cell, such as yes or no, and name the columns that outsiders may know"
 )
 _TELLING = ("whole number", "date", "code", "category")
+_UNUSABLE = {"empty": "no value", "constant": "one value for all", "free text": "free text, which may name people"}
+
+
+@dataclass(frozen=True)
+class DraftOptions:
+    """Options of the user for a draft.
+
+    Parameters
+    ----------
+    named : sequence of str
+        Columns to use as quasi-identifiers, in addition to the inferred ones; at most 12.
+    only_named : bool
+        Whether to use only the columns in `named`.
+    dropped : sequence of str
+        Columns that are not quasi-identifiers.
+    delimiter : str, optional
+        Delimiter of the CSV file; inferred if not given.
+    encoding : str, optional
+        Encoding of the CSV file; UTF-8 if not given.
+    population : str, optional
+        Name or recipe of the population of the data, for journalist risk; prosecutor risk if not given.
+    benefit, loss, gain, cost : float, optional
+        Payoff parameters per record, in one currency (see section ``economics`` of scenarios); those of Wan et al. 2015
+        if not given. If the gain is not given, it equals the loss.
+    merged : sequence of str
+        Quasi-identifiers whose variant spellings are merged.
+    age_on : str, optional
+        Reference day for converting dates of birth to ages, such as ``2024-06-30``.
+    person : sequence of str
+        Column, or combination of columns, that identifies the person of a row; inferred if not given.
+    one_row_per_person : bool
+        Whether each row is a different person even if an identifier repeats.
+    unmatched_unique : sequence of str
+        Quasi-identifiers whose values may be outside the population's categories; a record with such a value counts as
+        unique.
+    names : Path, optional
+        File that extends the package vocabulary for recognizing columns.
+    hierarchies : mapping of str to Path
+        Hierarchy files of quasi-identifiers, in ARX format; the other hierarchies are drafted.
+    """
+
+    named: Sequence[str] = ()
+    only_named: bool = False
+    dropped: Sequence[str] = ()
+    delimiter: str | None = None
+    encoding: str | None = None
+    population: str | None = None
+    benefit: float | None = None
+    loss: float | None = None
+    gain: float | None = None
+    cost: float | None = None
+    merged: Sequence[str] = ()
+    age_on: str | None = None
+    person: Sequence[str] = ()
+    one_row_per_person: bool = False
+    unmatched_unique: Sequence[str] = ()
+    names: Path | None = None
+    hierarchies: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def amounts(self) -> dict[str, float]:
+        """Payoff parameters that are given, by key of section ``economics``."""
+        amounts = {"benefit": self.benefit, "loss": self.loss, "gain": self.gain, "cost": self.cost}
+        return {key: value for key, value in amounts.items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +129,18 @@ class ChosenColumn:
     hierarchy: DraftHierarchy
     match: ColumnMatch | None = None
 
+    @property
+    def basis(self) -> ColumnProfile:
+        """Profile that the hierarchy covers: with a population, the values of its people."""
+        return self.profile if self.match is None else self.match.profile
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """Value that is used in place of each value of the records that is read differently."""
+        category = {} if self.match is None else self.match.values
+        values = {value: category.get(usual, usual) for value, usual in self.profile.merged.items()}
+        return {value: read_as for value, read_as in (category | values).items() if value != read_as}
+
 
 @dataclass(frozen=True, eq=False)
 class Choice:
@@ -81,20 +156,27 @@ class Choice:
         Excluded columns that an adversary may know nevertheless.
     cells : int
         Number of distinct combinations of quasi-identifier values, as written in the table.
-    all_strategies : int
-        Number of strategies per record before any hierarchy level is dropped.
     """
 
     chosen: tuple[ChosenColumn, ...]
     left_out: dict[str, str]
     possible: tuple[str, ...]
     cells: int
-    all_strategies: int = 0
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the chosen columns."""
+        return [column.profile.name for column in self.chosen]
 
     @property
     def strategies(self) -> int:
         """Number of strategies per record."""
         return math.prod(column.hierarchy.n_levels for column in self.chosen)
+
+    @property
+    def all_strategies(self) -> int:
+        """Number of strategies per record before any hierarchy level is dropped."""
+        return math.prod(column.hierarchy.n_levels + column.hierarchy.left_out for column in self.chosen)
 
     @property
     def is_large(self) -> bool:
@@ -112,14 +194,11 @@ def choose(
     profiles: Sequence[ColumnProfile],
     frame: pd.DataFrame,
     source: Path,
+    options: DraftOptions,
     *,
-    named: Sequence[str] = (),
-    only_named: bool = False,
-    dropped: Sequence[str] = (),
+    uses: Mapping[str, str] | None = None,
     population: Population | None = None,
-    unmatched_unique: Sequence[str] = (),
     names: Names = NAMES,
-    hierarchies: Mapping[str, Path] | None = None,
     searched: bool = True,
 ) -> Choice:
     """Choose the quasi-identifiers of a table and their hierarchies.
@@ -137,21 +216,14 @@ def choose(
         The table.
     source : Path
         Path shown in error messages.
-    named : sequence of str
-        Columns to choose, at most 12.
-    only_named : bool
-        Whether to choose only the columns in `named`.
-    dropped : sequence of str
-        Columns to exclude.
+    options : DraftOptions
+        Columns to choose or to exclude, and hierarchy files.
+    uses : mapping of str to str, optional
+        Description of each column with another use, such as a person key.
     population : Population, optional
         Population whose attributes the quasi-identifiers must match.
-    unmatched_unique : sequence of str
-        Chosen columns whose values may be outside the population's categories; a record with such a value counts as
-        unique.
     names : Names
         Vocabulary for values.
-    hierarchies : mapping of str to Path, optional
-        Hierarchy files by chosen column. Default: the hierarchy is drafted.
     searched : bool
         Whether the solver can skip most strategies, which requires one record per person and counted people.
 
@@ -164,102 +236,115 @@ def choose(
         a column not in `unmatched_unique` has a value outside the population's categories; if `unmatched_unique` or
         `hierarchies` names a column that is not chosen; or if a hierarchy file cannot be used.
     """
-    require_columns(frame, [*named, *dropped], source)
-    _check_named(named, dropped, source, only_named=only_named)
-    left_out = {profile.name: _reason(profile, dropped) for profile in profiles}
+    _check_named(options, frame, source)
+    left_out = {profile.name: (uses or {}).get(profile.name) or _reason(profile, options) for profile in profiles}
     matches: Mapping[str, ColumnMatch] = {}
     if population is not None:
         matches, reasons = match_columns(profiles, population, names)
-        usable = {name for name, reason in left_out.items() if not reason}
+        _require_matches(profiles, left_out, reasons, population, options, source)
         left_out |= {name: left_out[name] or reason for name, reason in reasons.items()}
-        unmatched = next((name for name in named if name in reasons), None)
-        if unmatched is not None:
-            raise InputError(
-                "the population has no matching attribute",
-                source=source,
-                where=f"column {unmatched!r}",
-                found=reasons[unmatched],
-                expected=f"an attribute among {listed(population.domain.names)}",
-            )
-        if not only_named:
-            _require_matched([profile for profile in profiles if profile.name in usable], reasons, source)
-    taken = [_require_values(profile, source) for profile in profiles if profile.name in named]
-    if not only_named:
-        others = [profile for profile in profiles if not left_out[profile.name] and profile.name not in named]
-        taken = [*taken, *_likely(others, len(taken))]
+    taken = [_require_values(profile, source) for profile in profiles if profile.name in options.named]
+    if not options.only_named:
+        others = [profile for profile in profiles if not left_out[profile.name] and profile not in taken]
+        taken += _likely(others, len(taken))
     if not taken:
-        raise InputError(
-            "no column looks like a quasi-identifier",
-            source=source,
-            found=listed(map(str, frame.columns)),
-            expected="a column such as age, sex or postal code",
-            hint=_why_none(profiles, left_out),
-        )
-    for name in unmatched_unique:
-        if name not in matches or name not in [profile.name for profile in taken]:
-            problem, expected = "not a quasi-identifier of the population", f"one of {listed(matches)}"
-            raise InputError(problem, source=source, where="--unmatched-unique", found=name, expected=expected)
+        problem, expected = "no column looks like a quasi-identifier", "a column such as age, sex or postal code"
+        found, hint = listed(map(str, frame.columns)), _why_none(profiles, left_out)
+        raise InputError(problem, source=source, found=found, expected=expected, hint=hint)
+    chosen = [profile.name for profile in taken]
+    problem, matched = "not a quasi-identifier of the population", [name for name in matches if name in chosen]
+    require_among(problem, options.unmatched_unique, matched, source=source, where="--unmatched-unique")
     for profile in taken:
-        if profile.name in matches and profile.name not in unmatched_unique:
+        if profile.name in matches and profile.name not in options.unmatched_unique:
             _require_categories(profile, matches[profile.name], source)
-    cells = len(frame[[profile.name for profile in taken]].drop_duplicates())
-    taken = [
-        replace(profile, found=matches[profile.name].profile.found) if profile.name in matches else spelled(profile)
-        for profile in taken
-    ]
-    # With a population, hierarchies must cover the values of all its people.
-    everybody = [matches[profile.name].profile if matches else profile for profile in taken]
-    files = dict(hierarchies or {})
-    for name in files:
-        if name not in [profile.name for profile in taken]:
-            expected = f"one of {listed(profile.name for profile in taken)}"
-            raise InputError(
-                "not a quasi-identifier", source=source, where="--hierarchy", found=name, expected=expected
-            )
-    given = [
-        read_hierarchy(of, files[profile.name]) if profile.name in files else None
-        for profile, of in zip(taken, everybody, strict=True)
-    ]
+    require_among("not a quasi-identifier", options.hierarchies, chosen, source=source, where="--hierarchy")
+    cells = len(frame[chosen].drop_duplicates())
+    columns = [_column(profile, matches.get(profile.name), options.hierarchies) for profile in taken]
     people = 0 if population is None else len(population.cells)
-    drafts, all_strategies = _levels(everybody, given, cells, people, searched=searched)
-    levels = dict(zip((profile.name for profile in taken), drafts, strict=True))
-    with_spellings = {profile.name: profile for profile in taken}
-    chosen = tuple(
-        ChosenColumn(with_spellings[profile.name], levels[profile.name], matches.get(profile.name))
-        for profile in profiles
-        if profile.name in levels
-    )
-    others = [profile for profile in profiles if profile.name not in levels]
-    # Do not suggest a column that identifies most people unless it has a concept that others may know.
-    possible = tuple(
-        profile.name
-        for profile in others
-        if not left_out[profile.name]
-        and (profile.hint is not None or not why_values_identify(profile.name, profile.labels, profile.counts))
-    )
+    columns = _within_limits(columns, options.hierarchies, cells, people, searched=searched)
+    possible = []
+    for profile in profiles:
+        if profile.name not in chosen and not left_out[profile.name]:
+            # Do not suggest a column that identifies most people unless it has a concept that others may know.
+            counts = list(profile.rows.values())
+            why = "" if profile.hint else why_values_identify(profile.name, list(profile.rows), counts)
+            if why:
+                left_out[profile.name] = f"it could identify most people: {why}"
+                continue
+            possible.append(profile.name)
+            left_out[profile.name] = (
+                "outsiders may know this column, but the draft has enough quasi-identifiers"
+                if profile.hint
+                else "nothing in its name or values suggests that outsiders know it"
+            )
+    order = [profile.name for profile in profiles]
     return Choice(
-        chosen,
-        {p.name: left_out[p.name] or _why_not_taken(p, possible) for p in others},
-        possible,
+        tuple(sorted(columns, key=lambda column: order.index(column.profile.name))),
+        {name: reason for name, reason in left_out.items() if name not in chosen},
+        tuple(possible),
         cells,
-        all_strategies,
     )
 
 
-def _require_matched(profiles: Sequence[ColumnProfile], reasons: Mapping[str, str], source: Path) -> None:
-    """Check that the population has every usable column that outsiders may know.
+def _check_named(options: DraftOptions, frame: pd.DataFrame, source: Path) -> None:
+    where, named = "--quasi-identifier", options.named
+    require_columns(frame, [*named, *options.dropped], source)
+    none_named, both = options.only_named and not named, [name for name in named if name in options.dropped]
+    most = f"at most {MOST_NAMED}"
+    with locating(source):
+        refuse_first(
+            (none_named, "no column named", "--only-named", None, f"{where} COLUMN in addition"),
+            (both, "column both named and dropped", f"{where} and --drop", next(iter(both), None), None),
+        )
+        require_distinct("column named twice", named, where=where)
+        refuse_first((len(named) > MOST_NAMED, "too many quasi-identifiers to solve", where, len(named), most))
+
+
+def _reason(profile: ColumnProfile, options: DraftOptions) -> str:
+    """Return the reason why a column cannot be chosen automatically; empty if it can."""
+    most = _MOST_CODES if profile.hint is not None and profile.kind == "code" else _MOST_VALUES
+    reasons = {
+        "dropped by the user": profile.name in options.dropped,
+        "no name": not profile.name,
+        f"direct identifier, {profile.reason}": profile.is_direct,
+        _UNUSABLE.get(profile.kind, ""): profile.kind in _UNUSABLE,
+        f"several values in a cell, separated by {profile.separator!r}": profile.kind == "set",
+        f"more than {most:,} values": profile.distinct > most,
+        "not a date": profile.concept == "date of an event" and profile.kind != "date",
+        "a measurement": profile.hint is None and profile.kind == "number",
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _require_matches(
+    profiles: Sequence[ColumnProfile],
+    left_out: Mapping[str, str],
+    reasons: Mapping[str, str],
+    population: Population,
+    options: DraftOptions,
+    source: Path,
+) -> None:
+    """Check that the population has every named column and every column that outsiders may know.
 
     Raises
     ------
     InputError
         If an attribute is unmatched; the message names the columns and the reason.
     """
+    for name in options.named:
+        if name in reasons:
+            problem, expected = "the population has no matching attribute", listed(population.domain.names)
+            where, expected = f"column {name!r}", f"an attribute among {expected}"
+            raise InputError(problem, source=source, where=where, found=reasons[name], expected=expected)
     lost = [
         profile.name
         for profile in profiles
-        if profile.name in reasons and profile.hint is not None and profile.hint.rank in _KNOWN_RANKS
+        if not left_out[profile.name]
+        and profile.name in reasons
+        and profile.hint is not None
+        and profile.hint.rank in _KNOWN_RANKS
     ]
-    if lost:
+    if lost and not options.only_named:
         raise InputError(
             "outsiders may know columns that match no attribute of the population",
             source=source,
@@ -279,7 +364,7 @@ def _require_categories(profile: ColumnProfile, match: ColumnMatch, source: Path
         If a value is not a category; the message names the values.
     """
     if match.strange:
-        categories = [label for label in match.profile.labels if label and label not in match.unknown]
+        categories = [label for label in match.profile.rows if label and label not in match.unknown]
         name = shlex.quote(profile.name)
         raise InputError(
             "values outside the categories of the population",
@@ -291,84 +376,16 @@ def _require_categories(profile: ColumnProfile, match: ColumnMatch, source: Path
         )
 
 
-def _check_named(named: Sequence[str], dropped: Sequence[str], source: Path, *, only_named: bool) -> None:
-    where = "--quasi-identifier"
-    if only_named and not named:
-        raise InputError("no column named", source=source, where="--only-named", expected=f"{where} COLUMN in addition")
-    both = [name for name in named if name in dropped]
-    if both:
-        problem = "column both named and dropped"
-        raise InputError(problem, source=source, where=f"{where} and --drop", found=both[0])
-    require_distinct("column named twice", named, source=source, where=where)
-    if len(named) > MOST_NAMED:
-        problem, expected = "too many quasi-identifiers to solve", f"at most {MOST_NAMED}"
-        raise InputError(problem, source=source, where=where, found=len(named), expected=expected)
-
-
-def _why_none(profiles: Sequence[ColumnProfile], left_out: Mapping[str, str]) -> str:
-    if names_look_like_values(profiles):
-        return "the first row looks like values: add a row with the column names"
-    hinted = [p.name for p in profiles if p.hint is not None and p.hint.role == "known" and left_out[p.name]]
-    if hinted:
-        return f"column {hinted[0]!r} is not taken: {left_out[hinted[0]]}"
-    return "name columns with --quasi-identifier"
-
-
-def _why_not_taken(profile: ColumnProfile, possible: Sequence[str]) -> str:
-    """Return the reason why an eligible column was not chosen."""
-    if profile.name not in possible:
-        why = why_values_identify(profile.name, profile.labels, profile.counts)
-        return f"it could identify most people: {why}"
-    if profile.hint is None:
-        return "nothing in its name or values suggests that outsiders know it"
-    return "outsiders may know this column, but the draft has enough quasi-identifiers"
-
-
-def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:
-    """Return whether no column name contains a letter, as in a file without a header."""
-    return not any(character.isalpha() for profile in profiles for character in profile.name)
-
-
-def _reason(profile: ColumnProfile, dropped: Sequence[str]) -> str:
-    """Return the reason why a column cannot be chosen automatically; empty if it can."""
-    if profile.name in dropped:
-        return "dropped by the user"
-    if not profile.name:
-        return "no name"
-    if profile.is_direct:
-        return f"direct identifier, {profile.reason}"
-    if profile.kind == "empty":
-        return "no value"
-    if profile.kind == "constant":
-        return "one value for all"
-    if profile.kind == "free text":
-        return "free text, which may name people"
-    if profile.kind == "set":
-        return f"several values in a cell, separated by {profile.separator!r}"
-    most = _MOST_CODES if profile.hint is not None and profile.kind == "code" else _MOST_VALUES
-    if profile.distinct > most:
-        return f"more than {most:,} values"
-    if profile.concept == "date of an event" and profile.kind != "date":
-        return "not a date"
-    if profile.hint is None and profile.kind == "number":
-        return "a measurement"
-    return ""
-
-
 def _require_values(profile: ColumnProfile, source: Path) -> ColumnProfile:
-    if profile.kind == "empty" or not profile.name:
-        problem = "the column has no value" if profile.name else "the column has no name"
-        raise InputError(problem, source=source, where=f"column {profile.name!r}")
-    if profile.kind == "set":
-        example = next(value for value in profile.values if profile.separator in value)
-        raise InputError(
-            "cells hold several values, so each combination would be a separate category",
-            source=source,
-            where=f"column {profile.name!r}",
-            found=example[:40],
-            expected="one value in each cell",
-            hint=SET_ADVICE,
+    with locating(source, f"column {profile.name!r}"):
+        refuse_first(
+            (not profile.name, "the column has no name", None, None, None),
+            (profile.kind == "empty", "the column has no value", None, None, None),
         )
+        if profile.kind == "set":
+            problem = "cells hold several values, so each combination would be a separate category"
+            example = profile.example_of_set[:40]
+            raise InputError(problem, found=example, expected="one value in each cell", hint=SET_ADVICE)
     return profile
 
 
@@ -382,7 +399,7 @@ def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnP
     for profile in candidates:
         if profile.hint is not None:
             by_rank[profile.hint.rank].append(profile)
-        elif profile.kind in _TELLING and sum(profile.counts) >= _FEWEST_ROWS_PER_VALUE * profile.distinct:
+        elif profile.kind in _TELLING and sum(profile.rows.values()) >= _FEWEST_ROWS_PER_VALUE * profile.distinct:
             by_rank[4].append(profile)
     taken = by_rank[1] + by_rank[2]
     if len(taken) + named < _ENOUGH:
@@ -392,38 +409,60 @@ def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnP
     return taken[: min(MOST_TAKEN, MOST_NAMED - named)]
 
 
-def _levels(
-    taken: Sequence[ColumnProfile], given: Sequence[DraftHierarchy | None], cells: int, people: int, *, searched: bool
-) -> tuple[list[DraftHierarchy], int]:
-    """Draft hierarchies within the solver limits, and count all their strategies.
+def _why_none(profiles: Sequence[ColumnProfile], left_out: Mapping[str, str]) -> str:
+    if names_look_like_values(profiles):
+        return "the first row looks like values: add a row with the column names"
+    known = [profile.name for profile in profiles if profile.is_known and left_out[profile.name]]
+    reasons = (f"column {name!r} is not taken: {left_out[name]}" for name in known)
+    return next(reasons, "name columns with --quasi-identifier")
 
-    The count includes dropped levels. Every column with a level between the value and its suppression keeps at least
-    one such level, unless even the search of a large lattice would take too long or cannot be used.
+
+def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:
+    """Return whether no column name contains a letter, as in a file without a header."""
+    return not any(character.isalpha() for profile in profiles for character in profile.name)
+
+
+def _column(profile: ColumnProfile, match: ColumnMatch | None, files: Mapping[str, Path]) -> ChosenColumn:
+    """Return a quasi-identifier with all levels of its hierarchy."""
+    profile = spelled(profile) if match is None else replace(profile, found=match.profile.found)
+    basis = profile if match is None else match.profile
+    path = files.get(profile.name)
+    hierarchy = draft_hierarchy(basis, levels_wanted(basis)) if path is None else read_hierarchy(basis, path)
+    return ChosenColumn(profile, hierarchy, match)
+
+
+def _within_limits(
+    columns: Sequence[ChosenColumn], fixed: Collection[str], cells: int, people: int, *, searched: bool
+) -> list[ChosenColumn]:
+    """Drop levels of hierarchies until the solver limits are met.
+
+    Every column with a level between the value and its suppression keeps at least one such level, unless even the
+    search of a large lattice would take too long or cannot be used.
 
     Parameters
     ----------
-    taken : sequence of ColumnProfile
-        Candidate quasi-identifiers, most likely first.
-    given : sequence of DraftHierarchy or None
-        Hierarchies from files, which keep all their levels; None for columns without a file.
+    columns : sequence of ChosenColumn
+        Quasi-identifiers, most likely first.
+    fixed : collection of str
+        Columns that keep all their levels.
     cells, people : int
         Number of distinct records, and number of population cells.
     searched : bool
         Whether the solver can skip most strategies; see `choose`.
     """
-    most = max(
-        min(_MOST_STRATEGIES, _MOST_WORK // cells), min(_MOST_OF_LARGE, MOST_EVALUATED // cells), 2 ** len(taken)
-    )
+    small, large = min(_MOST_STRATEGIES, _MOST_WORK // cells), min(_MOST_OF_LARGE, MOST_EVALUATED // cells)
+    most = max(small, large, 2 ** len(columns))
     most_searched = max(most, min(_MOST_SEARCHED, _MOST_WORK_OF_SEARCH // (cells + people))) if searched else most
-    full = [of or draft_hierarchy(profile, levels_wanted(profile)) for profile, of in zip(taken, given, strict=True)]
-    drafts = list(full)
+    drafts = [column.hierarchy for column in columns]
     for fewest, limit in ((3, most), (2, most_searched)):
         while math.prod(levels := [draft.n_levels for draft in drafts]) > limit:
             # Drop a level from the least likely of the columns with the most levels.
-            free = [at for at, of in enumerate(given) if of is None and levels[at] > fewest]
+            free = [(n, at) for at, n in enumerate(levels) if n > fewest and columns[at].profile.name not in fixed]
             if not free:
                 break
-            widest = max(free, key=lambda at: (levels[at], at))
-            drafts[widest] = draft_hierarchy(taken[widest], levels[widest] - 3)
-    drafts = [replace(one, left_out=all_.n_levels - one.n_levels) for one, all_ in zip(drafts, full, strict=True)]
-    return drafts, math.prod(draft.n_levels for draft in full)
+            n_levels, widest = max(free)
+            drafts[widest] = draft_hierarchy(columns[widest].basis, n_levels - 3)
+    return [
+        replace(column, hierarchy=replace(draft, left_out=column.hierarchy.n_levels - draft.n_levels))
+        for column, draft in zip(columns, drafts, strict=True)
+    ]

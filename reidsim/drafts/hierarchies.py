@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from reidsim.drafts.bands import bands_of, wider_bands
 from reidsim.drafts.profile import ColumnProfile
-from reidsim.drafts.regions import regions_of
-from reidsim.drafts.values import MISSING_MARKS, NUMBER, WHOLE_NUMBER, as_number
+from reidsim.drafts.values import MISSING_MARKS, NUMBER, WHOLE_NUMBER, as_number, bands_of, regions_of, wider_bands
 from reidsim.errors import locating
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute
@@ -88,9 +86,14 @@ def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
     DraftHierarchy
         With no level between the value and its suppression if the column's type or values offer none.
     """
-    make = _DRAFTS.get(column.kind)
+    make, _ = _DRAFTS.get(column.kind, (None, 0))
     draft = None if make is None or most_between < 1 else make(column, most_between)
     return draft or DraftHierarchy({"rule": "suppress"}, 2, "suppressed")
+
+
+def levels_wanted(column: ColumnProfile) -> int:
+    """Return the preferred number of levels between the value and its suppression."""
+    return _DRAFTS.get(column.kind, (None, 0))[1] + (column.kind == "category" and column.distinct > _MANY_CATEGORIES)
 
 
 def read_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
@@ -105,82 +108,71 @@ def read_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
     """
     rows = read_hierarchy_rows(path, delimiter=sniff_delimiter(path))
     with locating(path):
-        hierarchy = hierarchy_from_rows(Attribute(column.name, natural_categories(pd.Series(column.labels))), rows)
-    written = tuple(tuple(row) for row in rows)
-    return DraftHierarchy({"rule": "table"}, hierarchy.n_levels, f"as in {path.name}", written)
+        hierarchy = hierarchy_from_rows(_attribute(column.name, column.rows), rows)
+    return DraftHierarchy({"rule": "table"}, hierarchy.n_levels, f"as in {path.name}", tuple(map(tuple, rows)))
 
 
-def levels_wanted(column: ColumnProfile) -> int:
-    """Return the preferred number of levels between the value and its suppression."""
-    if column.kind == "category":
-        return 2 if column.distinct > _MANY_CATEGORIES else 1
-    return {"whole number": 3, "number": 2, "date": 4, "code": 3}.get(column.kind, 0)
+def _attribute(name: str, labels: Iterable[str]) -> Attribute:
+    return Attribute(name, natural_categories(pd.Series(list(labels), dtype="str")))
 
 
 def _of_whole_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
-    fitting = [label for label in column.labels if WHOLE_NUMBER.fullmatch(label)]
-    numbers = [int(label.removesuffix("+")) for label in fitting]
-    span = max(numbers) - min(numbers) + 1
+    numbers = {label: int(label.removesuffix("+")) for label in filter(WHOLE_NUMBER.fullmatch, column.rows)}
+    lowest, span = min(numbers.values()), max(numbers.values()) - min(numbers.values()) + 1
     preferred = [width for width in _WIDTHS.get(column.concept or "", ()) if width < span] or _round_widths(span)
     widths = sorted(preferred[:most])
     if not widths:
         return None
-    start = min(numbers) // widths[-1] * widths[-1]
-    comment = f"intervals of {_joined(widths)}, suppressed"
-    if len(fitting) == len([label for label in column.labels if label]):
-        return DraftHierarchy({"rule": "intervals", "widths": widths, "start": start}, len(widths) + 2, comment)
-    attribute = Attribute(column.name, natural_categories(pd.Series(fitting, dtype="str")))
-    levels = interval_levels(attribute, widths, start=start)
-    labels = {value: [level[at] for level in levels] for at, value in enumerate(attribute.categories)}
-    return _table(column, len(widths), labels.get, comment, pools=True)
+    start = lowest // widths[-1] * widths[-1]
+    if len(numbers) == len(column.rows) - ("" in column.rows):
+        rule = {"rule": "intervals", "widths": widths, "start": start}
+        return DraftHierarchy(rule, len(widths) + 2, f"intervals of {_joined(widths)}, suppressed")
+    attribute = _attribute(column.name, numbers)
+    labels = zip(*interval_levels(attribute, widths, start=start), strict=True)
+    between = dict(zip(attribute.categories, labels, strict=True))
+    return _table(column, between, f"intervals of {_joined(widths)}", pools=True)
 
 
 def _round_widths(span: int) -> list[int]:
     """Return round nested widths, with about `_GOOD_PARTS` intervals first."""
-    if span < 3 * _FEWEST_PARTS:
-        return [2] if span >= 2 * _FEWEST_PARTS else []
     if span < 5 * _FEWEST_PARTS:
-        return [2, 4]
+        return [2, 4] if span >= 3 * _FEWEST_PARTS else [2] if span >= 2 * _FEWEST_PARTS else []
     chain = [step * 10**power for power in range(16) for step in (1, 5)]
     widths = [width for width in chain if width >= 2 and span / _MOST_PARTS <= width <= span / _FEWEST_PARTS]
     return sorted(widths, key=lambda width: abs(math.log(span / width / _GOOD_PARTS)))
 
 
 def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
-    numbers = {label: as_number(label) for label in column.labels if NUMBER.fullmatch(label)}
-    span = max(numbers.values()) - min(numbers.values())
+    numbers = {label: as_number(label) for label in filter(NUMBER.fullmatch, column.rows)}
+    lowest, span = min(numbers.values()), max(numbers.values()) - min(numbers.values())
     if span <= 0:
         return None
     # The width gives two to twenty intervals; the next level gives half as many.
     steps = (1, 2)[-most:]
     width = 5 * 10.0 ** (math.floor(math.log10(span)) - 1)
-    start = math.floor(min(numbers.values()) / (2 * width)) * 2 * width
-
-    def between(number: float) -> list[str]:
+    start = math.floor(lowest / (2 * width)) * 2 * width
+    between: dict[str, list[str]] = {}
+    for value, number in numbers.items():
         # Wider intervals are computed from the finer ones, so that rounding cannot break the nesting.
         part = math.floor((number - start) / width)
-        froms = [part // step * step for step in steps]
-        return [
-            f"[{_short(start + at * width)}, {_short(start + (at + step) * width)})"
-            for at, step in zip(froms, steps, strict=True)
-        ]
-
-    labels = {value: between(number) for value, number in numbers.items()}
-    comment = f"intervals of {_joined(_short(width * s) for s in steps)}, suppressed"
-    return _table(column, len(steps), labels.get, comment, pools=True)
+        ends = [(start + part // step * step * width, start + (part // step + 1) * step * width) for step in steps]
+        between[value] = [f"[{low:.12g}, {high:.12g})" for low, high in ends]
+    return _table(column, between, f"intervals of {_joined(f'{width * step:.12g}' for step in steps)}", pools=True)
 
 
 def _of_dates(column: ColumnProfile, most: int) -> DraftHierarchy | None:
-    useful: tuple[str, ...] = _OF_BIRTHS if column.concept == "birth date" else _OF_EVENTS
-    if not column.found.certain:
-        useful = tuple(level for level in useful if level != "month")
-    attribute = Attribute(column.name, column.labels)
-    years = zip(column.labels, date_levels(attribute, ["year"])[0], strict=True)
-    unlike = tuple(value for value, year in years if year == NOT_A_DATE)
-    telling = [level for level in useful if len(set(date_levels(attribute, [level])[0]) - {"", NOT_A_DATE}) > 1]
+    useful = _OF_BIRTHS if column.concept == "birth date" else _OF_EVENTS
+    attribute = Attribute(column.name, tuple(column.rows))
+    periods = {level: date_levels(attribute, [level])[0] for level in useful}
+    telling = [
+        level
+        for level, labels in periods.items()
+        if len(set(labels) - {"", NOT_A_DATE}) > 1 and (column.found.certain or level != "month")
+    ]
     levels = sorted(telling[:most], key=_OF_EVENTS.index)
     if not levels:
         return None
+    unlike = tuple(value for value, year in zip(column.rows, periods["year"], strict=True) if year == NOT_A_DATE)
     comment = f"{_joined(levels)}, suppressed"
     if unlike:
         comment += f"; {len(unlike)} other values in one group"
@@ -188,109 +180,92 @@ def _of_dates(column: ColumnProfile, most: int) -> DraftHierarchy | None:
 
 
 def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
-    lengths = {len(label) for label in column.values}
-    longest = max(lengths)
+    values = column.values
+    longest = max(map(len, values))
     postal = column.concept == "postal code"
     if postal:
         useful = _POSTAL_DIGITS if longest < _LONG_POSTAL_LENGTH else _LONG_POSTAL_DIGITS
         digits = sorted([kept for kept in useful if kept < longest][:most], reverse=True)
-    elif column.values and all(_ICD_CODE.fullmatch(value) for value in column.values):
+    elif all(map(_ICD_CODE.fullmatch, values)):
         digits = [kept for kept in _ICD_PARTS if kept < longest][:most]
     else:
         digits = sorted({max(1, longest * part // (most + 1)) for part in range(1, most + 1)} - {longest}, reverse=True)
     if not digits:
         return None
-    comment = f"first {_joined(digits)} characters, suppressed"
-    if len(lengths) == 1 and len(column.values) == len([label for label in column.labels if label]):
+    if min(map(len, values)) == longest and len(values) == len(column.rows) - ("" in column.rows):
+        comment = f"first {_joined(digits)} characters, suppressed"
         return DraftHierarchy({"rule": "prefix", "digits": digits}, len(digits) + 2, comment)
     # Spreadsheets drop the leading zeros of postal codes.
-    shortened = postal and longest == _US_POSTAL_LENGTH and all(value.isdecimal() for value in column.values)
-
-    def between(value: str) -> list[str] | None:
-        if value in MISSING_MARKS:
-            return None
-        code = value.zfill(longest) if shortened else value
-        return [f"{code[:kept]}*" if len(code) >= kept else code for kept in digits]
-
-    return _table(column, len(digits), between, comment)
+    shortened = postal and longest == _US_POSTAL_LENGTH and all(map(str.isdecimal, values))
+    codes = {value: value.zfill(longest) if shortened else value for value in values}
+    between = {
+        value: [f"{code[:kept]}*" if len(code) >= kept else code for kept in digits] for value, code in codes.items()
+    }
+    return _table(column, between, f"first {_joined(digits)} characters")
 
 
 def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     regions = regions_of(column.values)
     if regions is not None:
-        levels, found = regions.levels[-most:], regions.region_of
-        comment = f"{_joined(levels)} by name, suppressed"
-
-        def region(value: str) -> Sequence[str] | None:
-            return found[value][-most:] if value in found else None
-
-        return _table(column, len(levels), region, comment, pools=True)
+        labels = {value: found[-most:] for value, found in regions.region_of.items()}
+        return _table(column, labels, f"{_joined(regions.levels[-most:])} by name", pools=True)
     bands = bands_of(column.values)
-    widths, labels = ([], {}) if bands is None else wider_bands(bands, most)
+    widths, wider = ([], {}) if bands is None else wider_bands(bands, most)
     if widths:
-        return _table(column, len(widths), labels.get, f"bands of {_joined(widths)}, suppressed")
-    rows = sum(column.counts)
-    # Suspected misspellings do not count as rare categories.
-    counts = {
-        label: count
-        for label, count in zip(column.labels, column.counts, strict=True)
-        if label not in MISSING_MARKS and label not in column.spellings
-    }
-    shares = [_RARE_SHARE] if column.distinct <= _MANY_CATEGORIES else [_RARE_SHARE, _UNCOMMON_SHARE][:most]
-    joined = []
-    for share in shares:
-        members = sorted(label for label, count in counts.items() if count < max(_RARE_ROWS, share * rows))
-        if 1 < len(members) < column.distinct - 1 and members not in joined:
-            joined.append(members)
-    if not joined and column.distinct > _MANY_CATEGORIES:
-        # If all categories or none are rare, group the rarest categories that together have less than half of the rows.
-        rarest = sorted(counts, key=lambda label: (counts[label], label))
-        below = [sum(counts[label] for label in rarest[: at + 1]) < rows / 2 for at in range(len(rarest))]
-        joined = [sorted(rarest[: sum(below)])] if 1 < sum(below) < column.distinct - 1 else []
-    if not joined:
+        return _table(column, wider, f"bands of {_joined(widths)}")
+    groups = _rare_groups(column, most)
+    if not groups:
         return None
-    told = _joined(f"{len(members)} rare values in one group" for members in joined)
-    comment = f"by frequency: {told}, suppressed"
-    if len(joined) == 1 and sum(map(len, joined[0])) <= _LONGEST_GROUP:
-        return DraftHierarchy({"rule": "groups", "groups": [joined]}, 3, comment)
-    name = _other_than(column.labels)
+    comment = f"by frequency: {_joined(f'{len(members)} rare values in one group' for members in groups)}"
+    if len(groups) == 1 and sum(map(len, groups[0])) <= _LONGEST_GROUP:
+        return DraftHierarchy({"rule": "groups", "groups": [groups]}, 3, f"{comment}, suppressed")
+    name = _other_than(column.rows)
+    between = {value: [name if value in members else value for members in groups] for value in groups[-1]}
+    return _table(column, between, comment)
 
-    def between(value: str) -> list[str] | None:
-        at = [value in members for members in joined]
-        return [name if is_in else value for is_in in at] if any(at) else None
 
-    return _table(column, len(joined), between, comment)
+def _rare_groups(column: ColumnProfile, most: int) -> list[list[str]]:
+    """Return the rare categories, and those that are rare by a larger share."""
+    # Suspected misspellings do not count as rare categories.
+    counts = {value: column.rows[value] for value in column.values if value not in column.spellings}
+    rows, many = sum(column.rows.values()), column.distinct > _MANY_CATEGORIES
+    groups: list[list[str]] = []
+    for share in [_RARE_SHARE, _UNCOMMON_SHARE][: most if many else 1]:
+        members = sorted(label for label, count in counts.items() if count < max(_RARE_ROWS, share * rows))
+        if 1 < len(members) < column.distinct - 1 and members not in groups:
+            groups.append(members)
+    if groups or not many:
+        return groups
+    # If all categories or none are rare, group the rarest categories that together have less than half of the rows.
+    rarest = sorted(counts, key=lambda label: (counts[label], label))
+    below = sum(sum(counts[label] for label in rarest[: at + 1]) < rows / 2 for at in range(len(rarest)))
+    return [sorted(rarest[:below])] if 1 < below < column.distinct - 1 else []
 
 
 def _table(
-    column: ColumnProfile,
-    n_between: int,
-    between: Callable[[str], Sequence[str] | None],
-    comment: str,
-    *,
-    pools: bool = False,
+    column: ColumnProfile, between: Mapping[str, Sequence[str]], comment: str, *, pools: bool = False
 ) -> DraftHierarchy:
     """Create a hierarchy as a table.
 
-    Values for which `between` returns None stay separate until all are suppressed. If `pools` is true, this applies
+    Values without labels in `between` stay separate until all are suppressed. If `pools` is true, this applies
     only to missing values, and other such values form one group.
     """
-    values = natural_categories(pd.Series(list(column.labels), dtype="str"))
-    found = {value: between(value) for value in values}
-    groups = {label for labels in found.values() for label in labels or ()}
-
-    def alone(value: str) -> str:
-        # A value equal to a group label would join the group at one level and leave it at the next.
-        while value in groups:
-            value += " alone"
-        return value
-
-    unlike = tuple(value for value in values if pools and not found[value] and value not in MISSING_MARKS)
-    name = {value: alone(value) for value in values if not found[value]}
+    values = natural_categories(pd.Series(list(column.rows), dtype="str"))
+    groups = {label for labels in between.values() for label in labels}
+    name = {}
+    for value in values:
+        if value not in between:
+            name[value] = value
+            # A value equal to a group label would join the group at one level and leave it at the next.
+            while name[value] in groups:
+                name[value] += " alone"
+    unlike = tuple(value for value in name if pools and value not in MISSING_MARKS)
+    comment += ", suppressed"
     if len(unlike) > 1:
         name |= dict.fromkeys(unlike, _other_than({*values, *groups, *name.values()}))
         comment += f"; {len(unlike)} other values in one group"
-    rows = tuple((value, *(found[value] or [name[value]] * n_between), SUPPRESSED) for value in values)
+    n_between = len(next(iter(between.values())))
+    rows = tuple((value, *between.get(value, [name.get(value, "")] * n_between), SUPPRESSED) for value in values)
     return DraftHierarchy({"rule": "table"}, n_between + 2, comment, rows, unlike)
 
 
@@ -302,18 +277,15 @@ def _other_than(labels: Collection[str]) -> str:
     return name
 
 
-def _short(number: float) -> str:
-    return f"{number:.12g}"
-
-
 def _joined(parts: Iterable[object]) -> str:
     return ", ".join(map(str, parts))
 
 
-_DRAFTS: dict[str, Callable[[ColumnProfile, int], DraftHierarchy | None]] = {
-    "whole number": _of_whole_numbers,
-    "number": _of_numbers,
-    "date": _of_dates,
-    "code": _of_codes,
-    "category": _of_categories,
+# Function that drafts the hierarchy of a column of each kind, and the preferred number of levels.
+_DRAFTS: dict[str, tuple[Callable[[ColumnProfile, int], DraftHierarchy | None], int]] = {
+    "whole number": (_of_whole_numbers, 3),
+    "number": (_of_numbers, 2),
+    "date": (_of_dates, 4),
+    "code": (_of_codes, 3),
+    "category": (_of_categories, 1),
 }

@@ -1,9 +1,10 @@
-"""Find columns that identify people and households, from data and column names."""
+"""Find columns that identify people and households, and columns of sampling weights."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.identifier_names import is_numbered, plain_words
+from reidsim.audit.identifier_names import is_numbered, plain_words, words_of
 from reidsim.drafts.names import NAMES, Names
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.values import MISSING_MARKS
@@ -21,6 +22,12 @@ from reidsim.wording import counted
 _LIFELONG = ("birth date", "birth year", "sex", "race")
 # Direct identifiers that several people may share, so they cannot be person keys.
 _SHARED_IDENTIFIERS = ("name", "address", "telephone number", "e-mail address")
+_PERSONAL_NUMBERS = (
+    "record number",
+    "social security or tax number",
+    "insurance number",
+    "account, card or licence number",
+)
 # A column is constant within people if at least the first share of the people with several rows have one value (the
 # rest are typing errors). It is not constant if fewer than the second share have one.
 _MOSTLY, _HARDLY = 0.95, 0.5
@@ -37,6 +44,24 @@ KEY_REASONS = {
     "person": "identifies the person: rows with the same value belong to one person",
     "household": "identifies the household: people with the same value live together",
 }
+
+# Single words (without trailing digits) and pairs of words that name a survey weight.
+_WORD = re.compile(
+    r"(?:p|r|f|i|a|h|hh|fin|final|fnl|per|asec|earn|base|samp|sampl|sampling|sample|survey|design|cal|calib|person|pop)"
+    r"(?:weight|wgt|wt)s?p?|wgts?p?|wt(?:finl|supp|mec|int)|fexp|facexp|fexpansion|expfactor|ponderaci?on|hrf"
+)
+_PAIRS = re.compile(
+    r"\b(sampling|sample|survey|design|base|final|person|household|population|calibrated|calibration|grossing|"
+    r"expansion|replicate|analysis|inverse probability) (weight|weights|factor)\b"
+)
+# Names of survey weights that are also names of body measurements.
+_AMBIGUOUS = frozenset({"weight", "weights", "wt", "wts", "gewicht", "peso", "poids"})
+_OF_THE_BODY = frozenset({"height", "ht", "bmi", "groesse", "talla", "taille", "waist", "kg", "lb", "lbs", "pounds"})
+_WEIGHED = frozenset({*_OF_THE_BODY, "birth", "body", "current", "ideal"})
+# Survey weights differ at least by this factor, or have at least this median number of decimals.
+_SPREAD, _DECIMALS = 6.0, 3
+# Relative tolerance between the sum of the weights and the population size.
+_NEAR = 0.02
 
 
 @dataclass(frozen=True)
@@ -119,11 +144,11 @@ def people_keys(
     names : Names
         Vocabulary for column names.
     """
-    finder = _Finder(frame, profiles, taken, names.keys)
+    finder = _Finder(frame, profiles, taken, names)
     undecided: tuple[str, ...] = ()
     if not person and not one_row_per_person:
         person = finder.person()
-        undecided = () if person else finder.undecided()
+        undecided = () if person else tuple(profile.name for profile in finder.free if finder.is_undecided(profile))
     household = finder.household(tuple(person))
     n_people = int(finder.groups(person).max()) + 1 if person and len(frame) else len(frame)
     return PeopleKeys(tuple(person), household, len(frame), n_people, undecided)
@@ -131,29 +156,23 @@ def people_keys(
 
 @dataclass(frozen=True, eq=False)
 class _Finder:
-    """Search of a table for keys; each column is coded once."""
+    """Search of a table for keys."""
 
     frame: pd.DataFrame
     profiles: Sequence[ColumnProfile]
     taken: Sequence[str]
-    keys: Mapping[str, Sequence[str]]
-    _codes: dict[str, NDArray[np.intp]] = field(default_factory=dict)
-
-    def codes(self, column: str) -> NDArray[np.intp]:
-        """Return the integer code of each cell as read, -1 if missing, shape (n_rows,)."""
-        if column not in self._codes:
-            found = next(profile.found for profile in self.profiles if profile.name == column)
-            written, values = pd.factorize(self.frame[column].str.strip())
-            labels = pd.Series([found.label(value) for value in values], dtype="str")
-            read = pd.factorize(labels.where(~labels.isin(MISSING_MARKS)))[0]
-            self._codes[column] = read[written]
-        return self._codes[column]
+    names: Names
 
     def groups(self, key: Sequence[str]) -> NDArray[np.intp]:
         """Return the group number of each row by its key values, shape (n_rows,)."""
-        return np.asarray(
-            self.frame.groupby([self.frame[name].str.strip() for name in key], sort=False, observed=True).ngroup()
-        )
+        columns = [self.frame[name].str.strip() for name in key]
+        return np.asarray(self.frame.groupby(columns, sort=False, observed=True).ngroup())
+
+    def codes(self, profile: ColumnProfile) -> NDArray[np.intp]:
+        """Return the integer code of each cell as read, -1 if missing, shape (n_rows,)."""
+        written, values = pd.factorize(self.frame[profile.name].str.strip())
+        labels = pd.Series(list(map(profile.found.reading.label, values)), dtype="str")
+        return pd.factorize(labels.where(~labels.isin(MISSING_MARKS)))[0][written]
 
     @cached_property
     def free(self) -> list[ColumnProfile]:
@@ -172,128 +191,93 @@ class _Finder:
         ]
 
     @cached_property
-    def lifelong(self) -> list[str]:
-        """Columns of lifelong attributes.
+    def lifelong(self) -> dict[str, NDArray[np.intp]]:
+        """Codes of lifelong attributes.
 
         Race is used only if there is no other, because it is often entered anew.
         """
         found = [profile for profile in self.profiles if profile.concept in _LIFELONG and profile.distinct > 1]
         lasting = [profile for profile in found if profile.concept != "race"]
-        return [profile.name for profile in lasting or found]
+        return {profile.name: self.codes(profile) for profile in lasting or found}
 
     def person(self) -> tuple[str, ...]:
         """Return the column or pair that identifies people with several rows, if any."""
-        named = sorted(
-            (self.keys["person"].index(_words(profile)), profile.name)
-            for profile in self.free
-            if _words(profile) in self.keys["person"] and not profile.missing
-        )
-        for _, name in named:
+        complete = [profile for profile in self.free if not profile.missing]
+        order = self.names.keys["person"]
+        named = [profile.name for profile in complete if plain_words(profile.name) in order]
+        for name in sorted(named, key=lambda name: (order.index(plain_words(name)), name)):
             if not self.contradicted((name,)):
                 return (name,)
-        complete = [profile for profile in self.free if not profile.missing and self._may_be_person(profile)]
-        shown = [profile for profile in complete if self.shown((profile.name,))]
+        shown = [profile for profile in complete if self._may_be_person(profile) and self.shown((profile.name,))]
         if shown:
             return (min(shown, key=lambda profile: profile.distinct).name,)
-        return self._pair()
+        numbers = [profile.name for profile in complete if profile.kind != "category" or is_numbered(profile.name)]
+        pairs = combinations(numbers if len(numbers) <= _MOST_IN_PAIRS else (), 2)
+        people = sorted((int(self.groups(pair).max()) + 1, pair) for pair in pairs)
+        return next((pair for number, pair in people if number < len(self.frame) and self.shown(pair)), ())
 
-    def _pair(self) -> tuple[str, ...]:
-        """Return a pair of columns that identifies people, such as site and number."""
-        numbers = [
-            profile.name
-            for profile in self.free
-            if not profile.missing and (profile.kind != "category" or is_numbered(profile.name))
-        ]
-        if not 2 <= len(numbers) <= _MOST_IN_PAIRS:
-            return ()
-        pairs = [(int(self.groups(pair).max()) + 1, pair) for pair in combinations(numbers, 2)]
-        repeating = [(number, pair) for number, pair in pairs if number < len(self.frame)]
-        return next((pair for _, pair in sorted(repeating) if self.shown(pair)), ())
+    def is_undecided(self, profile: ColumnProfile) -> bool:
+        """Return whether the user must decide about a repeating identifier.
 
-    def undecided(self) -> tuple[str, ...]:
-        """Return the repeating identifiers that the user must decide about.
-
-        They may identify people, but other evidence is lacking, or some rows have no value.
+        It may identify people, but other evidence is lacking, or some rows have no value.
         """
-        found = []
-        for profile in self.free:
-            by_name = _words(profile) in self.keys["person"] or profile.concept in (
-                "record number",
-                "social security or tax number",
-                "insurance number",
-                "account, card or licence number",
-            )
-            may_be = self._may_be_person(profile)
-            named = by_name or profile.kind == "identifier" or (may_be and is_numbered(profile.name))
-            of_household = _words(profile) in self.keys["household"]
+        words, may_be = plain_words(profile.name), self._may_be_person(profile)
+        if profile.missing and may_be and self.shown((profile.name,)):
             # A key with missing values is used only if the user confirms it.
-            incomplete = profile.missing > 0 and may_be and self.shown((profile.name,))
-            if incomplete or (named and not of_household and not self.contradicted((profile.name,))):
-                found.append(profile.name)
-        return tuple(found)
+            return True
+        personal = words in self.names.keys["person"] or profile.concept in _PERSONAL_NUMBERS
+        identifier = personal or profile.kind == "identifier" or (may_be and is_numbered(profile.name))
+        return identifier and words not in self.names.keys["household"] and not self.contradicted((profile.name,))
 
     def household(self, person: tuple[str, ...]) -> str | None:
         """Return the household key, by its name or by attributes that members share."""
         candidates = [profile for profile in self.free if not profile.missing and profile.name not in person]
         for profile in candidates:
-            if _words(profile) in self.keys["household"] and (
-                not person or _constant(self.groups(person), self.codes(profile.name))[0] == 1
+            if plain_words(profile.name) in self.names.keys["household"] and (
+                not person or _agreement(self.groups(person), self.codes(profile))[0] == 1
             ):
                 return profile.name
-        if person:
-            return None
-        for profile in candidates:
-            rows = len(self.frame) / profile.distinct
-            few = profile.kind != "category" and rows <= _MOST_PEOPLE_PER_HOUSEHOLD
-            if few and is_numbered(profile.name) and self._is_shared_by_relatives(profile.name):
+        for profile in candidates if not person else ():
+            few = len(self.frame) <= _MOST_PEOPLE_PER_HOUSEHOLD * profile.distinct
+            numbered = profile.kind != "category" and is_numbered(profile.name)
+            if few and numbered and self._is_shared_by_relatives(profile):
                 return profile.name
         return None
 
-    def _is_shared_by_relatives(self, key: str) -> bool:
+    def _is_shared_by_relatives(self, key: ColumnProfile) -> bool:
         """Return whether rows with one key value look like a household.
 
         Such rows differ in a lifelong attribute, but agree in at least two other attributes beyond chance.
         """
-        groups = self.codes(key)
-        if not self.contradicted((key,)):
+        if not self.contradicted((key.name,)):
             return False
-        agreed = 0
-        for profile in self.profiles:
-            if profile.name != key and profile.name not in self.lifelong and profile.distinct > 1:
-                share, chance, number = _constant(groups, self.codes(profile.name))
-                agreed += share >= _MOSTLY and chance <= _MOST_BY_CHANCE and number >= _FEWEST_GROUPS
-        return agreed > 1
+        groups = self.codes(key)
+        others = [profile for profile in self.profiles if profile.name not in (key.name, *self.lifelong)]
+        found = [_agreement(groups, self.codes(profile)) for profile in others if profile.distinct > 1]
+        return sum(share >= _MOSTLY and beyond_chance for share, beyond_chance in found) > 1
 
     def contradicted(self, key: tuple[str, ...]) -> bool:
         """Return whether rows with one key value differ in a lifelong attribute."""
         groups = self.groups(key)
-        return any(_constant(groups, self.codes(name))[0] < _HARDLY for name in self.lifelong)
+        return any(_agreement(groups, codes)[0] < _HARDLY for codes in self.lifelong.values())
 
     def shown(self, key: tuple[str, ...]) -> bool:
         """Return whether rows with one key value agree in all lifelong attributes.
 
         At least one attribute must agree beyond chance.
         """
-        groups, beyond = self.groups(key), False
-        for name in self.lifelong:
-            share, chance, number = _constant(groups, self.codes(name))
-            if share < _MOSTLY:
-                return False
-            beyond |= chance <= _MOST_BY_CHANCE and number >= _FEWEST_GROUPS
-        return beyond
+        groups = self.groups(key)
+        found = [_agreement(groups, codes) for codes in self.lifelong.values()]
+        return all(share >= _MOSTLY for share, _ in found) and any(beyond_chance for _, beyond_chance in found)
 
     def _may_be_person(self, profile: ColumnProfile) -> bool:
         coded = profile.kind != "category" or is_numbered(profile.name)
         few = len(self.frame) <= _MOST_ROWS_PER_PERSON * profile.distinct
-        return coded and few and _words(profile) not in self.keys["household"]
+        return coded and few and plain_words(profile.name) not in self.names.keys["household"]
 
 
-def _words(profile: ColumnProfile) -> str:
-    return plain_words(profile.name)
-
-
-def _constant(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float, float, int]:
-    """Return the observed and expected share of groups with one value of a column.
+def _agreement(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float, bool]:
+    """Return the share of groups with one value of a column.
 
     Parameters
     ----------
@@ -306,22 +290,115 @@ def _constant(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float,
     -------
     share : float
         Share of the groups with at least two non-missing values in which the values are equal; 1 if there are none.
-    chance : float
-        Expected share if values were assigned to rows at random.
-    number : int
-        Number of groups with at least two non-missing values.
+    beyond_chance : bool
+        Whether there are enough such groups, and random values would rarely be equal.
     """
-    present = (codes >= 0) & (groups >= 0)
-    if not present.any():
-        return 1.0, 1.0, 0
-    group, code = groups[present], codes[present]
-    sizes = np.bincount(group)
-    pairs = pd.unique(group.astype(np.int64) * (int(code.max()) + 1) + code)
-    values = np.bincount(pairs // (int(code.max()) + 1), minlength=len(sizes))
-    several = sizes > 1
-    if not several.any():
-        return 1.0, 1.0, 0
-    frequency = np.bincount(code) / len(code)
-    size, number = np.unique(sizes[several], return_counts=True)
-    chance = sum(float((frequency**n).sum()) * k for n, k in zip(size.tolist(), number.tolist(), strict=True))
-    return float((values[several] == 1).mean()), chance / int(several.sum()), int(several.sum())
+    rows = pd.DataFrame({"group": groups, "code": codes})[(codes >= 0) & (groups >= 0)]
+    sizes = rows["group"].value_counts()
+    sizes = sizes[sizes > 1]
+    if sizes.empty:
+        return 1.0, False
+    n_values = rows.drop_duplicates()["group"].value_counts()
+    frequency = rows["code"].value_counts(normalize=True).to_numpy()
+    size, n_groups = np.unique(sizes, return_counts=True)
+    chance = float(np.average([(frequency**n).sum() for n in size.tolist()], weights=n_groups))
+    share = float((n_values[sizes.index] == 1).mean())
+    return share, bool(chance <= _MOST_BY_CHANCE and len(sizes) >= _FEWEST_GROUPS)
+
+
+def names_weight(name: str) -> bool:
+    """Return whether a column name clearly denotes sampling weights.
+
+    Examples
+    --------
+    >>> [name for name in ("sampling_weight", "PWGTP", "wt", "birth weight") if names_weight(name)]
+    ['sampling_weight', 'PWGTP', 'wt']
+    """
+    words = [re.sub(r"\d+$", "", word) for word in words_of(name)]
+    return any(map(_WORD.fullmatch, words)) or words in (["wt"], ["weights"]) or bool(_PAIRS.search(" ".join(words)))
+
+
+def may_name_weight(name: str) -> bool:
+    """Return whether a column name denotes weights, of a survey or of the body."""
+    words = set(words_of(name))
+    return names_weight(name) or bool(words & _AMBIGUOUS and not words & _WEIGHED)
+
+
+def weight_column(
+    profiles: Sequence[ColumnProfile], named: Collection[str] = (), total: float | None = None
+) -> tuple[str | None, tuple[str, ...]]:
+    """Find the column of sampling weights of a table.
+
+    Parameters
+    ----------
+    profiles : sequence of ColumnProfile
+        Profiles of all columns.
+    named : collection of str
+        Columns that the user assigned to another use.
+    total : float, optional
+        Number of people in the population of the table.
+
+    Returns
+    -------
+    str or None
+        Name of the column; the first if there are several, such as replicate weights.
+    tuple of str
+        Warnings about columns that look like weights but cannot be used, and about several weight columns.
+    """
+    of_the_body = {profile.name for profile in profiles if _OF_THE_BODY.intersection(words_of(profile.name))}
+    found, warnings = [], []
+    for profile in profiles:
+        has_body = bool(of_the_body - {profile.name})
+        if profile.name in named or not profile.values or not _are_weights(profile, has_body, total):
+            continue
+        if _usable_weights(profile.rows) is not None:
+            found.append(profile.name)
+            continue
+        why = f"weights are missing in {counted(profile.missing, 'row')}"
+        if _usable_weights(profile.values) is None:
+            why = "not all values are numbers of 1 or more (people in the population that a record represents)"
+        warnings.append(f"column {profile.name!r} looks like sampling weights, but {why}")
+    if len(found) > 1:
+        warnings.append(f"{len(found)} columns look like sampling weights: {found[0]!r} is used")
+    return (found[0] if found else None), tuple(warnings)
+
+
+def _are_weights(profile: ColumnProfile, has_body: bool, total: float | None) -> bool:
+    """Return whether a column holds sampling weights.
+
+    The decision uses the name, or the values: their sum if the population size is given, and their spread and decimals
+    if the name is ambiguous. Values that are all whole, or of which one is below 1 or no number, count as weights only
+    by the name.
+
+    Parameters
+    ----------
+    profile : ColumnProfile
+        Profile of the column.
+    has_body : bool
+        Whether another column is a height, so that an ambiguous weight is a body weight.
+    total : float or None
+        Number of people in the population.
+    """
+    words = set(words_of(profile.name))
+    ambiguous = bool(words & _AMBIGUOUS) and not words & _WEIGHED
+    if names_weight(profile.name) and not (ambiguous and has_body):
+        return True
+    weights = _usable_weights(profile.rows) if ambiguous or total is not None else None
+    if weights is None or (weights == np.rint(weights)).all():
+        return False
+    rows = list(profile.rows.values())
+    if total is not None and abs(weights @ rows - total) <= _NEAR * total:
+        return True
+    # The decimals of the first values suffice.
+    decimals = np.repeat([len(value.partition(".")[2]) for value in profile.rows], rows)[:1000]
+    spread = bool(weights.max() >= _SPREAD * weights.min())
+    return ambiguous and not has_body and (spread or bool(np.median(decimals) >= _DECIMALS))
+
+
+def _usable_weights(values: Collection[str]) -> NDArray[np.float64] | None:
+    """Return the values as numbers if all are finite and at least 1, else None."""
+    try:
+        weights = np.array([float(value) for value in values])
+    except ValueError:
+        return None
+    return weights if len(weights) and np.isfinite(weights).all() and (weights >= 1).all() else None

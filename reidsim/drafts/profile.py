@@ -1,53 +1,91 @@
-"""Profile the columns of a table: type, number of values, and direct identifiers."""
+"""Profile the columns of a table: type and number of values, and their concept."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import islice
+from pathlib import Path
 from typing import Literal
 
 import pandas as pd
 import pyarrow as pa
 from pyarrow import compute
 
+from reidsim.audit.identifier_names import is_numbered
 from reidsim.audit.identifiers import format_of
-from reidsim.drafts.bands import bands_of
-from reidsim.drafts.content import hint_by_values, merged_spellings, separator_of
-from reidsim.drafts.names import NAMES, Hint, Names
-from reidsim.drafts.readings import AS_IT_IS, FoundReading, find_reading
+from reidsim.drafts.names import NAMES, Hint, Names, letters_of
+from reidsim.drafts.readings import AS_WRITTEN, FoundReading, find_reading
 from reidsim.drafts.values import (
     CODE,
     MISSING_MARKS,
     MOSTLY,
     NUMBER,
-    SAMPLE,
     WHOLE_NUMBER,
+    as_number,
+    bands_of,
     is_free_text,
+    regions_of,
+    sample_of,
     share_matching,
 )
+from reidsim.validation import read_toml
 
 Kind = Literal[
     "empty", "constant", "whole number", "number", "date", "code", "category", "set", "free text", "identifier"
 ]
 
-# Above this share of distinct values among present rows, a column without a meaningful name is an identifier.
-_ALMOST_UNIQUE = 0.9
-# In a table with fewer rows, all values may differ by chance.
-_FEW_ROWS = 20
+# Above this share of distinct values among present rows, a column without a meaningful name is an identifier, except in
+# a table with few rows, where all values may differ by chance.
+_ALMOST_UNIQUE, _FEW_ROWS = 0.9, 20
 # If a column has one of these concepts, no other column is inferred to hold ages or birth dates.
 _AGES = ("age", "birth date", "birth year")
 # Concepts whose values may contain digits with hyphens that are not telephone numbers.
 _LIKE_TELEPHONES = ("postal code", "birth date", "date of an event")
-# Columns with at most this many codes are categories: shortening so few codes gains nothing.
-_FEW_CODES = 10
-# Concepts whose whole numbers are quantities. Whole numbers of other concepts have no order and are categories.
+# Concepts whose whole numbers are quantities. Whole numbers of other concepts have no order and are categories; without
+# a concept, only up to this number of distinct values.
 _QUANTITIES = ("age", "birth year", "household", "income", "body", "birth date", "date of an event")
-# Concepts with hierarchical codes of equal length, whose prefixes are coarser categories.
-_CODED = ("occupation", "place")
-# If the column name suggests no concept, whole numbers with at most this many distinct values are categories.
 _MOST_NOMINAL = 20
+# Concepts with hierarchical codes of equal length, whose prefixes are coarser categories. Columns with few codes are
+# categories: shortening so few codes gains nothing.
+_CODED, _FEW_CODES, _LONGEST_CODE = ("occupation", "place"), 10, 20
+# Separators between several values in one cell. A column holds sets if at least this share of rows contains one, and at
+# least this share of the parts also occurs as a whole cell or in another position.
+SEPARATORS = ("|", ";", ",")
+_FEWEST_SEVERAL, _MOSTLY_PARTS = 0.05, 0.75
+# Minimum share of rows, and of distinct values, that must match a concept.
+_MOST_ROWS, _MOST_WORDS = 0.8, 0.6
+# Concepts with several spellings, and the maximum number of other, non-numeric values in the column.
+_OPPOSITES: tuple[tuple[Literal["male", "female", "yes", "no"], ...], ...] = (("yes", "no"), ("male", "female"))
+_MOST_OTHERS = 2
+# Columns with more distinct values are not compared with the vocabulary: there are 249 countries in several spellings.
+_MOST_CATEGORIES = 1_000
+# Maximum number of categories in a column of sexes; minimum number of two-letter codes for a country column, because
+# fewer may be codes of anything.
+_MOST_SEXES, _FEWEST_COUNTRIES = 8, 5
+# Bounds on the youngest and oldest age, the number of distinct ages, and the share of years between them that occur.
+_YOUNGEST, _OLDEST, _LAST_AGE, _FEWEST_AGES, _COVERED = 25, 60, 120, 40, 0.8
+# Minimum span in years of birth dates, and minimum years from the median to the latest birth date; dates of other
+# events span less.
+_YEARS_OF_BIRTHS, _LONG_AGO = 40, 15
+_POSTAL_CODES = [
+    re.compile(pattern)
+    for pattern in (
+        r"[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}",  # British
+        r"[A-Z]\d[A-Z] ?\d[A-Z]\d",  # Canadian
+        r"[1-9]\d{3} ?[A-Z]{2}",  # Dutch
+        r"\d{4}-\d{3}|\d{5}-\d{3}",  # Portuguese, Brazilian
+        r"\d{5}",  # many countries; codes with leading zeros only
+    )
+]
+_FEWEST_POSTAL_CODES, _POSTAL_SAMPLE = 3, 5_000
+_PARTS = re.compile(r"[/(),;:]| - ")
+_COUNTRIES = read_toml(Path(__file__).with_name("countries.toml"))
+_COUNTRY_CODES = frozenset(_COUNTRIES["alpha_2"].split() + _COUNTRIES["alpha_3"].split())
+_NATIONS = frozenset(map(letters_of, [*_COUNTRIES["names"], *_COUNTRIES["nationalities"]]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +99,8 @@ class ColumnProfile:
     kind : str
         Type of the values that are not missing; ``"identifier"`` if they identify a person or a row, ``"set"`` if a
         cell holds several values.
-    missing : int
-        Number of rows with an empty cell or a missing-value mark such as ``NA``.
-    labels : tuple of str
-        Distinct values after reading, including missing ones, without surrounding spaces.
-    counts : tuple of int
-        Number of rows with each label.
+    rows : dict of str to int
+        Number of rows with each distinct value after reading, including missing ones, without surrounding spaces.
     hint : Hint or None
         Meaning inferred from the column name or, if the name suggests none, from the label or the values.
     reason : str
@@ -83,30 +117,43 @@ class ColumnProfile:
 
     name: str
     kind: Kind
-    missing: int
-    labels: tuple[str, ...]
-    counts: tuple[int, ...]
+    rows: Mapping[str, int]
     hint: Hint | None
     reason: str = ""
-    found: FoundReading = AS_IT_IS
+    found: FoundReading = AS_WRITTEN
     spellings: Mapping[str, str] = field(default_factory=dict)
     merged: Mapping[str, str] = field(default_factory=dict)
     separator: str = ""
 
     @property
+    def missing(self) -> int:
+        """Number of rows with an empty cell or a missing-value mark such as ``NA``."""
+        return rows_with(self.rows, MISSING_MARKS.intersection(self.rows))
+
+    @property
     def values(self) -> list[str]:
         """Distinct values, without missing ones."""
-        return [label for label in self.labels if label not in MISSING_MARKS]
+        return [value for value in self.rows if value not in MISSING_MARKS]
 
     @property
     def distinct(self) -> int:
         """Number of distinct values, without missing ones."""
-        return len(self.labels) - sum(mark in MISSING_MARKS for mark in self.labels)
+        return len(self.rows) - len(MISSING_MARKS.intersection(self.rows))
+
+    @property
+    def example_of_set(self) -> str:
+        """First cell that holds several values, if the kind of the column is "set"."""
+        return next(value for value in self.values if self.separator in value)
 
     @property
     def concept(self) -> str | None:
         """Concept of the column, such as ``"age"``; None if none was inferred."""
         return None if self.hint is None else self.hint.concept
+
+    @property
+    def is_known(self) -> bool:
+        """Whether outsiders may know the column, by its name, label or values."""
+        return self.hint is not None and self.hint.role == "known"
 
     @property
     def is_direct(self) -> bool:
@@ -144,147 +191,252 @@ def profile_table(
         by_label = names.hint_of(labels.get(name, ""))
         hints[name] = names.hint_of(name) or (by_label and replace(by_label, source="label"))
     has_age = any(hint is not None and hint.concept in _AGES for hint in hints.values())
-    return tuple(
-        _profile(
-            name,
-            frame[column],
-            hint,
-            age_on,
-            names,
-            is_quantity=names.names_quantity(name) or names.names_quantity(labels.get(name, "")),
-            has_age=has_age,
-        )
-        for column, (name, hint) in zip(frame.columns, hints.items(), strict=True)
-    )
+    profiles = []
+    for column, (name, hint) in zip(frame.columns, hints.items(), strict=True):
+        is_quantity = names.names_quantity(name) or names.names_quantity(labels.get(name, ""))
+        finder = _Finder(name, names, is_quantity, has_age, age_on)
+        profiles.append(finder.profile(frame[column], hint))
+    return tuple(profiles)
 
 
-def _profile(
-    name: str,
-    column: pd.Series[str],
-    hint: Hint | None,
-    age_on: date | None,
-    names: Names,
-    *,
-    is_quantity: bool,
-    has_age: bool,
-) -> ColumnProfile:
-    counted = compute.value_counts(pa.chunked_array(pa.array(column, type=pa.large_string())))
-    rows = dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
-    if hint is not None and hint.role == "direct":
-        found = AS_IT_IS
-    else:
-        found = find_reading(rows, hint, age_on)
-        if hint is None:
-            present = {value: number for value, number in _read(rows, found).items() if value not in MISSING_MARKS}
-            is_date = found.content.get("type") == "date"
-            hint = hint_by_values(name, present, names, is_date=is_date, is_quantity=is_quantity, has_age=has_age)
-            if hint is not None and is_date and age_on is not None:
-                found = find_reading(rows, hint, age_on)
-    read = _read(rows, found)
-    is_date = found.content.get("type") == "date"
-    if is_date and "age_on" in found.content:
-        hint, is_date = Hint("age", "known", 1), False
-    present = {value: number for value, number in read.items() if value not in MISSING_MARKS}
-    missing = sum(read.values()) - sum(present.values())
-    merged = {} if is_date else merged_spellings(present, names)
-    for spelling, usual in merged.items():
-        read[usual] += read.pop(spelling)
-    values = [value for value in read if value not in MISSING_MARKS]
-    kind, reason = kind_of(values, len(column) - missing, hint, is_date=is_date, is_quantity=is_quantity)
-    may_be_sets = kind in ("code", "category", "free text") or (kind == "identifier" and hint is None)
-    separator = separator_of(present) if may_be_sets and bands_of(values) is None else None
-    if separator is not None:
-        kind, reason = "set", ""
-    return ColumnProfile(
-        name,
-        kind,
-        missing,
-        tuple(read),
-        tuple(read.values()),
-        hint,
-        reason,
-        found,
-        merged=merged,
-        separator=separator or "",
-    )
-
-
-def _read(rows: Mapping[str, int], found: FoundReading) -> Counter[str]:
-    """Count the rows of each value after reading."""
-    read: Counter[str] = Counter()
-    for value, number in rows.items():
-        read[found.label(value)] += number
-    return read
-
-
-def kind_of(
-    values: Sequence[str], present: int, hint: Hint | None, *, is_date: bool = False, is_quantity: bool = False
-) -> tuple[Kind, str]:
-    """Return the type of a column, and the reason if it is an identifier.
+@dataclass(frozen=True)
+class _Finder:
+    """Inference of a column's type and concept.
 
     Parameters
     ----------
-    values : sequence of str
-        Distinct values, without missing ones.
-    present : int
-        Number of rows with a value.
-    hint : Hint or None
-        Meaning inferred for the column.
-    is_date : bool
-        Whether values were read as dates.
+    name : str
+        Column name.
+    names : Names
+        Vocabulary for values.
     is_quantity : bool
-        Whether the column name indicates that whole numbers count or measure something.
+        Whether the column name or label indicates that whole numbers count or measure something.
+    has_age : bool
+        Whether another column holds ages or dates of birth.
+    age_on : date or None
+        Reference day for converting dates of birth to ages.
     """
-    if not values:
-        return "empty", ""
-    if hint is not None and hint.role == "direct":
-        return "identifier", f"by its {hint.source} ({hint.concept})"
-    if len(values) == 1:
-        return "constant", ""
-    if is_date:
-        return "date", ""
-    sample = values if len(values) <= SAMPLE else values[:: len(values) // SAMPLE]
-    if bands_of(values) is not None:
-        return "category", ""
-    kind = _kind_of_values(sample, hint)
-    if kind == "whole number" and not is_quantity and _is_nominal(values, hint):
-        coded = hint is not None and hint.concept in _CODED and len(values) > _FEW_CODES and _of_one_length(values)
-        kind = "code" if coded else "category"
-    telephones = hint is None or hint.concept not in _LIKE_TELEPHONES
-    looks = format_of(sample, telephones=telephones) if kind in ("code", "category", "free text") else ""
-    if looks:
-        return "identifier", f"by its values ({looks})"
-    unique = present >= _FEW_ROWS and len(values) >= _ALMOST_UNIQUE * present
-    if unique and hint is None and kind in ("whole number", "code", "category"):
-        return "identifier", "almost every row has a different value"
-    return kind, ""
+
+    name: str
+    names: Names
+    is_quantity: bool
+    has_age: bool
+    age_on: date | None
+
+    def profile(self, column: pd.Series[str], hint: Hint | None) -> ColumnProfile:
+        """Return the profile of a column whose name or label has a meaning."""
+        counts = compute.value_counts(pa.chunked_array(pa.array(column, type=pa.large_string())))
+        written = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
+        direct = hint is not None and hint.role == "direct"
+        found = AS_WRITTEN if direct else find_reading(written, hint, self.age_on)
+        rows = _read(written, found)
+        if hint is None:
+            hint = self._hint(_present(rows), is_date=found.kind == "date")
+            if hint is not None and found.kind == "date" and self.age_on is not None:
+                found = find_reading(written, hint, self.age_on)
+                rows = _read(written, found)
+        if found.kind == "age":
+            hint = Hint("age", "known", 1)
+        present = _present(rows)
+        merged = {} if found.kind == "date" else merged_spellings(present, self.names)
+        for spelling, usual in merged.items():
+            rows[usual] += rows.pop(spelling)
+        values = list(_present(rows))
+        kind, reason = self._kind(values, sum(present.values()), hint, is_date=found.kind == "date")
+        may_be_sets = kind in ("code", "category", "free text") or (kind == "identifier" and hint is None)
+        separator = separator_of(present) if may_be_sets and bands_of(values) is None else ""
+        if separator:
+            kind, reason = "set", ""
+        return ColumnProfile(self.name, kind, rows, hint, reason, found, merged=merged, separator=separator)
+
+    def _hint(self, rows: Mapping[str, int], *, is_date: bool) -> Hint | None:
+        """Return the concept inferred from the rows with each value; None if none."""
+        concept = self._concept(rows, is_date=is_date)
+        return None if concept is None else Hint(concept, "known", self.names.ranks[concept], source="values")
+
+    def _concept(self, rows: Mapping[str, int], *, is_date: bool) -> str | None:
+        if len(rows) < 2:
+            return None
+        if is_date:
+            return "birth date" if not self.has_age and _are_births(rows) else None
+        if len(rows) <= _MOST_CATEGORIES:
+            meanings = {self.names.meaning(value) for value in rows}
+            if len(rows) <= _MOST_SEXES and {"male", "female"} <= meanings <= {"male", "female", "neither sex"}:
+                return "sex"
+            for concept, words in self.names.values.items():
+                if _mostly(rows, (value for value in rows if _is_among(value, words))):
+                    return concept
+            places = regions_of(rows)
+            if places is not None:
+                return "origin" if "continent" in places.levels else "place"
+            codes = _COUNTRY_CODES.intersection(rows)
+            if _mostly(rows, (value for value in rows if _is_among(value, _NATIONS))) or (
+                len(codes) >= _FEWEST_COUNTRIES and _mostly(rows, codes)
+            ):
+                return "origin"
+        if is_numbered(self.name):
+            return None
+        if _are_postal_codes(rows):
+            return "postal code"
+        return "age" if not (self.has_age or self.is_quantity) and _are_ages(rows) else None
+
+    def _kind(self, values: Sequence[str], present: int, hint: Hint | None, *, is_date: bool) -> tuple[Kind, str]:
+        """Return the type of a column, and the reason if it is an identifier.
+
+        Parameters
+        ----------
+        values : sequence of str
+            Distinct values, without missing ones.
+        present : int
+            Number of rows with a value.
+        hint : Hint or None
+            Meaning inferred for the column.
+        is_date : bool
+            Whether values were read as dates.
+        """
+        concept = None if hint is None else hint.concept
+        if not values:
+            return "empty", ""
+        if hint is not None and hint.role == "direct":
+            return "identifier", f"by its {hint.source} ({concept})"
+        if len(values) == 1:
+            return "constant", ""
+        if is_date:
+            return "date", ""
+        if bands_of(values) is not None:
+            return "category", ""
+        kind = _kind_of_values(values, is_postal=concept == "postal code")
+        nominal = len(values) <= _MOST_NOMINAL if concept is None else concept not in _QUANTITIES
+        if kind == "whole number" and not self.is_quantity and nominal:
+            coded = concept in _CODED and len(values) > _FEW_CODES and len(set(map(len, values))) == 1
+            kind = "code" if coded else "category"
+        if kind in ("code", "category", "free text"):
+            looks = format_of(sample_of(values), telephones=concept not in _LIKE_TELEPHONES)
+            if looks:
+                return "identifier", f"by its values ({looks})"
+        unique = present >= _FEW_ROWS and len(values) >= _ALMOST_UNIQUE * present
+        if unique and hint is None and kind in ("whole number", "code", "category"):
+            return "identifier", "almost every row has a different value"
+        return kind, ""
 
 
-def _kind_of_values(sample: Sequence[str], hint: Hint | None) -> Kind:
-    postal = hint is not None and hint.concept == "postal code"
-    whole = share_matching(WHOLE_NUMBER, sample) >= MOSTLY
-    if whole and (postal or _padded(sample)):
-        return "code"
-    if whole:
-        return "whole number"
+def rows_with(rows: Mapping[str, int], values: Iterable[str]) -> int:
+    """Return the number of rows with one of some distinct values."""
+    return sum(rows[value] for value in values)
+
+
+def _read(written: Mapping[str, int], found: FoundReading) -> Counter[str]:
+    """Count the rows of each value after reading."""
+    read: Counter[str] = Counter()
+    for value, number in written.items():
+        read[found.reading.label(value)] += number
+    return read
+
+
+def _present(rows: Mapping[str, int]) -> dict[str, int]:
+    return {value: number for value, number in rows.items() if value not in MISSING_MARKS}
+
+
+def _kind_of_values(values: Sequence[str], *, is_postal: bool) -> Kind:
+    sample = sample_of(values)
+    if share_matching(WHOLE_NUMBER, sample) >= MOSTLY:
+        lengths = set(map(len, sample))
+        padded = len(lengths) == 1 and lengths != {1} and any(value[0] == "0" for value in sample)
+        return "code" if is_postal or padded else "whole number"
     if share_matching(NUMBER, sample) >= MOSTLY:
         return "number"
     if is_free_text(sample):
         return "free text"
-    if postal or (len(sample) > _FEW_CODES and share_matching(CODE, sample) >= MOSTLY and max(map(len, sample)) <= 20):
-        return "code"
-    return "category"
+    coded = len(sample) > _FEW_CODES and share_matching(CODE, sample) >= MOSTLY
+    return "code" if is_postal or (coded and max(map(len, sample)) <= _LONGEST_CODE) else "category"
 
 
-def _is_nominal(values: Sequence[str], hint: Hint | None) -> bool:
-    """Return whether whole numbers are codes without an order."""
-    return len(values) <= _MOST_NOMINAL if hint is None else hint.concept not in _QUANTITIES
+def separator_of(rows: Mapping[str, int]) -> str:
+    """Return the separator of cells with several values, as in ``I10|E11``; else empty.
+
+    At least 5 % of the rows must contain the separator, and most parts of such cells must also occur as whole cells or
+    in other positions. This excludes addresses and names such as ``Miller, Ada``.
+
+    Parameters
+    ----------
+    rows : mapping of str to int
+        Number of rows with each value, without missing ones.
+    """
+    for sign in SEPARATORS:
+        several = {
+            value: [part.strip() for part in value.split(sign)]
+            for value in rows
+            if sign in value and not NUMBER.fullmatch(value)
+        }
+        if rows_with(rows, several) < max(_FEWEST_SEVERAL * sum(rows.values()), 2):
+            continue
+        places: dict[str, set[int]] = defaultdict(set)
+        for value in rows:
+            for place, part in enumerate(filter(None, several[value])) if value in several else [(-1, value.strip())]:
+                places[part].add(place)
+        used = [(part, rows[value]) for value, parts in several.items() for part in filter(None, parts)]
+        roaming = sum(number for part, number in used if len(places[part]) > 1)
+        if len(several) > 1 and roaming >= _MOSTLY_PARTS * sum(number for _, number in used):
+            return sign
+    return ""
 
 
-def _of_one_length(values: Sequence[str]) -> bool:
-    return len({len(value) for value in values}) == 1
+def merged_spellings(rows: Mapping[str, int], names: Names) -> dict[str, str]:
+    """Return ``yes``, ``no``, ``male`` or ``female`` for each variant spelling.
+
+    Parameters
+    ----------
+    rows : mapping of str to int
+        Number of rows with each value, without missing ones.
+    names : Names
+        Spellings in several languages.
+
+    Returns
+    -------
+    dict of str to str
+        Standard spelling by variant; empty if each meaning has one spelling, a meaning does not occur, or the column
+        holds other values (more than two, numbers, or in more than a fifth of the rows).
+    """
+    for pair in _OPPOSITES if len(rows) <= _MOST_CATEGORIES else ():
+        spelled = {meaning: [value for value in rows if names.means(value, meaning)] for meaning in pair}
+        several = len(rows) > len(pair) and max(map(len, spelled.values())) > 1
+        others = rows.keys() - {value for values in spelled.values() for value in values}
+        few = len(others) <= _MOST_OTHERS and not any(map(NUMBER.fullmatch, others))
+        rare = rows_with(rows, others) <= (1 - _MOST_ROWS) * sum(rows.values())
+        if several and few and rare and all(spelled.values()):
+            return {value: meaning for meaning, values in spelled.items() for value in values if value != meaning}
+    return {}
 
 
-def _padded(sample: Sequence[str]) -> bool:
-    """Return whether the numbers have equal length and some have leading zeros."""
-    return _of_one_length(sample) and len(sample[0]) > 1 and any(value[0] == "0" for value in sample)
+def _mostly(rows: Mapping[str, int], found: Iterable[str]) -> bool:
+    found = list(found)
+    enough = len(found) >= max(2, _MOST_WORDS * len(rows))
+    return enough and rows_with(rows, found) >= _MOST_ROWS * sum(rows.values())
+
+
+def _is_among(value: str, words: Collection[str]) -> bool:
+    return letters_of(value) in words or any(letters_of(part) in words for part in _PARTS.split(value) if part.strip())
+
+
+def _are_postal_codes(rows: Mapping[str, int]) -> bool:
+    if len(rows) < _FEWEST_POSTAL_CODES:
+        return False
+    rows = dict(islice(rows.items(), _POSTAL_SAMPLE))
+    padded = any(re.fullmatch(r"0\d{4}", value) for value in rows)
+    patterns = _POSTAL_CODES if padded else _POSTAL_CODES[:-1]
+    return any(_mostly(rows, filter(pattern.fullmatch, rows)) for pattern in patterns)
+
+
+def _are_ages(rows: Mapping[str, int]) -> bool:
+    if not _FEWEST_AGES <= len(rows) <= _LAST_AGE + 1 or not all(map(WHOLE_NUMBER.fullmatch, rows)):
+        return False
+    youngest, *_, oldest = sorted(map(as_number, rows))
+    in_range = 0 <= youngest <= _YOUNGEST and _OLDEST <= oldest <= _LAST_AGE
+    return in_range and len(rows) >= _COVERED * (oldest - youngest + 1)
+
+
+def _are_births(rows: Mapping[str, int]) -> bool:
+    years = sorted(int(value[:4]) for value in rows if value[:4].isdecimal())
+    if len(years) < _FEWEST_AGES:
+        return False
+    return years[-1] - years[0] >= _YEARS_OF_BIRTHS and years[-1] - years[len(years) // 2] >= _LONG_AGO

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from reidsim.core.files import require_plain
+from reidsim.drafts.choice import DraftOptions
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
-from reidsim.drafts.scenario_text import Prices
 from reidsim.engine.results import RunResult, keep_private, write_results
 from reidsim.errors import reading
 from reidsim.front.scenario import Scenario
@@ -198,14 +198,15 @@ def new(
         source = folder / Path(data).name
         with reading(data):
             shutil.copyfile(data, source)
-    draft = draft_scenario(
-        source,
-        folder,
+    options = DraftOptions(
         named=quasi_identifiers,
         only_named=only_named,
         dropped=drop,
         population=None if population is None else str(population),
-        prices=Prices(benefit, loss, gain, cost),
+        benefit=benefit,
+        loss=loss,
+        gain=gain,
+        cost=cost,
         encoding=encoding,
         merged=merge,
         age_on=age_on,
@@ -215,6 +216,7 @@ def new(
         names=None if names is None else Path(names),
         hierarchies={column: Path(path) for column, path in (hierarchies or {}).items()},
     )
+    draft = draft_scenario(source, folder, options)
     draft.write(folder)
     keep_private(folder)
     return DraftedScenario(draft, place)

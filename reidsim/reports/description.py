@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from reidsim import tables
 from reidsim.core.files import require_no_device, require_parquet_fits
-from reidsim.drafts.weights import may_name_weight, names_weight
+from reidsim.drafts.people import may_name_weight, names_weight
 from reidsim.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.k_anonymity import KAnonymityProfile

@@ -9,8 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from reidsim.drafts.draft import COLUMNS_FILE, Draft, columns_by_use
-from reidsim.drafts.scenario_text import in_a_line
+from reidsim.drafts.draft import COLUMNS_FILE, Draft, columns_by_use, in_a_line
 from reidsim.linkage.k_anonymity import THRESHOLDS
 from reidsim.linkage.uniqueness.of_sample import Uniqueness
 from reidsim.reports.description import FileDescription

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import reidsim
+from reidsim.drafts.choice import DraftOptions
 from reidsim.drafts.draft import UndecidedPersonError, draft_scenario
 from reidsim.drafts.people import people_keys
 from reidsim.drafts.profile import profile_table
@@ -87,9 +88,9 @@ def test_an_identifier_that_repeats_without_evidence_is_for_the_user_to_decide(t
     with pytest.raises(UndecidedPersonError, match=r"--person 'policy number' .*--one-row-per-person") as error:
         draft_scenario(tmp_path / "contracts.csv", tmp_path / "draft")
     assert error.value.columns == ("policy number",)
-    by_person = draft_scenario(tmp_path / "contracts.csv", tmp_path / "draft", person=["policy number"])
+    by_person = draft_scenario(tmp_path / "contracts.csv", tmp_path / "draft", DraftOptions(person=["policy number"]))
     assert 'person = "policy number"' in by_person.files["contracts.toml"]
-    by_row = draft_scenario(tmp_path / "contracts.csv", tmp_path / "draft", one_row_per_person=True)
+    by_row = draft_scenario(tmp_path / "contracts.csv", tmp_path / "draft", DraftOptions(one_row_per_person=True))
     assert "\nperson =" not in by_row.files["contracts.toml"]
     with pytest.raises(InputError, match="person 'policy number'"):
         reidsim.new(table)
@@ -103,7 +104,7 @@ def test_a_key_with_missing_values_is_never_dropped_silently(tmp_path):
     with pytest.raises(UndecidedPersonError, match="Versichertennummer"):
         draft_scenario(tmp_path / "claims.csv", tmp_path / "draft")
     with pytest.raises(InputError, match="row 8, column 'Versichertennummer': value missing"):
-        draft_scenario(tmp_path / "claims.csv", tmp_path / "draft", person=["Versichertennummer"])
+        draft_scenario(tmp_path / "claims.csv", tmp_path / "draft", DraftOptions(person=["Versichertennummer"]))
 
 
 def test_a_pair_of_columns_counts_people_in_the_run(tmp_path):

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
+from reidsim.drafts.choice import DraftOptions
 from reidsim.drafts.draft import draft_scenario
-from reidsim.drafts.population_match import match_columns
+from reidsim.drafts.matching import match_columns
 from reidsim.drafts.profile import profile_table
 from reidsim.kinds.tables.build import build_study
 from reidsim.populations.population import Population
@@ -60,7 +61,8 @@ def test_records_in_other_words_have_the_risk_of_those_in_the_populations_words(
         people.assign(birth_date=pd.to_datetime(people["birth_date"]).dt.strftime(day)),
         in_other_words(people.head(80)),
     )
-    draft = draft_scenario(tmp_path / "patients.csv", tmp_path / "draft", population=str(tmp_path / "register.toml"))
+    options = DraftOptions(population=str(tmp_path / "register.toml"))
+    draft = draft_scenario(tmp_path / "patients.csv", tmp_path / "draft", options)
     (tmp_path / "draft").mkdir()
     draft.write(tmp_path / "draft")
     assert '"M" = "Male"' in draft.files["patients.toml"] or 'M = "Male"' in draft.files["patients.toml"]

@@ -5,7 +5,7 @@ from datetime import date
 import pandas as pd
 import pytest
 
-from reidsim.drafts.names import hint_of
+from reidsim.drafts.names import NAMES
 from reidsim.drafts.profile import profile_table
 from reidsim.drafts.readings import find_reading
 from reidsim.errors import InputError
@@ -15,7 +15,7 @@ from reidsim.scenarios.reading_schema import DateReading, NumberReading, TextRea
 
 def found(values, name="x", **options):
     rows = pd.Series([str(value) for value in values]).value_counts().to_dict()
-    return find_reading(rows, hint_of(name), **options)
+    return find_reading(rows, NAMES.hint_of(name), **options)
 
 
 def kind(values, name="x"):
@@ -52,7 +52,7 @@ def test_what_stands_for_a_missing_value(name, values, missing):
     assert reading.content.get("missing", ()) == tuple(sorted(missing))
     told = [note for note in reading.notes if "read as missing" in note]
     assert len(told) == len(set(missing) - {"", "."})
-    assert {value for value in map(str, values) if reading.label(value) == ""} == set(missing)
+    assert {value for value in map(str, values) if reading.reading.label(value) == ""} == set(missing)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_what_stands_for_a_missing_value(name, values, missing):
 )
 def test_codes_that_a_program_wrote_with_decimals(values, labels):
     reading = found(values)
-    assert [reading.label(value) for value in values] == labels
+    assert [reading.reading.label(value) for value in values] == labels
     assert reading.content.get("type") == ("number" if labels != values else None)
 
 
@@ -88,11 +88,11 @@ def test_digits_in_groups_of_three(values, labels):
     reading = found(values)
     assert ("thousands" in reading.content) == (labels is not None)
     if labels is not None:
-        assert [reading.label(value) for value in values] == labels
+        assert [reading.reading.label(value) for value in values] == labels
         example = next(
             value for value in pd.Series(values).value_counts().index if reading.content["thousands"] in value
         )
-        assert reading.notes == (f"numbers such as {example!r} are read as {reading.label(example)}",)
+        assert reading.notes == (f"numbers such as {example!r} are read as {reading.reading.label(example)}",)
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_dates_in_mixed_ways_are_one_calendar_value_and_doubts_are_counted():
     reading = found([*ways * 3, *["12/25/81"] * 4, "4/4/90", "5/5/90", "6/6/90", "7/7/90", "unknown"], "dob")
     century = date.today().year - 99
     assert reading.content == {"type": "date", "order": "month-day", "two_digit_years_from": century}
-    assert {reading.label(way) for way in ways} == {"1970-10-07"}
-    assert reading.label("unknown") == "unknown"
+    assert {reading.reading.label(way) for way in ways} == {"1970-10-07"}
+    assert reading.reading.label("unknown") == "unknown"
     assert reading.certain
     assert reading.notes == (
         "3 of 23 dates, such as '10/7/70', could have day and month in either order; read as month-day, because of "
@@ -158,17 +158,17 @@ def test_the_century_is_that_of_the_other_days_of_the_column():
     full = [f"{year}-05-01" for year in range(1970, 1990)]
     assert found([*full[1:], "1.2.95"], "dob").content["two_digit_years_from"] == date.today().year - 99
     assert found([*full, "1.2.95"], "dob").content["two_digit_years_from"] == 1890
-    assert found([*full, "1.2.95"], "dob").label("1.2.95") == "1895-02-01"
-    assert found([*full, "1.2.95"], "dob", age_on=date(2010, 1, 1)).label("1.2.95") == "14"
+    assert found([*full, "1.2.95"], "dob").reading.label("1.2.95") == "1895-02-01"
+    assert found([*full, "1.2.95"], "dob", age_on=date(2010, 1, 1)).reading.label("1.2.95") == "14"
 
 
 def test_dates_of_birth_become_ages_on_a_day_and_other_dates_do_not():
     births = [f"{year}-05-01" for year in range(1930, 1990)]
     reading = found([*births, "2025-01-01"], "dob", age_on=date(2024, 4, 30))
-    assert reading.label("1970-05-01") == "53"
+    assert reading.reading.label("1970-05-01") == "53"
     # No person has an age before birth.
-    assert reading.label("2025-01-01") == "2025-01-01"
-    assert found(births, "admission", age_on=date(2024, 4, 30)).label("1970-05-01") == "1970-05-01"
+    assert reading.reading.label("2025-01-01") == "2025-01-01"
+    assert found(births, "admission", age_on=date(2024, 4, 30)).reading.label("1970-05-01") == "1970-05-01"
 
 
 def test_a_scenario_reads_a_column_as_it_says():

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reidsim.drafts.regions import are_places, regions_of
-from reidsim.drafts.spellings import near_spellings
+from reidsim.drafts.matching import near_spellings
+from reidsim.drafts.values import are_places, regions_of
 
 
 def test_spellings_of_a_hospital_are_found():

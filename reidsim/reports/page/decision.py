@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.drafts.scenario_text import OF_PAPER
+from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.switch.amounts import BreakEven
 from reidsim.reports import verdict
 from reidsim.reports.page.release import columns_of_release, read_back_rows

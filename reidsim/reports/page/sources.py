@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from reidsim.bundled import BUNDLED, bundled_folder, bundled_names
 from reidsim.core.plain_data import inline_toml, override, parse_override
-from reidsim.drafts.scenario_text import OF_PAPER
+from reidsim.drafts.draft import OF_PAPER
 from reidsim.errors import InputError
 from reidsim.reports.captions import DESCRIBED_SECTIONS
 from reidsim.reports.page.stored_run import StoredRun

@@ -1,0 +1,270 @@
+"""Match variant spellings to each other, and columns and values to a population."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rapidfuzz.distance import OSA
+from rapidfuzz.process import cdist
+
+from reidsim.drafts.names import NAMES, Names, letters_of
+from reidsim.drafts.profile import ColumnProfile, rows_with
+from reidsim.drafts.readings import find_reading
+from reidsim.drafts.values import MISSING_MARKS, are_places
+from reidsim.errors import listed
+from reidsim.populations.population import Population
+from reidsim.scenarios.reading_schema import DateReading
+
+_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[-\s_.,/']+(?=[^\W\d_])")
+# Minimum number of letters and digits for one slip (a letter inserted, deleted, replaced or swapped with the next), and
+# for two slips. Shorter values may be codes that differ in one letter and have different meanings, such as AIAN and
+# Asian.
+_ONE_SLIP, _TWO_SLIPS = 5, 9
+# A misspelling is at least this many times rarer than the intended spelling.
+_RARER = 5
+# Maximum number of values compared in pairs. Beyond it, only differences in case, accents and punctuation are found.
+_MOST_COMPARED = 3_000
+
+
+def spelled(profile: ColumnProfile, *, merge: bool = False) -> ColumnProfile:
+    """Return the profile with variant spellings listed or merged.
+
+    Parameters
+    ----------
+    profile : ColumnProfile
+        Profile of a column; returned unchanged if its kind is not "category".
+    merge : bool
+        Whether to merge variants into the usual spelling instead of listing them.
+    """
+    if profile.kind != "category":
+        return profile
+    near = near_spellings({value: profile.rows[value] for value in profile.values})
+    if not merge:
+        return replace(profile, spellings=near)
+    together: Counter[str] = Counter()
+    for value, number in profile.rows.items():
+        together[near.get(value, value)] += number
+    merged = {value: near.get(usual, usual) for value, usual in profile.merged.items()} | near
+    return replace(profile, rows=together, merged=merged)
+
+
+def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
+    """Return the usual spelling of each variant spelling.
+
+    Values that differ only in case, accents, and spaces or punctuation between letters are the same word. In addition,
+    a rare value is a variant of a value at least five times as frequent, if one slip turns one into the other and both
+    have at least five letters. A slip inserts, deletes or replaces a letter or swaps it with the next. Two slips are
+    allowed from nine letters on. Numbers and punctuation must agree, and two countries or states are never variants.
+    Slips are not searched for among more than 3,000 different words.
+
+    Parameters
+    ----------
+    rows : mapping of str to int
+        Number of rows with each value, without missing ones.
+
+    Returns
+    -------
+    dict of str to str
+        Usual spelling by variant; usual spellings are not keys.
+    """
+    order = sorted(rows, key=lambda value: (-rows[value], value))
+    same: dict[str, list[str]] = defaultdict(list)
+    for value in order:
+        same[_plain(value)].append(value)
+    usual = {value: group[0] for group in same.values() for value in group[1:]}
+    words = {plain: rows_with(rows, group) for plain, group in same.items()}
+    for plain, meant in _slips(words).items() if len(words) <= _MOST_COMPARED else ():
+        if not are_places(same[plain][0], same[meant][0]):
+            usual |= dict.fromkeys(same[plain], same[meant][0])
+    return {value: usual[value] for value in order if value in usual}
+
+
+def _slips(words: Mapping[str, int]) -> dict[str, str]:
+    """Return the intended word of each rare variant: nearest, then most frequent.
+
+    `words` holds the number of rows of each word. Chains of variants are followed to their end.
+    """
+    names = [word for word in words if len(word) >= _ONE_SLIP]
+    distances = cdist(names, names, scorer=OSA.distance, score_cutoff=2)
+    meant: dict[str, str] = {}
+    for word, distance in zip(names, distances, strict=True):
+        near = [
+            (int(distance[other]), -words[names[other]], names[other])
+            for other in (distance <= 1 + (len(word) >= _TWO_SLIPS)).nonzero()[0].tolist()
+            if words[names[other]] >= _RARER * words[word] and _signs(names[other]) == _signs(word)
+        ]
+        if near:
+            meant[word] = min(near)[2]
+    for word in meant:
+        # The intended word may itself be a variant of another word.
+        while meant[word] in meant:
+            meant[word] = meant[meant[word]]
+    return meant
+
+
+def _plain(value: str) -> str:
+    """Return a value in lower case, without accents and removable punctuation.
+
+    Spaces and punctuation between letters and at the end are removed.
+    """
+    parts = unicodedata.normalize("NFKD", value.casefold())
+    plain = "".join(character for character in parts if not unicodedata.combining(character))
+    return _BETWEEN_LETTERS.sub("", plain).rstrip(" .,;")
+
+
+def _signs(word: str) -> str:
+    """Return all characters of a value that are not letters."""
+    return "".join(character for character in word if not character.isalpha())
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMatch:
+    """Column matched to an attribute of the population.
+
+    Parameters
+    ----------
+    attribute : str
+        Name of the attribute.
+    profile : ColumnProfile
+        Profile of the column with the population's categories in place of its values, as the basis of hierarchies.
+    values : dict of str to str
+        Category of each value with a different spelling.
+    unknown : tuple of str
+        Values that are not categories of the population.
+    """
+
+    attribute: str
+    profile: ColumnProfile
+    values: dict[str, str]
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def strange(self) -> tuple[str, ...]:
+        """Values that are neither population categories nor missing."""
+        return tuple(value for value in self.unknown if value not in MISSING_MARKS)
+
+
+def match_columns(
+    profiles: Sequence[ColumnProfile], population: Population, names: Names = NAMES
+) -> tuple[dict[str, ColumnMatch], dict[str, str]]:
+    """Match columns to attributes by name or meaning, and values to categories.
+
+    Values and categories are read by the same rule, with dates in the same order of day and month. A value matches a
+    category with the same letters, or with the same meaning in another language. It also matches the only category that
+    begins with it (``M`` for ``Male``), or the only category that differs in one letter of five or more.
+
+    Parameters
+    ----------
+    profiles : sequence of ColumnProfile
+        Profiles of all columns.
+    population : Population
+        Population whose attributes are matched.
+    names : Names
+        Vocabulary for names and values.
+
+    Returns
+    -------
+    matches : dict of str to ColumnMatch
+        Match by column. At least half of the rows with a value must have a category of the population.
+    reasons : dict of str to str
+        Reason why each other column matches no attribute of the population.
+    """
+    matches: dict[str, ColumnMatch] = {}
+    reasons = {profile.name: f"no matching attribute in {population.name}" for profile in profiles}
+    for attribute in population.domain.names:
+        people = _people_by_category(population, attribute)
+        hint = names.hint_of(attribute)
+        # A match by name takes precedence over a match by concept.
+        same = [profile for profile in profiles if profile.name.casefold() == attribute.casefold()]
+        alike = [profile for profile in profiles if hint is not None and profile.concept == hint.concept]
+        for profile in [*same, *alike]:
+            if profile.name in matches:
+                continue
+            match = _match(attribute, profile, people, names)
+            # Strange values of half of the rows or more are another attribute with the same name.
+            if 2 * rows_with(profile.rows, match.strange) <= sum(profile.rows.values()) - profile.missing:
+                matches[profile.name] = match
+                reasons.pop(profile.name)
+                break
+            shown = listed([value or "missing values" for value in match.unknown], 3)
+            reasons[profile.name] = (
+                f"values {shown} are not among the values of {population.name} ({listed(filter(None, people), 3)}); in "
+                f"a scenario, [attributes.{attribute}.values] maps values to categories"
+            )
+    return matches, reasons
+
+
+def _people_by_category(population: Population, attribute: str) -> dict[str, float]:
+    """Return the number of people in each category of an attribute."""
+    marginal = population.marginal([attribute])
+    people = dict(zip(marginal.cells[:, 0].tolist(), marginal.counts.tolist(), strict=True))
+    return {category: people.get(at, 0) for at, category in enumerate(marginal.domain.attributes[0].categories)}
+
+
+def _match(attribute: str, profile: ColumnProfile, people: Mapping[str, float], names: Names) -> ColumnMatch:
+    """Match the values of a column to the categories of an attribute.
+
+    If the order of day and month is ambiguous in the column, that of the population is used.
+    """
+    found = profile.found
+    if isinstance(found.reading, DateReading) and not found.ordered:
+        theirs = find_reading(dict.fromkeys(people, 1), profile.hint).reading
+        if isinstance(theirs, DateReading):
+            found = replace(found, reading=found.reading.model_copy(update={"order": theirs.order}))
+    read: dict[str, float] = {}
+    for category, number in people.items():
+        label = found.reading.label(category)
+        read[label] = read.get(label, 0) + number
+    values, strange = _renamed(profile.rows, read, names)
+    # The hierarchy covers all categories of the population.
+    rows = {label: round(number) for label, number in read.items()} | dict.fromkeys(strange, 0)
+    written = {value: values.get(usual, usual) for value, usual in profile.merged.items()}
+    values |= {value: category for value, category in written.items() if value != category}
+    return ColumnMatch(attribute, replace(profile, found=found, rows=rows), values, tuple(strange))
+
+
+def _renamed(labels: Iterable[str], categories: Iterable[str], names: Names) -> tuple[dict[str, str], list[str]]:
+    """Return the category of each variant spelling, and the values without a category."""
+    known = set(categories)
+    by_letters, by_meaning = _single(categories, letters_of), _single(categories, names.meaning)
+    values: dict[str, str] = {}
+    strange = []
+    for label in labels:
+        if label in known:
+            continue
+        category = None
+        if label not in MISSING_MARKS and any(map(str.isalpha, label)):
+            letters = letters_of(label)
+            category = by_letters.get(letters) or by_meaning.get(names.meaning(label)) or _near(letters, by_letters)
+        if category is None:
+            strange.append(label)
+        else:
+            values[label] = category
+    return values, strange
+
+
+def _near(letters: str, by_letters: Mapping[str, str]) -> str | None:
+    """Return the only category that begins with a value or differs in one letter.
+
+    The result is None unless exactly one category qualifies.
+    """
+    near = [category for plain, category in by_letters.items() if plain.startswith(letters)] or [
+        category
+        for plain, category in by_letters.items()
+        # Short codes that differ in one letter have different meanings.
+        if min(len(plain), len(letters)) >= _ONE_SLIP and OSA.distance(plain, letters, score_cutoff=1) == 1
+    ]
+    return near[0] if len(near) == 1 else None
+
+
+def _single(categories: Iterable[str], key: Callable[[str], str]) -> dict[str, str]:
+    """Return the category of each key, if only one category has the key."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for category in categories:
+        if any(map(str.isalpha, category)):
+            groups[key(category)].append(category)
+    return {name: group[0] for name, group in groups.items() if name and len(group) == 1}
