@@ -10,6 +10,7 @@ import pytest
 from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import given
 from hypothesis import strategies as st
+from small_ward import SAFE_HARBOR, write_ward
 from tiers import cases, examples
 
 import reidsim
@@ -25,31 +26,6 @@ from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population
 
-SCENARIO = """
-seed = 6
-[adversary]
-risk = "prosecutor"
-[population]
-path = "people.csv"
-[release]
-path = "records.csv"
-[attributes.age]
-hierarchy = { rule = "intervals", widths = [10, 20] }
-[attributes.sex]
-hierarchy = { rule = "suppress" }
-[attributes.village]
-hierarchy = { rule = "suppress" }
-[economics]
-benefit = 100
-loss = 80
-cost = 10
-[publisher]
-unit = "table"
-safe_class = "above"
-policies = ["basic", "no-attack", "safe-harbor"]
-[safe_harbor]
-age = "age"
-"""
 POLICIES = [
     "basic", "no-attack", "sh-friendly", "record-level", "record-level-no-attack", "safe-harbor", "no-protection",
     "suppress-all",
@@ -58,21 +34,7 @@ POLICIES = [
 
 @pytest.fixture(scope="module")
 def ward(tmp_path_factory):
-    """Write a scenario of ninety people, forty of whom are in the release."""
-    folder = tmp_path_factory.mktemp("ward")
-    rng = np.random.default_rng(4)
-    people = pd.DataFrame(
-        {
-            "age": np.minimum(20 + rng.geometric(0.12, 90), 59),
-            "sex": rng.choice(["F", "M"], 90),
-            "village": rng.choice(["Dale", "Hill", "Ford"], 90, p=[0.6, 0.3, 0.1]),
-            "worth": rng.choice([60, 100], 90),
-        }
-    )
-    people.to_csv(folder / "people.csv", index=False)
-    people.iloc[:40].to_csv(folder / "records.csv", index=False)
-    (folder / "ward.toml").write_text(SCENARIO)
-    return folder / "ward.toml"
+    return write_ward(tmp_path_factory.mktemp("ward"), ["basic", "no-attack", "safe-harbor"], SAFE_HARBOR)
 
 
 # Two values, and records that have one or both.

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from small_ward import write_ward
 
 import reidsim
 from reidsim.engine.run import describe
@@ -11,27 +12,7 @@ from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.load import Scenario
 
-SCENARIO = """
-title = "Forty of ninety"
-seed = 6
-[adversary]
-risk = "prosecutor"
-[population]
-path = "people.csv"
-[release]
-path = "records.csv"
-[attributes.age]
-hierarchy = { rule = "intervals", widths = [10, 20] }
-[attributes.sex]
-hierarchy = { rule = "suppress" }
-[economics]
-benefit = 100
-loss = 80
-cost = 10
-[publisher]
-unit = "table"
-safe_class = "above"
-policies = ["basic", "no-attack"]
+TYPES = """
 [agents]
 rounds = 1
 [adversaries.keen]
@@ -49,25 +30,13 @@ LIST = {"resources.list": {"attributes": ["age"], "coverage": 0.5, "price": 20}}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("town")
-    rng = np.random.default_rng(5)
-    people = pd.DataFrame(
-        {
-            "age": np.minimum(20 + rng.geometric(0.12, 90), 59),
-            "sex": rng.choice(["F", "M"], 90),
-            "worth": rng.choice([60, 100], 90),
-        }
-    )
-    people.to_csv(folder / "people.csv", index=False)
-    people.iloc[:40].to_csv(folder / "records.csv", index=False)
-    (folder / "town.toml").write_text(SCENARIO)
-    return folder
+def town(tmp_path_factory):
+    return write_ward(tmp_path_factory.mktemp("town"), ["basic", "no-attack"], TYPES)
 
 
-@pytest.fixture(scope="module")
-def town(folder):
-    return folder / "town.toml"
+@pytest.fixture
+def folder(town):
+    return town.parent
 
 
 # Participation.

@@ -23,19 +23,17 @@ cost = 10
 [publisher]
 unit = "table"
 safe_class = "above"
-policies = [
-  "basic", "no-attack", "sh-friendly", "local-recoding", "local-recoding-no-attack", "record-level",
-  "record-level-no-attack", "safe-harbor", "no-protection", "suppress-all", "multi-dimensional",
-  "multi-dimensional-no-attack",
-]
-[safe_harbor]
-age = "age"
-[figures.nodes]
-top = 4
-"""
+policies = POLICIES
+MORE"""
+POLICIES = (
+    "basic", "no-attack", "sh-friendly", "local-recoding", "local-recoding-no-attack", "record-level",
+    "record-level-no-attack", "safe-harbor", "no-protection", "suppress-all", "multi-dimensional",
+    "multi-dimensional-no-attack",
+)  # fmt: skip
+SAFE_HARBOR = '[safe_harbor]\nage = "age"\n'
 
 
-def write_ward(folder):
+def write_ward(folder, policies=POLICIES, more=SAFE_HARBOR + "[figures.nodes]\ntop = 4\n"):
     """Write the files of the ward; return the path of the scenario."""
     rng = np.random.default_rng(4)
     people = pd.DataFrame(
@@ -48,5 +46,6 @@ def write_ward(folder):
     )
     people.to_csv(folder / "people.csv", index=False)
     people.head(40).to_csv(folder / "records.csv", index=False)
-    (folder / "ward.toml").write_text(SCENARIO, encoding="utf-8")
+    text = SCENARIO.replace("POLICIES", str(list(policies))).replace("MORE", more)
+    (folder / "ward.toml").write_text(text, encoding="utf-8")
     return folder / "ward.toml"
