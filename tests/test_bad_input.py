@@ -8,8 +8,6 @@ import errno
 import gzip
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +18,6 @@ from reidsim import run
 TOWN = Path(__file__).parent / "scenarios" / "town"
 SCENARIO, PATIENTS, DISTRICTS = "town.toml", "patients.csv", "hierarchies/district.csv"
 RECIPE, PEOPLE = "people/people.toml", "people/people.csv"
-REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"
 
 
 pytestmark = pytest.mark.usefixtures("no_figures")
@@ -428,31 +425,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(town, reidsim_, monkeypatch)
     assert everything_in(town.parent) == before
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """Return the folder of a 16 KiB disk, or skip the test if it cannot be mounted."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = shutil.which("mount")
-    command = [mount or "mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)]
-    if mount is None or subprocess.run(command, capture_output=True, check=False).returncode != 0:
-        pytest.skip("no permission to mount a small disk")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
-
-
-@pytest.mark.deep
-def test_a_truly_full_disk_is_one_line_and_leaves_nothing(town, small_disk):
-    assert_one_line(*console_script("run", SCENARIO, "-o", small_disk / "results"), "results", "disk is full")
-    assert everything_in(small_disk) == {}
-
-
 # The real command, in a separate process.
-
-
-def console_script(*arguments):
-    done = subprocess.run([REIDSIM, *map(str, arguments)], capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -80,11 +80,6 @@ def reidsim_(monkeypatch, reidsim_):
     return reidsim_
 
 
-def console_script(*arguments, **options):
-    command = [REIDSIM, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=CLEAN, **options)
-
-
 # The measures.
 
 
@@ -121,23 +116,6 @@ def test_a_run_prints_its_measures_by_policy_and_where_its_results_are(town, rei
     assert "no record is attacked" in " ".join(out.split())
     assert lines[-1] == "Results in mine/out"
     assert (town / "mine" / "out" / "manifest.json").exists()
-
-
-@pytest.mark.deep
-def test_the_bundled_scenario_runs_to_the_end_and_draws_every_figure(tmp_path):
-    done = console_script("run", "wan2015", "-o", "out", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
-    tables = {path.stem for path in (tmp_path / "out").glob("*.parquet")}
-    assert tables == {"runs", "records", "reidentified", "strategies"}
-    assert sorted(manifest["figures"]) == [
-        "payoff-differences.png", "payoff-scatter.png", "payoffs.png", "reidentified.png", "risks.png",
-        "strategies.png",
-    ]  # fmt: skip
-    drawn = {path.name: path for path in (tmp_path / "out" / "figures").iterdir()}
-    assert sorted(drawn) == sorted(manifest["figures"])
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn.values())
 
 
 def test_a_title_is_printed_as_it_is(town, reidsim_):

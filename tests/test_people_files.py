@@ -23,7 +23,7 @@ from reidsim.reports.shared.records import shared_records
 from reidsim.scenarios.load import Scenario
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
-from by_people import by_rows_and_people, made_hospital
+from by_people import made_hospital
 
 COLUMNS = ["age", "sex", "zip"]
 
@@ -114,16 +114,6 @@ def test_cells_at_the_highest_risk_are_told_with_their_people(hospital, played):
     assert [int(line[2]) for line in of_policy] == (
         cells.sort_values(["risk", "people"], ascending=False, kind="stable")["people"].head(8).tolist()
     )
-
-
-def test_the_table_by_rows_and_by_people(hospital):
-    table = by_rows_and_people(hospital / "stays.csv", "pid", COLUMNS)
-    assert table.loc["counted"].tolist() == ["1,500", "900", ""]
-    risk = table.loc["average risk of the original file"].iloc[:2].astype(float)
-    assert risk["by rows"] < risk["by people"]
-    attacked = table.loc["attacked under `no-attack`"].str.rstrip("%").astype(float)
-    assert attacked.iloc[:2].tolist() == [0.0, 0.0]
-    assert attacked.iloc[2] > 10
 
 
 @pytest.mark.parametrize(

@@ -128,9 +128,10 @@ def test_what_is_bought_leaves_the_whole_budget_to_later_rounds():
 
     The purchase uses the first round's budget, so the first round gains 0.
     """
-    for rounds, bought in ((5, set()), (6, {"list"})):
+    # A price above the budget is never paid, whatever later rounds would gain.
+    for rounds, budget, bought in ((5, 8.0, set()), (6, 8.0, {"list"}), (99, 7.9, set())):
         plan = plan_for(
-            buyer({"list": 8.0}, budget=8.0), np.zeros(1, dtype=np.int64), np.array([8]), rounds,
+            buyer({"list": 8.0}, budget=budget), np.zeros(1, dtype=np.int64), np.array([8]), rounds,
             lambda holds: Equipment(_Known([16], holds), OneShotAdversary(10.0, 1.0)),
         )  # fmt: skip
         assert plan.buys == bought

@@ -15,7 +15,7 @@ from child_signals import has_content, once, processes_with, stopped
 from tiers import cases
 
 import reidsim
-from reidsim.engine.batch.design import at_point, design_of, sweep_points
+from reidsim.engine.batch.design import at_point, sweep_points
 from reidsim.engine.batch.folder import finish, only_writer, read_runs
 from reidsim.engine.batch.runner import evaluate, rerun_one
 from reidsim.engine.batch.tasks import RunOutcome
@@ -336,27 +336,6 @@ def test_points_can_be_given(town, tmp_path):
     assert steps == [("running", 2, 2)]
 
 
-GAMES = {
-    "xia2021": {"release.sizes": [40], "release.samples": 2, "figures": {}, "replications": 2},
-    "arx-example": {"sweep.values": {"economics.loss": [600]}, "publisher.policies": ["basic"], "figures": {}},
-}
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", GAMES)
-def test_other_games(name):
-    loaded = Scenario.load(name, GAMES[name])
-    result = run_batch_loaded(loaded)
-    assert set(result.runs["state"]) == {"complete"}, result.runs["error"].iloc[0]
-    first = run_once(at_point(loaded, design_of(loaded).values(0), loaded.scenario.seed)).runs
-    shared = [c for c in first if c in result.runs and c not in ("point", "replication", "policy", "knowledge")]
-    rows = result.runs[(result.runs["point"] == 0) & (result.runs["replication"] == 0)].reset_index(drop=True)
-    pd.testing.assert_frame_equal(rows[shared], first[shared])
-    assert not result.statistics.empty
-    assert not result.statistics["measure"].str.contains("error").any()
-    assert ("estimation_error" in result.statistics) == (name == "xia2021")
-
-
 @pytest.mark.deep
 def test_replications_of_the_masking_game_leave_what_they_always_did():
     small = {"replications": 2, "population.recipe": "ystr-genealogy-small", "targets.size": 15, "figures": {}}
@@ -371,16 +350,6 @@ def test_replications_of_the_masking_game_leave_what_they_always_did():
         engine.analysis.runtimes[columns], alone.analysis.runtimes[columns], check_dtype=False
     )
     assert engine.warnings == alone.warnings
-
-
-@pytest.mark.deep
-def test_a_policy_that_the_masking_game_refuses_is_a_failed_run():
-    small = {"population.recipe": "ystr-genealogy-small", "targets.size": 4, "figures": {}, "subjects.k": 5}
-    sizes = {f"resources.{name}.size": 50 for name in Scenario.load("wan2021").scenario.resources}
-    more = {"subjects.policies": ["k-anonymity"], "sweep.values": {"economics.loss": [1]}, "replications": 1}
-    runs = run_batch_loaded(Scenario.load("wan2021", small | sizes | more)).runs
-    assert runs["state"].tolist() == ["failed"]
-    assert "too few records for k-anonymity" in runs["error"].iloc[0]
 
 
 def test_tables_of_agents_are_kept_of_every_run(town):

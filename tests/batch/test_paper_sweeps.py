@@ -3,14 +3,10 @@
 The points are a subset; the tables of the full sweeps were compared once, with the same result.
 """
 
-import math
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import reidsim
-from reidsim.adversaries.sequential.planning import attack_threshold
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
@@ -80,65 +76,3 @@ def test_figure_12_of_wan_2015(wan2015):
     # Table 8.
     assert case["share_optimal"] == pytest.approx(0.9947, abs=0.0025)
     assert case["evaluated"] == pytest.approx(3.9, abs=0.15)
-
-
-def test_raw_results_of_prasser_2017():
-    """Relative payouts of the authors' table, within the spread of ZIP code draws.
-
-    See the ledger.
-    """
-    printed = {
-        "basic": ((0.8670, 0.7436, 0.6535, 0.5908), 0.01),
-        "record-level": ((0.8851, 0.8252, 0.7634, 0.7060), 0.002),
-        "safe-harbor": ((0.6952, 0.6703, 0.6210, 0.5222), 0.01),
-    }
-    runs = swept(
-        "prasser2017-sweep",
-        adversary__risk="prosecutor",
-        publisher__policies=list(printed),
-        sweep__values={"economics.loss": [250, 500, 1000, 2000], "beliefs.risk": ["prosecutor"]},
-    ).runs
-    for policy, (payouts, tolerance) in printed.items():
-        ours = runs[runs["policy"] == policy]["publisher_payoff"] / 1200
-        np.testing.assert_allclose(ours, payouts, atol=tolerance)
-
-
-def test_figure_10_of_xia_2015():
-    sequential = "adversary.sequential"
-    values = {
-        f"{sequential}.max_penalties": [100, 1, 100],
-        f"{sequential}.detection_slope": [0.0, 0.0, 0.18],
-        f"{sequential}.access_cost": [0, 250, 500],
-        "economics.cost": [0, 50],
-        f"{sequential}.penalty": [0, 5000, 10000, 15000, 20000, 25000, 30000, 40000, 50000],
-        f"{sequential}.detection_intercept": [-6.9068, -4.5951, -2.1972],
-    }
-    runs = swept("xia2015-sweep", sweep__values=values).runs
-    settings = {"a": (100, 0.0), "b": (1, 0.0), "c": (100, 0.18)}
-    own = {
-        f"{sequential}.access_cost": 100,
-        "economics.cost": 10,
-        f"{sequential}.penalty": 20000,
-        f"{sequential}.detection_intercept": -4.59,
-    }
-    names = dict(zip(own, ["access_cost", "exploit_cost", "penalty", "detection_intercept"], strict=True))
-    study = build_study(Scenario.load("xia2015"))
-    # Fines without limit in (a) and (c): no group that large is attacked.
-    base = replace(
-        study.sequential_attack(study.scenario.economics),
-        gain=1000.0, penalty=20_000.0, exploit_cost=10.0, access_cost=100.0, prior=1.0,
-    )  # fmt: skip
-    at = {}
-    for setting, (fines, slope) in settings.items():
-        attack = replace(base, max_penalties=1 if fines == 1 else None, detection_slope=slope)
-        mine = runs[(runs[f"{sequential}.max_penalties"] == fines) & (runs[f"{sequential}.detection_slope"] == slope)]
-        for key, name in names.items():
-            line = rows_at(mine, own, key)
-            found = [line.loc[line[key] == value, "attack_threshold"].item() for value in values[key]]
-            alone = [attack_threshold(replace(attack, **{name: float(value)})) for value in values[key]]
-            assert found == [math.nan if size is None else size for size in alone], (setting, name)
-            at[setting, name] = found
-    # Sensitivity of k to the penalty in the reference notes on the paper.
-    assert at["a", "penalty"] == [44, 18, 11, 8, 7, 5, 5, 3, 3]
-    assert at["b", "penalty"] == [44, 18, 12, 9, 7, 5, 5, 3, 3]
-    assert at["c", "penalty"] == [44, 12, 8, 7, 5, 5, 4, 3, 3]
