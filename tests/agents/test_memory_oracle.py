@@ -95,6 +95,7 @@ class Plain:
         # Each person's releases: the round's participants, and the consistent values.
         self.releases = [[] for _ in self.records]
         self.held = [None for _ in self.records]
+        self.before = {}
 
     def values(self, person, node):
         return [levels[level](value) for levels, level, value in zip(LEVELS, node, self.records[person], strict=True)]
@@ -148,6 +149,9 @@ class Plain:
                 self.held[person] = self.held[person] or node
                 self.releases[person].append((participants, self.values(person, node)))
                 utility[person] = self.utility(person, node)
+        known = chosen.keys() & self.before.keys()
+        changed = sum(chosen[person] != self.before[person] for person in known)
+        self.before = chosen
         replies = [self.risk(releases, self.cost) for releases in self.releases]
         risk, n = [one for one, _ in replies], len(self.records)
         return {
@@ -157,10 +161,14 @@ class Plain:
             "share_attacked": sum(one > 0 for one in risk) / n,
             "risk": sum(risk) / n,
             "participation": len(participants) / n,
+            # Of people who were absent before, the program may count the cell's change.
+            "changed": (changed / n, (changed + len(chosen) - len(known)) / n),
         }
 
 
 def require_same(found, expected):
+    low, high = expected.pop("changed")
+    assert low - 1e-9 <= found["changed"] <= high + 1e-9
     for name, value in expected.items():
         assert found[name] == pytest.approx(value, rel=1e-9, abs=1e-9), name
 
