@@ -39,8 +39,8 @@ from reidsim.games.masking.searches import anytime, best_against_several, best_f
 from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.linkage.surname_inference.inference import SurnameInference
-from reidsim.linkage.surname_inference.tmrca import Ancestry
+from reidsim.linkage.ancestry import Ancestry
+from reidsim.linkage.surname_inference import SurnameInference
 from reidsim.releases.masking import MaskingSpace, entropy
 from reidsim.scenarios.load import Scenario
 

@@ -9,8 +9,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.bundled import bundled_folder, data_file
@@ -19,8 +17,6 @@ from reidsim.scenarios.amounts import Delimiter, Money, Share, Text
 from reidsim.scenarios.read_keys import with_key
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section
-
-Floats = NDArray[np.float64]
 
 _BUNDLED_RATES = "ystr-loci.csv.gz"
 
@@ -122,7 +118,7 @@ def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) ->
     """
     # Imported here because reading a scenario does not need these modules.
     from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, InferSurname
-    from reidsim.linkage.surname_inference.tmrca import Ancestry
+    from reidsim.linkage.ancestry import Ancestry
 
     if isinstance(section, IdentifySection):
         return Identify(section.on, section.resource)
@@ -135,8 +131,8 @@ def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) ->
     )
 
 
-def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Floats:
-    """Return the mutation rate of each locus per generation, shape (n_loci,).
+def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> tuple[float, ...]:
+    """Return the mutation rate of each locus per generation.
 
     The rates are read from `file`, relative to `folder`, or from the bundled table.
 
@@ -151,7 +147,7 @@ def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> Flo
     require_columns(frame, ["locus", "mutation_rate"], path)
     rates = dict(zip(frame["locus"], numbers(frame, "mutation_rate", path), strict=True))
     require_among("mutation rate missing for a locus", loci, rates, source=path)
-    return np.array([rates[locus] for locus in loci])
+    return tuple(rates[locus] for locus in loci)
 
 
 class AttackResourceSection(Section):

@@ -24,7 +24,7 @@ from reidsim.adversaries.multistage.two_stage import (
 )
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.errors import InputError
-from reidsim.linkage.surname_inference.tmrca import Ancestry
+from reidsim.linkage.ancestry import Ancestry
 from reidsim.releases.masking import MaskingSpace
 
 CHAINS = ("two-stage", "neighbour", "three-stage")

@@ -18,8 +18,8 @@ from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, R
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import PopulationLinker, RecordGame
+from reidsim.linkage.ancestry import Ancestry
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.releases.masking import MaskingSpace
 
 GAIN, COST, BENEFIT, LOSS = 60.0, 9.0, 100.0, 150.0

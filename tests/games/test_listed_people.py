@@ -19,7 +19,7 @@ from reidsim.games.equilibrium import evaluate
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame
 from reidsim.games.masking.searches import anytime, best_against_several, best_first, masking_backward_induction
 from reidsim.games.record_game import Choice
-from reidsim.linkage.surname_inference.tmrca import Ancestry
+from reidsim.linkage.ancestry import Ancestry
 from reidsim.releases.masking import MaskingSpace
 
 GAIN, COST, THRESHOLD = 150.0, 10.0, 0.3

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from wan2021_oracle import distribution, infer_surname, nearest_neighbour
 
 from reidsim.errors import InputError
-from reidsim.linkage.surname_inference.inference import SurnameInference
-from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surnames
-from reidsim.linkage.surname_inference.tmrca import SMALLEST_SUM, Ancestry, posterior, weigh_generations, weigh_unlikely
+from reidsim.linkage.ancestry import Ancestry, posterior
+from reidsim.linkage.surname_inference import SurnameInference, nearest_neighbour_surnames
 
 RATES = (0.002381, 0.002081, 0.000425, 0.005762, 0.002081, 0.0)
 
@@ -87,26 +86,6 @@ def test_sets_in_one_call_equal_sets_one_by_one(genealogy, data):
         alone = infer_surnames(Ancestry(np.array(rates)), np.array(men), np.array(surnames), targets, masks[:, k])
         np.testing.assert_array_equal(together.surnames[:, k], alone.surnames)
         np.testing.assert_array_equal(together.confidence[:, k], alone.confidence)
-
-
-@given(st.integers(0, 2**32 - 1), st.sampled_from((6, 60)), st.sampled_from((1.0, 1e-6)))
-def test_tables_of_quartets_give_the_posterior_and_a_bound_on_its_mean(seed, n_loci, slower):
-    """Includes patterns so unlikely that products of tabulated factors lose digits."""
-    rng = np.random.default_rng(seed)
-    tables = Ancestry(rng.uniform(1e-4, 6e-3, n_loci) * slower).tables()
-    loci = np.arange(n_loci, dtype=np.uint64)
-    agrees, known = rng.random(n_loci) < rng.random(), rng.random(n_loci) < rng.choice([0.7, 1.0])
-    agreeing, differing = ((np.uint64(1) << loci[where]).sum(dtype=np.uint64) for where in (agrees, known & ~agrees))
-    weights, expected = np.zeros(201), np.zeros(201)
-    mean = posterior(tables, agreeing, differing, expected)
-    total, moment = weigh_generations(tables.by_pattern, agreeing, differing, weights)
-    event("unlikely" if total < SMALLEST_SUM else "likely")
-    if total < SMALLEST_SUM:
-        total, moment = weigh_unlikely(tables, agreeing, differing, weights)
-    assert (total > 0) == (mean < math.inf)
-    np.testing.assert_allclose(weights / max(total, 1e-300), expected, rtol=1e-12, atol=1e-300)
-    assert moment == pytest.approx(mean * total if total else 0.0, rel=1e-13)
-    assert tables.nearest[agrees.sum(), (known & ~agrees).sum()] <= mean
 
 
 @given(genealogies(), st.data())

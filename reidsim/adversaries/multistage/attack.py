@@ -9,9 +9,9 @@ import numpy as np
 
 from reidsim.adversaries.response import Attempt, Linkage, PlanLinkage, Response, of_rows
 from reidsim.errors import InputError, require_among, require_distinct
+from reidsim.linkage.ancestry import Ancestry
 from reidsim.linkage.number_checks import check_share
 from reidsim.linkage.risk import chance_of_guess
-from reidsim.linkage.surname_inference.tmrca import Ancestry
 from reidsim.releases.strategy_space import Floats, Rows
 
 InferenceMethod = Literal["tmrca", "nearest-neighbour"]

@@ -17,8 +17,13 @@ from reidsim.adversaries.response import ListedCandidates, PlanLinkage, one_over
 from reidsim.errors import InputError
 from reidsim.linkage.risk import chance_of_guess
 from reidsim.linkage.row_groups import Common, OpenRowGroups, RowGroups
-from reidsim.linkage.surname_inference.inference import NO_SURNAME, InferredSurnames, SurnameInference, pack_bits
-from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surnames
+from reidsim.linkage.surname_inference import (
+    NO_SURNAME,
+    InferredSurnames,
+    SurnameInference,
+    nearest_neighbour_surnames,
+    pack_bits,
+)
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Rows

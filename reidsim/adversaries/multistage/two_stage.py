@@ -23,17 +23,18 @@ from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.numerics import borrowing
 from reidsim.errors import InputError
+from reidsim.linkage.ancestry import Ancestry, AncestryTables, Floats
 from reidsim.linkage.row_groups import OpenRowGroups, numbered
-from reidsim.linkage.surname_inference.comparison import (
+from reidsim.linkage.surname_inference import (
+    NO_SURNAME,
     GenealogyArrays,
     Workspace,
     compare_target,
     genealogy_arrays,
+    nearest_neighbour_surname,
+    nearest_surname,
     workspace,
 )
-from reidsim.linkage.surname_inference.inference import NO_SURNAME, nearest_surname
-from reidsim.linkage.surname_inference.nearest_neighbour import nearest_neighbour_surname
-from reidsim.linkage.surname_inference.tmrca import Ancestry, AncestryTables, DistanceCache, Floats, distance_cache
 from reidsim.releases.masking import MaskingSpace
 
 Integers = NDArray[np.int64]
@@ -130,12 +131,12 @@ class TwoStageArrays(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Cache of inferences by target, and of distances for all targets.
+    """Cache of inferences by target.
 
     Attributes
     ----------
-    room, distances : Workspace, DistanceCache
-        Work arrays of one target, and distances by pattern.
+    room : Workspace
+        Work arrays of one target, and distances by pattern for all targets.
     target : ndarray of int64, shape (1,)
         Target whose data are in `room`; -1 for none.
     owners : ndarray of int64, shape (n_targets or 1,)
@@ -151,7 +152,6 @@ class Memory(NamedTuple):
     """
 
     room: Workspace
-    distances: DistanceCache
     target: Integers
     owners: Integers
     sets: Integers
@@ -235,7 +235,7 @@ def places_kept(n_targets: int, n_loci: int) -> tuple[int, int]:
 
 
 def _bytes_of(memory: Memory) -> int:
-    arrays = (*memory.room, memory.distances.patterns, memory.sets, memory.surnames, memory.confidence)
+    arrays = (*memory.room, memory.sets, memory.surnames, memory.confidence)
     return sum(array.nbytes for array in arrays)
 
 
@@ -256,7 +256,6 @@ def _empty_memory(arrays: TwoStageArrays) -> Memory:
     shape = places_kept(*arrays.target_alleles.shape) if arrays.infers else (1, 1)
     return Memory(
         room=workspace(arrays.genealogy, len(arrays.tables.prior) - 1),
-        distances=distance_cache(),
         target=np.full(1, -1, np.int64),
         owners=np.full(shape[0], -1, np.int64),
         sets=np.zeros(shape, np.int64),
@@ -298,7 +297,7 @@ def surname_of(arrays: TwoStageArrays, memory: Memory, target: int, strategy: in
                 compare_target(arrays.genealogy, arrays.target_alleles[target], memory.room)
                 memory.target[0] = target
             surname, confidence = nearest_surname(
-                arrays.tables, arrays.genealogy, memory.room, memory.distances, shared, arrays.candidate_share
+                arrays.tables, arrays.genealogy, memory.room, shared, arrays.candidate_share
             )
         memory.sets[row, place], memory.surnames[row, place] = np.int64(shared), surname
         memory.confidence[row, place] = confidence
@@ -528,7 +527,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     order = np.argsort(in_registry.astype(np.min_scalar_type(len(codes))), kind="stable")
     stage = attack.inferences[0] if attack.inferences else None
     guessed = world.is_guessed(identify.resource)
-    ancestry, alleles, share, neighbour = Ancestry(np.zeros(1)), np.zeros((n, n_loci), np.int64), 0.0, False
+    ancestry, alleles, share, neighbour = Ancestry((0.0,)), np.zeros((n, n_loci), np.int64), 0.0, False
     if isinstance(stage, InferSurname):
         ancestry = replace(stage.ancestry, mutation_rates=stage.ancestry.mutation_rates[::-1])
         alleles, share = world.targets.matrix(stage.loci[::-1]), float(stage.candidate_share)

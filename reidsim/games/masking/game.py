@@ -37,7 +37,7 @@ from reidsim.errors import InputError
 from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
-from reidsim.linkage.surname_inference.inference import NO_SURNAME
+from reidsim.linkage.surname_inference import NO_SURNAME
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 

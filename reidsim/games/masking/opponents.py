@@ -34,7 +34,7 @@ from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, pa
 from reidsim.games.masking.game import GameArrays, MaskingGame, level_counts, n_threads, utility_of
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, linker_with_past
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame
-from reidsim.linkage.surname_inference.inference import NO_SURNAME
+from reidsim.linkage.surname_inference import NO_SURNAME
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
