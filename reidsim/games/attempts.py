@@ -14,7 +14,7 @@ import numpy as np
 
 from reidsim.adversaries.response import Presence, Response
 from reidsim.linkage.poisson_binomial import Successes
-from reidsim.linkage.weighted_sums import Sums, sum_of_amounts, sum_of_attempts
+from reidsim.linkage.weighted_sums import Sums, sum_of_attempts
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Floats, Rows
 
@@ -57,7 +57,7 @@ class Tries:
     def payoffs(self, rng: Callable[[], np.random.Generator], known: Successes | None = None) -> Sums:
         """Return the distribution of the total payoff, in currency units.
 
-        See `sum_of_amounts` and, with `failure`, `sum_of_attempts`.
+        See `sum_of_attempts`.
 
         Parameters
         ----------
@@ -66,9 +66,9 @@ class Tries:
         known : Successes, optional
             Distribution of the number of successes, if already computed; not used with `failure`.
         """
-        if self.attempted is None or self.failure is None:
-            return sum_of_amounts(self.chance, self.numbers, self.amounts, rng, known)
-        return sum_of_attempts(self.attempted, self.chance, self.numbers, self.failure, self.amounts, rng)
+        return sum_of_attempts(
+            self.chance, self.numbers, self.amounts, rng, attempted=self.attempted, failure=self.failure, known=known
+        )
 
     def is_alike(self, other: Tries) -> bool:
         """Return whether both have the same numbers of attempts and chances of success.

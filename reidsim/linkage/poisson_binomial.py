@@ -20,14 +20,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import asin, ceil, floor, log, sqrt
+from math import asin, ceil, floor, fsum, log, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.linkage.exact_sums import exact_sum
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -168,7 +167,7 @@ def _uncertain(chance: Floats, each: NDArray[np.int64]) -> Successes:
     if not len(chance):
         return Successes(0, np.ones(1))
     expected = each * chance
-    mean, variance = exact_sum(expected), float((expected * (1.0 - chance)).sum())
+    mean, variance = fsum(expected.tolist()), float((expected * (1.0 - chance)).sum())
     reach = reach_of(variance)
     start, last = max(0, floor(mean - reach)), min(int(each.sum()), ceil(mean + reach))
     size = last - start + 1

@@ -90,68 +90,48 @@ def mixture_of_sums(weights: Sequence[float], parts: Sequence[Sums]) -> Sums:
     return Sums(values, masses, min(drawn, default=0))
 
 
-def sum_of_amounts(
+def sum_of_attempts(
     chance: Floats,
     numbers: NDArray[np.number[Any]],
-    amounts: Floats,
+    gain: Floats,
     rng: Callable[[], np.random.Generator],
+    *,
+    attempted: Floats | None = None,
+    failure: Floats | None = None,
     known: Successes | None = None,
 ) -> Sums:
-    """Return the distribution of the total amount of the successful attempts.
+    """Return the distribution of the total payoff of independent attempts.
 
-    The distribution is exact if all amounts are equal, or if they are whole hundredths with at most 32 distinct amounts
-    and about 262,144 distinct sums. Otherwise sums are drawn at random.
+    An attempt pays 0 if it is not made, `failure` if it is made and fails, and ``failure + gain`` if it succeeds. The
+    distribution is exact if failures pay nothing and all gains are equal. It is also exact if all amounts are whole
+    hundredths with at most 262,144 distinct sums and, if failures pay nothing, 32 distinct gains, otherwise 20,000
+    kinds of attempts. In other cases, sums are drawn at random.
 
     Parameters
     ----------
     chance : ndarray of float64, shape (n,)
-        Success probability, in [0, 1].
+        Probability that the attempt is made and succeeds.
     numbers : ndarray of int64, shape (n,)
         Number of attempts of each kind.
-    amounts : ndarray of float64, shape (n,)
-        Amount that a successful attempt pays, in currency units.
+    gain : ndarray of float64, shape (n,)
+        Additional payoff of a success, in currency units.
     rng : callable
         Returns the random generator; called only if sums are drawn.
+    attempted, failure : ndarray of float64, shape (n,), optional
+        Probability that the attempt is made, and payoff of a failed attempt. Default: failures pay nothing.
     known : Successes, optional
-        Distribution of the total number of successes, if already computed. It is used if all amounts are equal.
+        Distribution of the total number of successes, if already computed. It is used if failures pay nothing and all
+        gains are equal.
     """
-    if _are_alike(amounts):
-        number = known or successes(chance, numbers)
-        return Sums(number.numbers * (amounts[0] if len(amounts) else 0.0), number.masses)
-    counts = (chance > 0) & (numbers > 0)
-    if _are_alike(amounts[counts]):
-        return sum_of_amounts(chance[counts], numbers[counts], amounts[counts], rng, known)
-    distinct, paying = np.unique(amounts[counts]), counts & (amounts != 0)
-    chance, numbers, amounts = chance[paying], numbers[paying], amounts[paying]
-    exact = _on_multiples(chance, numbers, amounts) if len(distinct) <= _MOST_AMOUNTS else None
-    return exact or _drawn(chance, numbers, amounts, rng())
-
-
-def sum_of_attempts(
-    attempted: Floats,
-    chance: Floats,
-    numbers: NDArray[np.number[Any]],
-    failure: Floats,
-    gain: Floats,
-    rng: Callable[[], np.random.Generator],
-) -> Sums:
-    """Return the distribution of the total payoff of attempts that are made at random.
-
-    An attempt pays 0 if it is not made, `failure` if it is made and fails, and ``failure + gain`` if it succeeds. The
-    distribution is exact if these amounts are whole hundredths, and there are at most 20,000 kinds of attempts and
-    262,144 distinct sums. Otherwise sums are drawn at random.
-
-    Parameters
-    ----------
-    attempted, chance : ndarray of float64, shape (n,)
-        Probability that the attempt is made, and that it is made and succeeds.
-    numbers : ndarray of int64, shape (n,)
-        Number of attempts of each kind.
-    failure, gain : ndarray of float64, shape (n,)
-        Payoff of a failed attempt, and additional payoff of a success, in currency units.
-    rng : callable
-        Returns the random generator; called only if sums are drawn.
-    """
+    free = attempted is None or failure is None
+    if attempted is None or failure is None:
+        distinct = np.unique(gain[(chance > 0) & (numbers > 0)])
+        if len(distinct) <= 1:
+            # The only gain, or 0 if no attempt can succeed.
+            number = known or successes(chance, numbers)
+            return Sums(number.numbers * distinct.sum(), number.masses)
+        attempted, failure, numbers = chance, np.zeros(len(chance)), np.where(gain != 0, numbers, 0)
+        fits = len(distinct) <= _MOST_AMOUNTS
     made = (attempted > 0) & (numbers > 0)
     attempted, chance, failure, gain = (
         values[made] for values in (attempted, np.minimum(chance, attempted), failure, gain)
@@ -162,32 +142,50 @@ def sum_of_attempts(
     failure = np.where(whole, cents / _FINEST, failure)
     kinds, place = np.unique(np.stack([attempted, chance, failure, gain]), axis=1, return_inverse=True)
     many = np.bincount(place.ravel(), numbers[made], minlength=kinds.shape[1]).astype(np.int64)
-    return _on_grid(kinds, many) or _drawn_attempts(kinds, many, rng())
+    if not free:
+        fits = len(many) <= _MOST_KINDS
+    return (_on_grid(kinds, many, free) if fits else None) or _drawn(kinds, many, free, rng())
 
 
-def _on_grid(kinds: Floats, many: NDArray[np.int64]) -> Sums | None:
-    """Return the distribution on multiples of a unit; None if no unit fits the limits."""
+# The smallest sum, and the probabilities of this sum and the following ones.
+_Part = tuple[int, Floats]
+
+
+def _on_grid(kinds: Floats, many: NDArray[np.int64], free: bool) -> Sums | None:
+    """Return the distribution on multiples of a unit; None if no unit fits the limits.
+
+    If `free`, failures pay nothing, and attempts of equal gain are added up by their number of successes.
+    """
     attempted, chance, failure, gain = kinds
     fine = np.stack([failure, failure + gain]) * _FINEST
     off = np.abs(fine - np.round(fine)) > _ROUNDING * np.abs(fine)
-    if off.any() or np.abs(fine).max(initial=0) >= 2**53 or len(many) > _MOST_KINDS:
+    if off.any() or np.abs(fine).max(initial=0) >= 2**53:
         return None
     whole = np.round(fine).astype(np.int64)
     unit = int(np.gcd.reduce(whole, axis=None)) or 1
     steps = whole // unit
     low, high = np.minimum(steps.min(axis=0), 0), np.maximum(steps.max(axis=0), 0)
-    masses = np.stack([attempted - chance, chance])
-    mean = (masses * steps).sum(axis=0)
-    variance = float((many * ((masses * steps.astype(np.float64) ** 2).sum(axis=0) - mean**2)).sum())
     span = float((high - low).max(initial=0))
-    if min(float((many * (high - low)).sum()), 2 * reach_of(variance, span)) > _MOST_SUMS:
-        return None
-    parts = []
-    for place, number in enumerate(many.tolist()):
-        of_one = np.zeros(int(high[place] - low[place]) + 1)
-        of_one[-low[place]] = 1.0 - attempted[place]
-        np.add.at(of_one, steps[:, place] - low[place], masses[:, place])
-        parts.append(_repeated((int(low[place]), of_one), number, span))
+    parts: list[_Part] = []
+    if free:
+        gains = [(step, successes(chance[steps[1] == step], many[steps[1] == step])) for step in set(steps[1].tolist())]
+        if sum((len(number.masses) - 1) * abs(step) + 1 for step, number in gains) > _MOST_SUMS:
+            return None
+        for step, number in gains:
+            spread = np.zeros((len(number.masses) - 1) * abs(step) + 1)
+            spread[:: abs(step)] = number.masses[:: int(np.sign(step))]
+            parts.append((step * int(number.numbers[0 if step > 0 else -1]), spread))
+    else:
+        masses = np.stack([attempted - chance, chance])
+        mean = (masses * steps).sum(axis=0)
+        variance = float((many * ((masses * steps.astype(np.float64) ** 2).sum(axis=0) - mean**2)).sum())
+        if min(float((many * (high - low)).sum()), 2 * reach_of(variance, span)) > _MOST_SUMS:
+            return None
+        for place, number in enumerate(many.tolist()):
+            of_one = np.zeros(int(high[place] - low[place]) + 1)
+            of_one[-low[place]] = 1.0 - attempted[place]
+            np.add.at(of_one, steps[:, place] - low[place], masses[:, place])
+            parts.append(_repeated((int(low[place]), of_one), number, span))
     while len(parts) > 1:
         parts.sort(key=lambda part: len(part[1]))
         pairs = [_added(one, other, span) for one, other in zip(parts[::2], parts[1::2], strict=False)]
@@ -198,20 +196,10 @@ def _on_grid(kinds: Floats, many: NDArray[np.int64]) -> Sums | None:
     return Sums(np.asarray(values, dtype=np.float64), total[kept] / total[kept].sum())
 
 
-# The smallest sum, and the probabilities of this sum and the following ones.
-_Part = tuple[int, Floats]
-
-
 def _repeated(part: _Part, number: int, span: float) -> _Part:
     """Return the distribution of the sum of `number` independent terms, 1 or more."""
-    total: _Part | None = None
-    while True:
-        if number & 1:
-            total = part if total is None else _added(total, part, span)
-        number >>= 1
-        if not number:
-            return total or part
-        part = _added(part, part, span)
+    half = part if number < 2 else _repeated(_added(part, part, span), number // 2, span)
+    return _added(part, half, span) if number > 1 and number % 2 else half
 
 
 def _added(one: _Part, other: _Part, span: float) -> _Part:
@@ -227,47 +215,6 @@ def _added(one: _Part, other: _Part, span: float) -> _Part:
     return one[0] + other[0] + first, masses[first : int(mean + reach) + 2]
 
 
-def _drawn_attempts(kinds: Floats, many: NDArray[np.int64], rng: np.random.Generator) -> Sums:
-    draws = _draws_of(len(many))
-    values = np.zeros(draws)
-    for (attempted, chance, failure, gain), number in zip(kinds.T.tolist(), many.tolist(), strict=True):
-        made = draw_binomial(rng, np.full(draws, number), attempted)
-        values += failure * made + gain * draw_binomial(rng, made, min(chance / attempted, 1.0))
-    return Sums(values, np.full(draws, 1.0 / draws), draws)
-
-
-def _draws_of(n_kinds: int) -> int:
-    return int(np.clip(_MOST_DRAWN // n_kinds, _LEAST_DRAWS, DRAWS))
-
-
-def _are_alike(amounts: Floats) -> bool:
-    return not len(amounts) or bool(amounts.min() == amounts.max())
-
-
-def _on_multiples(chance: Floats, numbers: NDArray[np.number[Any]], amounts: Floats) -> Sums | None:
-    """Return the distribution on multiples of a unit; None if no unit fits the limits."""
-    distinct, group = np.unique(amounts, return_inverse=True)
-    fine = distinct * _FINEST
-    if (np.abs(fine - np.round(fine)) > 1e-9 * np.abs(fine)).any() or np.abs(fine).max() >= 2**53:
-        return None
-    whole = np.round(fine).astype(np.int64)
-    steps = whole // np.gcd.reduce(whole)
-    unit = float(np.gcd.reduce(whole)) / _FINEST
-    of_each = [successes(chance[group == place], numbers[group == place]) for place in range(len(distinct))]
-    sizes = [(len(number.masses) - 1) * abs(int(step)) + 1 for number, step in zip(of_each, steps, strict=True)]
-    if sum(sizes) > _MOST_SUMS:
-        return None
-    start, masses = 0, np.ones(1)
-    for number, step, size in sorted(zip(of_each, steps.tolist(), sizes, strict=True), key=lambda each: each[2]):
-        spread = np.zeros(size)
-        spread[:: abs(step)] = number.masses if step > 0 else number.masses[::-1]
-        last = number.start + len(number.masses) - 1
-        start += number.start * step if step > 0 else last * step
-        masses = _convolved(masses, spread)
-    kept = masses > _NEGLIGIBLE
-    return Sums(np.asarray((start + np.flatnonzero(kept)) * unit, dtype=np.float64), masses[kept] / masses[kept].sum())
-
-
 def _convolved(first: Floats, second: Floats) -> Floats:
     if min(len(first), len(second)) <= _SHORT:
         return np.convolve(first, second)
@@ -275,11 +222,10 @@ def _convolved(first: Floats, second: Floats) -> Floats:
     return np.maximum(np.fft.irfft(np.fft.rfft(first, size) * np.fft.rfft(second, size), size), 0.0)
 
 
-def _drawn(chance: Floats, numbers: NDArray[np.number[Any]], amounts: Floats, rng: np.random.Generator) -> Sums:
-    alike, place = np.unique(np.stack([chance, amounts]), axis=1, return_inverse=True)
-    many = np.bincount(place.ravel(), numbers, minlength=alike.shape[1]).astype(np.int64)
-    draws = _draws_of(len(many))
+def _drawn(kinds: Floats, many: NDArray[np.int64], free: bool, rng: np.random.Generator) -> Sums:
+    draws = int(np.clip(_MOST_DRAWN // len(many), _LEAST_DRAWS, DRAWS))
     values = np.zeros(draws)
-    for p, amount, number in zip(*alike.tolist(), many.tolist(), strict=True):
-        values += amount * draw_binomial(rng, np.full(draws, number), p)
+    for (attempted, chance, failure, gain), number in zip(kinds.T.tolist(), many.tolist(), strict=True):
+        made = draw_binomial(rng, np.full(draws, number), attempted)
+        values += failure * made + gain * (made if free else draw_binomial(rng, made, min(chance / attempted, 1.0)))
     return Sums(values, np.full(draws, 1.0 / draws), draws)

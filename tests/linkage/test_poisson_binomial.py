@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.errors import InputError
-from reidsim.linkage.exact_sums import exact_sum
 from reidsim.linkage.poisson_binomial import successes
 
 CHANCES = st.lists(
@@ -82,18 +81,3 @@ def test_many_attempts_are_exact_to_a_trillionth(chances):
 def test_what_is_no_probability_is_refused(wrong):
     with pytest.raises(InputError, match="probability out of range"):
         successes(np.array([0.5, wrong]))
-
-
-@examples(300)
-@given(st.lists(st.tuples(st.integers(-(2**53), 2**53), st.integers(-120, 120)), max_size=30))
-def test_an_exact_sum_is_that_of_the_standard_library(numbers):
-    values = [whole * 2.0**power for whole, power in numbers]
-    # Cancellation leaves small terms and half-way cases.
-    values += [-value for value in values[::2]]
-    assert exact_sum(np.array(values, dtype=np.float64)) == math.fsum(values)
-
-
-@pytest.mark.parametrize("values", [[1.0, 2.0**-53], [1.0, 2.0**-53, 2.0**-106], [1.0, 2.0**-53, -(2.0**-106)]])
-def test_half_way_cases_are_rounded_by_what_is_left(values):
-    for each in (values, [-value for value in values]):
-        assert exact_sum(np.array(each)) == math.fsum(each)
