@@ -21,7 +21,7 @@ from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.k_anonymity import KAnonymityProfile
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable
-from reidsim.linkage.uniqueness.of_sample import Uniqueness, uniqueness_of_sample
+from reidsim.linkage.uniqueness.methods import Uniqueness, uniqueness_of_sample
 from reidsim.linkage.uniqueness.sample_cells import SampleCells, require_weights
 from reidsim.populations.files import population_metadata
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, columns_by_use, in_a_line
 from reidsim.linkage.k_anonymity import THRESHOLDS
-from reidsim.linkage.uniqueness.of_sample import Uniqueness
+from reidsim.linkage.uniqueness.methods import Uniqueness
 from reidsim.reports.description import FileDescription
 from reidsim.reports.terminal_table import titled_table
 

@@ -11,10 +11,9 @@ from found import at_least
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
-from reidsim.linkage.uniqueness.zayatz import zayatz_uniqueness
+from reidsim.linkage.uniqueness import zayatz
+from reidsim.linkage.uniqueness.methods import estimate_uniqueness
 
 CHI_SQUARE = 3.841458820694124
 
@@ -42,7 +41,7 @@ def sample_of(groups, records):
 def test_theta_explains_the_number_of_groups(data, records, factor):
     groups = data.draw(st.integers(2, records - 1))
     people = factor * records
-    estimate = ewens_uniqueness(sample_of(groups, records), people)
+    estimate = estimate_uniqueness(sample_of(groups, records), people, method="ewens")
     theta = estimate.parameters["theta"]
     assert expected_groups(theta, records) == pytest.approx(groups, rel=1e-9)
     assert estimate.p_unique_given_sample_unique == pytest.approx(
@@ -62,7 +61,7 @@ def test_theta_explains_the_number_of_groups(data, records, factor):
 
 
 def test_when_every_record_is_unique_so_may_be_everybody():
-    estimate = ewens_uniqueness(GroupFrequencies.from_mapping({1: 30}), 900)
+    estimate = estimate_uniqueness(GroupFrequencies.from_mapping({1: 30}), 900, method="ewens")
     assert (estimate.expected_uniques, estimate.p_unique_given_sample_unique, estimate.high) == (900, 1, 1)
     assert estimate.parameters == {"theta": math.inf}
     assert 0 < estimate.low < 1
@@ -82,7 +81,7 @@ samples = st.dictionaries(st.integers(1, 9), st.integers(1, 9), min_size=1, max_
 
 def estimate_of(sizes, people, seed=0, **options):
     rng = np.random.default_rng(seed)
-    return zayatz_uniqueness(GroupFrequencies.from_mapping(sizes), people, rng=rng, **options)
+    return estimate_uniqueness(GroupFrequencies.from_mapping(sizes), people, method="zayatz", rng=rng, **options)
 
 
 def by_fractions(sizes, people):
@@ -110,20 +109,21 @@ def test_the_probability_is_that_of_exact_fractions(sample, extra):
     sizes = dict(zip(sample.sizes.tolist(), sample.frequencies.tolist(), strict=True))
     people = sample.records + extra
     p, uniques = by_fractions(sizes, people)
-    estimate = estimate_of(sizes, people, replicates=50)
+    estimate = estimate_of(sizes, people)
     assert estimate.p_unique_given_sample_unique == pytest.approx(float(p), rel=1e-11)
     assert estimate.expected_uniques == pytest.approx(float(uniques), rel=1e-11)
     assert 0 <= estimate.low <= estimate.high <= 1
     assert 0 <= estimate.uniques_low <= estimate.uniques_high <= people * (1 + 1e-12)
 
 
-def test_intervals_are_percentiles_over_groups_drawn_again():
+def test_intervals_are_percentiles_over_groups_drawn_again(monkeypatch):
+    monkeypatch.setattr(zayatz, "REPLICATES", 4000)
     # With two groups, one of them a single record, a draw has 0, 1 or 2 single records with probabilities 1/4, 1/2,
     # 1/4.
     middle = float(by_fractions({1: 1, 3: 1}, 40)[0])
-    wide = estimate_of({1: 1, 3: 1}, 40, level=0.6, replicates=4000)
+    wide = estimate_of({1: 1, 3: 1}, 40, level=0.6)
     assert (wide.low, wide.high) == (0, 1)
-    narrow = estimate_of({1: 1, 3: 1}, 40, level=0.4, replicates=4000)
+    narrow = estimate_of({1: 1, 3: 1}, 40, level=0.4)
     assert (narrow.low, narrow.high) == pytest.approx((middle, middle))
     assert narrow.uniques_high == pytest.approx(middle * 10)
 
@@ -137,17 +137,3 @@ def test_when_every_record_is_unique_the_lower_limit_allows_for_pairs_not_seen()
     assert estimate.low == pytest.approx((1 - share) / (1 - share + share * twice), rel=1e-12)
     assert 0 < estimate.uniques_low < 4000
     assert estimate.note == "every record of the sample is unique: only the lower limits are informative"
-
-
-@pytest.mark.parametrize(
-    ("sizes", "people", "options", "message"),
-    [
-        ({1: 5}, 4, {}, "population_size: the population is smaller than the sample"),
-        ({1: 1}, 4, {}, "too few records for an estimate"),
-        ({1: 5}, 9, {"level": 0.0}, "level: confidence level out of range"),
-        ({1: 5}, 9, {"replicates": 0}, "replicates: too few bootstrap samples; found 0"),
-    ],
-)
-def test_what_cannot_be_estimated_is_said(sizes, people, options, message):
-    with pytest.raises(InputError, match=message):
-        estimate_of(sizes, people, **options)

@@ -4,27 +4,23 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.uniqueness.estimate import FixedUniqueness
-from reidsim.linkage.uniqueness.estimators import estimate_uniqueness
-from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
-from reidsim.linkage.uniqueness.likely_region import LikelyRegion
-from reidsim.linkage.uniqueness.pitman import pitman_uniqueness
-from reidsim.linkage.uniqueness.snb import snb_uniqueness
-from reidsim.linkage.uniqueness.sums import (
+from reidsim.linkage.uniqueness.likelihood import (
+    TwoParameterModel,
     log_gamma_ratio,
     sum_of_logs,
     sum_of_reciprocals,
     sum_of_weighted_reciprocals,
 )
-from reidsim.linkage.uniqueness.zayatz import zayatz_uniqueness
+from reidsim.linkage.uniqueness.methods import estimate_uniqueness
 from reidsim.populations.resources import draw_registry
 
-SAMPLE = GroupFrequencies.from_mapping({1: 20, 2: 5, 6: 1})
+# Half the quantile of chi-square with one degree of freedom is .64 at this level.
+LEVEL = float(scipy.stats.chi2.cdf(1.28, 1))
 
 
 # In a sample of one in a thousand about 55 people are population uniques, so the truth itself varies by 13 % between
@@ -35,39 +31,45 @@ def test_pitman_is_near_the_truth_of_a_census_population(tennessee, share, toler
     keys = tennessee.domain.keys(tennessee.cells)
     alone = np.isin(keys, sample.domain.keys(sample.cells[sample.counts == 1]))
     unique = tennessee.counts == 1
-    estimate = pitman_uniqueness(GroupFrequencies.from_group_sizes(sample.counts), int(tennessee.total))
+    estimate = estimate_uniqueness(GroupFrequencies.from_group_sizes(sample.counts), int(tennessee.total))
     assert estimate.expected_uniques == pytest.approx(unique.sum(), rel=tolerance)
     assert estimate.p_unique_given_sample_unique == pytest.approx(unique[alone].mean(), rel=tolerance)
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, math.nan])
-def test_a_given_number_must_be_a_probability(value):
-    with pytest.raises(InputError, match="p_unique_given_sample_unique: probability out of range"):
-        FixedUniqueness(value)
+class Parabola(TwoParameterModel):
+    """A log-likelihood that falls by the square of the distance from the best outer parameter, on a log scale."""
+
+    def __init__(self, best, inner=(0.0, 0.0)):
+        self.best, self.inner = best, inner
+
+    def profile(self, log_outer):
+        return -((log_outer - self.best) ** 2)
+
+    def best_inner(self, log_outer):
+        return self.inner[0]
+
+    def inner_range(self, log_outer, floor):
+        return self.inner
 
 
-def test_methods_go_by_name():
-    rng = np.random.default_rng
-    assert estimate_uniqueness(SAMPLE, 500) == pitman_uniqueness(SAMPLE, 500)
-    assert estimate_uniqueness(SAMPLE, 500, method="ewens", level=0.9) == ewens_uniqueness(SAMPLE, 500, level=0.9)
-    assert estimate_uniqueness(SAMPLE, 500, method="snb") == snb_uniqueness(SAMPLE, 500)
-    by_name = estimate_uniqueness(SAMPLE, 500, method="zayatz", rng=rng(1))
-    assert by_name == zayatz_uniqueness(SAMPLE, 500, rng=rng(1))
+def outer(outer, inner):
+    return math.log(outer)
 
 
 @pytest.mark.parametrize("best", [1.5, 1.0])
 def test_the_region_ends_where_the_likelihood_has_fallen_so_far(best):
     """-(x - best)^2 falls by .64 at a distance of .8, inside or beyond the grid."""
-    region = LikelyRegion(lambda x: -((x - best) ** 2), lambda x, floor: (x, x), [0.0, 1.0, 2.0, 3.0], best, 0.64)
-    assert region.extremes(lambda outer, inner: outer) == pytest.approx((best - 0.8, best + 0.8))
-    short = LikelyRegion(lambda x: -((x - best) ** 2), lambda x, floor: (x, x), [0.5, 2.0], best, 4.0)
-    assert short.extremes(lambda outer, inner: outer) == pytest.approx((0.5, 2.0))
+    interval = Parabola(best).intervals([0.0, 1.0, 2.0, 3.0], best, LEVEL, outer)[0]
+    assert interval == pytest.approx((best, best - 0.8, best + 0.8))
+    interval = Parabola(best).intervals([best - 0.5, best + 0.3], best, LEVEL, outer)[0]
+    assert interval == pytest.approx((best, best - 0.5, best + 0.3))
 
 
 @pytest.mark.parametrize("at", [0.31, 0.001, 0.999, 0.5])
 def test_extremes_are_found_inside_too_and_over_both_ends_of_the_inner_parameter(at):
-    region = LikelyRegion(lambda x: -((x - 0.5) ** 2), lambda x, floor: (-1.0, 2.0), [0.0, 1.0], 0.5, 1.0)
-    lowest, highest = region.extremes(lambda outer, inner: (outer - at) ** 2 + inner)
+    model = Parabola(0.5, (-1.0, 2.0))
+    quantity = lambda outer, inner: (math.log(outer) - at) ** 2 + math.log(inner)  # noqa: E731
+    _, lowest, highest = model.intervals([0.0, 1.0], 0.5, LEVEL, quantity)[0]
     assert lowest == pytest.approx(-1.0, abs=1e-9)
     assert highest == pytest.approx(2.0 + max(at, 1 - at) ** 2, abs=1e-9)
 

@@ -11,9 +11,9 @@ from tiers import cases
 
 from reidsim.errors import InputError
 from reidsim.linkage.individual_risk import individual_risk
-from reidsim.linkage.uniqueness import log_linear, of_sample
+from reidsim.linkage.uniqueness import log_linear, methods
 from reidsim.linkage.uniqueness.log_linear import LogLinearModel, all_pairs, fitting_model
-from reidsim.linkage.uniqueness.of_sample import uniqueness_of_sample
+from reidsim.linkage.uniqueness.methods import uniqueness_of_sample
 from reidsim.linkage.uniqueness.sample_cells import SampleCells, require_weights
 
 RNG = np.random.default_rng(0)
@@ -172,10 +172,11 @@ class Biased:
 )
 def test_the_rule(monkeypatch, biases, taken, said):
     models = [Biased(((0, 1), (0, 2))[:number], bias) for number, bias in enumerate(biases)]
-    monkeypatch.setattr(log_linear, "models_forward", lambda cells: iter(models))
+    monkeypatch.setattr(log_linear, "all_pairs", lambda cells: models[-1].pairs)
+    monkeypatch.setattr(log_linear, "LogLinearModel", lambda cells, pairs=(), start=None: models[len(pairs)])
     fitting = fitting_model(None)
     assert fitting is models[taken]
-    reason = of_sample._reason_of_model(models[0], fitting)
+    reason = methods._reason_of_model(models[0], fitting)
     assert reason.endswith(said)
     assert reason.startswith(f"the model with independent attributes has a bias of z = {biases[0]:.1f}")
 

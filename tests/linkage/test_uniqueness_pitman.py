@@ -20,14 +20,9 @@ from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
-from reidsim.linkage.uniqueness.pitman import fit_pitman, pitman_uniqueness
-from reidsim.linkage.uniqueness.pitman_likelihood import (
-    PitmanLikelihood,
-    probability_of_staying_unique,
-    uniques_given_sample,
-)
-from reidsim.linkage.uniqueness.sums import log_gamma_ratio
+from reidsim.linkage.uniqueness.likelihood import log_gamma_ratio
+from reidsim.linkage.uniqueness.methods import estimate_uniqueness
+from reidsim.linkage.uniqueness.pitman import PitmanLikelihood, probability_of_staying_unique, uniques_given_sample
 
 VECTORS = at_least(3, json.loads((Path(__file__).parent / "pitman_vectors.json").read_text(encoding="utf-8")))
 SIZES = {vector["name"]: {int(size): count for size, count in vector["sizes"].items()} for vector in VECTORS}
@@ -40,6 +35,18 @@ samples = st.dictionaries(st.integers(1, 12), st.integers(1, 40), min_size=1, ma
 )
 ordinary_samples = samples.filter(lambda sample: 1 < sample.groups < sample.records)
 parameters = st.tuples(st.floats(0, 0.95), st.floats(0.01, 30)).map(lambda pair: (pair[1] - pair[0], pair[0]))
+
+
+def fitted(sample):
+    """Return theta and a of the largest likelihood."""
+    parameters = estimate_uniqueness(sample, 2 * sample.records).parameters
+    return parameters["theta"], parameters["a"]
+
+
+def likelihood(sample, theta, a):
+    """Return the log-likelihood without constants."""
+    model = PitmanLikelihood(sample)
+    return model.inner_part(1 - a, theta + a) + model.outer_part(1 - a)
 
 
 def approximate_uniques(theta, a, people):
@@ -62,7 +69,7 @@ def log_likelihood(sample, theta, a):
     """Return the log probability of a sample's frequencies under Pitman's formula."""
     sizes, counts = sample.sizes, sample.frequencies
     ways = gammaln(sample.records + 1) - counts @ gammaln(sizes + 1) - gammaln(counts + 1).sum()
-    return PitmanLikelihood(sample).at(theta + a, 1 - a) + float(ways)
+    return likelihood(sample, theta, a) + float(ways)
 
 
 def sequential(theta, a, records, start=()):
@@ -97,28 +104,29 @@ def as_mapping(sample):
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
 def test_parameters_are_those_of_another_program(vector):
-    fit = fit_pitman(GroupFrequencies.from_mapping(SIZES[vector["name"]]))
+    sample = GroupFrequencies.from_mapping(SIZES[vector["name"]])
+    theta, a = fitted(sample)
     # On the boundary the other program stopped slightly before the maximum.
     tolerance = 1e-7 if vector["boundary"] else 1e-12
-    assert fit.theta == pytest.approx(vector["theta"], rel=tolerance)
-    assert fit.a == pytest.approx(vector["a"], abs=1e-12)
-    assert fit.on_boundary == vector["boundary"]
-    assert fit.log_likelihood == pytest.approx(vector["log_likelihood"], rel=1e-13)
-    assert fit.log_likelihood >= vector["log_likelihood"] - 1e-9
+    assert theta == pytest.approx(vector["theta"], rel=tolerance)
+    assert a == pytest.approx(vector["a"], abs=1e-12)
+    assert (a == 0) == vector["boundary"]
+    assert likelihood(sample, theta, a) == pytest.approx(vector["log_likelihood"], rel=1e-13)
+    assert likelihood(sample, theta, a) >= vector["log_likelihood"] - 1e-9
 
 
 @pytest.mark.parametrize(("vector", "population"), POPULATIONS)
 def test_uniques_are_those_of_other_programs(vector, population):
     sample = GroupFrequencies.from_mapping(SIZES[vector["name"]])
     people = population["population_size"]
-    fit = fit_pitman(sample)
+    fit = fitted(sample)
     # The other program loses digits where gamma functions of N cancel.
-    assert hoshino_uniques(fit.theta, fit.a, people) == pytest.approx(population["expected_uniques"], rel=1e-7)
-    approximate = approximate_uniques(fit.theta, fit.a, people)
+    assert hoshino_uniques(*fit, people) == pytest.approx(population["expected_uniques"], rel=1e-7)
+    approximate = approximate_uniques(*fit, people)
     assert approximate == pytest.approx(population["approximate_uniques"], rel=1e-7)
     if not vector["boundary"]:
         assert approximate == pytest.approx(population["arx_pitman"], rel=1e-9)
-    estimate = pitman_uniqueness(sample, people)
+    estimate = estimate_uniqueness(sample, people)
     assert estimate.p_unique_given_sample_unique == pytest.approx(population["p_unique_given_sample_unique"], rel=2e-8)
 
 
@@ -136,7 +144,7 @@ def test_probabilities_are_those_of_the_sequential_rule(theta, a):
 @given(sample=ordinary_samples, parameters=parameters)
 def test_the_likelihood_is_that_of_the_definition(sample, parameters):
     theta, a = parameters
-    found = PitmanLikelihood(sample).at(theta + a, 1 - a)
+    found = likelihood(sample, theta, a)
     assert found == pytest.approx(by_definition(as_mapping(sample), theta, a), rel=1e-11, abs=1e-9)
 
 
@@ -144,30 +152,29 @@ def test_the_likelihood_is_that_of_the_definition(sample, parameters):
 @examples(150)
 def test_no_parameters_are_likelier_than_those_found(sample, parameters, step):
     sizes = as_mapping(sample)
-    fit = fit_pitman(sample)
-    assert 0 <= fit.a < 1
-    assert fit.theta > -fit.a
-    best = by_definition(sizes, fit.theta, fit.a)
-    assert fit.log_likelihood == pytest.approx(best, rel=1e-10, abs=1e-8)
+    theta, a = fitted(sample)
+    assert 0 <= a < 1
+    assert theta > -a
+    best = by_definition(sizes, theta, a)
+    assert likelihood(sample, theta, a) == pytest.approx(best, rel=1e-10, abs=1e-8)
     assert best >= by_definition(sizes, *parameters) - 1e-8
     for da, factor in itertools.product((-step, 0, step), (1 - step, 1, 1 + step)):
-        a = min(max(fit.a + da * (1 - fit.a), 0.0), 1 - 1e-9)
-        theta = (fit.theta + fit.a) * factor - a
-        if theta > -a:
-            assert best >= by_definition(sizes, theta, a) - 1e-8
+        other = min(max(a + da * (1 - a), 0.0), 1 - 1e-9)
+        tau = (theta + a) * factor
+        if tau > 0:
+            assert best >= by_definition(sizes, tau - other, other) - 1e-8
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize(("sizes", "people"), [(SIZES["toy"], 1000), ({1: 6, 2: 2, 3: 1}, 100)])
 def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(sizes, people):
     sample = GroupFrequencies.from_mapping(sizes)
-    estimate = pitman_uniqueness(sample, people)
-    floor = fit_pitman(sample).log_likelihood - CHI_SQUARE / 2
-    likelihood = PitmanLikelihood(sample)
+    estimate = estimate_uniqueness(sample, people)
+    floor = likelihood(sample, *fitted(sample)) - CHI_SQUARE / 2
     likely, uniques = [], []
     for a in np.linspace(0, 0.995, 200):
         for tau in np.geomspace(1e-2, 1e6, 400):
-            if likelihood.at(tau, 1 - a) >= floor:
+            if likelihood(sample, tau - a, a) >= floor:
                 likely.append(probability_of_staying_unique(tau, 1 - a, sample.records, people))
                 uniques.append(uniques_given_sample(tau, 1 - a, sample, people))
     assert min(likely) >= estimate.low * (1 - 1e-6)
@@ -182,7 +189,7 @@ def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(sizes,
 
 
 def test_when_every_record_is_unique_so_may_be_everybody():
-    estimate = pitman_uniqueness(GroupFrequencies.from_mapping({1: 100}), 5000)
+    estimate = estimate_uniqueness(GroupFrequencies.from_mapping({1: 100}), 5000)
     assert (estimate.expected_uniques, estimate.p_unique_given_sample_unique, estimate.high) == (5000, 1, 1)
     assert estimate.parameters == {"theta": math.inf, "a": 0.0}
     assert estimate.note == "every record of the sample is unique: only the lower limits are informative"
@@ -194,7 +201,7 @@ def test_when_every_record_is_unique_so_may_be_everybody():
 @pytest.mark.parametrize("sizes", [{1: 1}, {1: 7}, {7: 1}, {1: 3, 2: 2}])
 def test_when_everybody_is_in_the_sample_nothing_is_estimated(sizes):
     sample = GroupFrequencies.from_mapping(sizes)
-    estimate = pitman_uniqueness(sample, sample.records)
+    estimate = estimate_uniqueness(sample, sample.records)
     assert estimate.expected_uniques == estimate.uniques_low == estimate.uniques_high == sample.uniques
     assert estimate.p_unique_given_sample_unique == estimate.low == estimate.high == estimate.level == 1
     assert estimate.note == "the sample is the whole population"
@@ -215,8 +222,8 @@ def test_when_everybody_is_in_the_sample_nothing_is_estimated(sizes):
         ({1: 5}, math.inf, 0.95, "population_size: population size is not a whole number; found inf"),
     ],
 )
-@pytest.mark.parametrize("estimator", [pitman_uniqueness, ewens_uniqueness])
-def test_what_cannot_be_estimated_is_said(estimator, sizes, people, level, message):
+@pytest.mark.parametrize("method", ["pitman", "ewens", "zayatz"])
+def test_what_cannot_be_estimated_is_said(method, sizes, people, level, message):
     with pytest.raises(InputError) as error:
-        estimator(GroupFrequencies.from_mapping(sizes), people, level=level)
+        estimate_uniqueness(GroupFrequencies.from_mapping(sizes), people, method=method, level=level)
     assert str(error.value).startswith(message)

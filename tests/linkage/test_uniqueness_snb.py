@@ -11,7 +11,8 @@ from tiers import examples
 
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.uniqueness.snb import SlideNegativeBinomial, snb_uniqueness
+from reidsim.linkage.uniqueness.methods import estimate_uniqueness
+from reidsim.linkage.uniqueness.snb import SlideNegativeBinomial
 
 
 def group_in_sample(shape, mean, fraction, largest=12):
@@ -35,7 +36,7 @@ def test_the_model_is_that_of_its_definition(log_shape, mean, fraction):
     model = SlideNegativeBinomial(GroupFrequencies.from_mapping(sizes), fraction)
     expected = sum(count * math.log(probabilities[size] / (1 - probabilities[0])) for size, count in sizes.items())
     seen = fraction * mean
-    assert model.log_likelihood(shape, seen) == pytest.approx(expected, rel=1e-8)
+    assert model.inner_part(shape, seen) == pytest.approx(expected, rel=1e-8)
     alone = scipy.stats.nbinom.pmf(0, shape, shape / (shape + mean))
     assert model.staying_unique(shape, seen) == pytest.approx(alone * fraction / probabilities[1], rel=1e-8)
     not_seen = 11 / (1 - probabilities[0]) * alone * (1 - fraction)
@@ -50,7 +51,7 @@ def test_no_mean_is_likelier_than_the_best(log_shape, fraction):
         model = SlideNegativeBinomial(GroupFrequencies.from_mapping(sizes), fraction)
         found = model.profile(log_shape)
         for log_mean in np.arange(-8.0, 8.0, 0.25):
-            assert model.log_likelihood(math.exp(log_shape), math.exp(log_mean)) <= found + 1e-9
+            assert model.inner_part(math.exp(log_shape), math.exp(log_mean)) <= found + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -64,5 +65,5 @@ def test_no_mean_is_likelier_than_the_best(log_shape, fraction):
 )
 def test_samples_that_the_model_does_not_fit_are_named(sizes, people, message):
     with pytest.raises(InputError) as error:
-        snb_uniqueness(GroupFrequencies.from_mapping(sizes), people)
+        estimate_uniqueness(GroupFrequencies.from_mapping(sizes), people, method="snb")
     assert str(error.value).startswith(f"the slide negative binomial {message}")

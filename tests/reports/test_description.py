@@ -12,8 +12,7 @@ from rich.console import Console
 from tiers import examples
 
 from reidsim.errors import InputError
-from reidsim.linkage.uniqueness.ewens import ewens_uniqueness
-from reidsim.linkage.uniqueness.pitman import pitman_uniqueness
+from reidsim.linkage.uniqueness.methods import estimate_uniqueness
 from reidsim.reports.description import describe_file, group_sizes
 from reidsim.reports.file_tables import description_tables
 
@@ -79,8 +78,8 @@ def test_with_a_population_uniqueness_in_it_is_estimated(patients):
         "log-linear-independence", "log-linear-pairs", "benedetti-franconi"
     ]  # fmt: skip
     assert weights.p_unique_given_sample_unique == pytest.approx(7 / 1000)
-    assert pitman == pitman_uniqueness(description.frequencies, 1000, level=0.9)
-    assert ewens == ewens_uniqueness(description.frequencies, 1000, level=0.9)
+    assert pitman == estimate_uniqueness(description.frequencies, 1000, level=0.9)
+    assert ewens == estimate_uniqueness(description.frequencies, 1000, method="ewens", level=0.9)
     assert zayatz.method == "zayatz"
     text = printed(description)
     for estimate in description.estimates:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
-from reidsim.errors import InputError
+from reidsim.errors import refuse_first
 from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.uniqueness.likelihood import Interval
 
 
 @dataclass(frozen=True)
@@ -59,35 +61,24 @@ class UniquenessEstimate:
     note: str = ""
     risk_of_sample_uniques: float | None = None
 
-    @classmethod
-    def of_sample(
-        cls,
-        method: str,
-        frequencies: GroupFrequencies,
-        population_size: int,
-        uniques: Sequence[float],
-        staying: Sequence[float],
-        *,
-        level: float,
-        parameters: Mapping[str, float] | None = None,
-        note: str = "",
-    ) -> UniquenessEstimate:
-        """Return the estimate from a sample whose group sizes are known.
 
-        Parameters
-        ----------
-        method, population_size, level, parameters, note
-            See `UniquenessEstimate`.
-        frequencies : GroupFrequencies
-            Group sizes of the sample.
-        uniques, staying : sequence of float, three each
-            Expected number of people unique in the population, and probability that a record unique in the sample is
-            unique there, each with the two ends of its interval.
-        """
-        expected, least, most = uniques
-        p, low, high = staying
-        sizes = int(population_size), frequencies.records, frequencies.uniques
-        return cls(method, *sizes, expected, least, most, p, low, high, level, parameters or {}, note)
+class Found(NamedTuple):
+    """Estimate from the group sizes of a sample that is smaller than the population.
+
+    Attributes
+    ----------
+    uniques : tuple of float
+        Expected number of people unique in the population, and its interval.
+    staying : tuple of float
+        Probability that a record unique in the sample is unique in the population, and its interval.
+    parameters, note
+        See `UniquenessEstimate`.
+    """
+
+    uniques: Interval
+    staying: Interval
+    parameters: Mapping[str, float] = MappingProxyType({})
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,30 +89,9 @@ class FixedUniqueness:
     ----------
     p_unique_given_sample_unique : float
         Probability that a record unique in the sample is unique in the population, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If it is not a probability.
     """
 
     p_unique_given_sample_unique: float
-
-    def __post_init__(self) -> None:
-        found = self.p_unique_given_sample_unique
-        if not 0 <= found <= 1:
-            where, expected = "p_unique_given_sample_unique", "a number from 0 to 1"
-            raise InputError("probability out of range", where=where, found=found, expected=expected)
-
-    @property
-    def low(self) -> float:
-        """Lower end of the interval: the given probability."""
-        return self.p_unique_given_sample_unique
-
-    @property
-    def high(self) -> float:
-        """Upper end of the interval: the given probability."""
-        return self.p_unique_given_sample_unique
 
 
 def require_usable(frequencies: GroupFrequencies, population_size: int, level: float) -> None:
@@ -134,27 +104,10 @@ def require_usable(frequencies: GroupFrequencies, population_size: int, level: f
         population, or the level is not between 0 and 1.
     """
     records, where = frequencies.records, "population_size"
-    if not math.isfinite(population_size) or population_size != int(population_size):
-        expected = "a whole number"
-        raise InputError("population size is not a whole number", where=where, found=population_size, expected=expected)
-    if population_size < records:
-        expected = f"at least the {records} records of the sample"
-        problem = "the population is smaller than the sample"
-        raise InputError(problem, where=where, found=population_size, expected=expected)
-    if records == 1 and population_size > 1:
-        raise InputError("too few records for an estimate", found=1, expected="at least two records")
-    if not 0 < level < 1:
-        raise InputError(
-            "confidence level out of range", where="level", found=level, expected="a number between 0 and 1"
-        )
-
-
-def sample_is_population(method: str, frequencies: GroupFrequencies) -> UniquenessEstimate:
-    """Return the exact result for a sample that is the whole population.
-
-    Every sample unique is then unique in the population, and the intervals have no width.
-    """
-    uniques, note = float(frequencies.uniques), "the sample is the whole population"
-    return UniquenessEstimate.of_sample(
-        method, frequencies, frequencies.records, (uniques,) * 3, (1.0,) * 3, level=1.0, note=note
+    least = f"at least the {records} records of the sample"
+    refuse_first(
+        (population_size % 1 != 0, "population size is not a whole number", where, population_size, "a whole number"),
+        (population_size < records, "the population is smaller than the sample", where, population_size, least),
+        (records == 1 < population_size, "too few records for an estimate", None, 1, "at least two records"),
+        (not 0 < level < 1, "confidence level out of range", "level", level, "a number between 0 and 1"),
     )

@@ -16,15 +16,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from reidsim.errors import InputError
 from reidsim.linkage.individual_risk import individual_risk
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
-from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
-from reidsim.linkage.uniqueness.sample_uniques import estimate_of_uniques
+from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells, estimate_of_uniques
 
 Pair = tuple[int, int]
 
@@ -163,43 +162,24 @@ def all_pairs(cells: SampleCells) -> tuple[Pair, ...]:
     return tuple(sorted(itertools.combinations(axes, 2), key=beyond_chance, reverse=True))
 
 
-def models_forward(cells: SampleCells) -> Iterator[LogLinearModel]:
-    """Yield models from independent attributes to all pairs, adding a pair each time.
-
-    Raises
-    ------
-    InputError
-        If the whole table has more than 2,000,000 cells.
-    """
-    model = LogLinearModel(cells)
-    yield model
-    pairs = all_pairs(cells)
-    for number in range(1, len(pairs) + 1):
-        model = LogLinearModel(cells, pairs[:number], start=model)
-        yield model
-
-
 def fitting_model(cells: SampleCells) -> LogLinearModel:
-    """Return the first of `models_forward` whose estimate is not significantly biased.
+    """Return the first model, from independent attributes to all pairs, without significant bias.
 
-    Skinner and Shlomo (2008) recommend this forward search: estimates are too high if the model lacks interactions, and
-    too low if it has too many. If a model is too high and the next too low, the high one is the safe choice. If all
-    models are too high, the one with all pairs is returned; if the first is too low, the first.
+    Skinner and Shlomo (2008) recommend this forward search, in which each model has one more pair of `all_pairs`:
+    estimates are too high if the model lacks interactions, and too low if it has too many. If a model is too high and
+    the next too low, the high one is the safe choice. If all models are too high, the one with all pairs is returned;
+    if the first is too low, the first.
 
     Raises
     ------
     InputError
         If the whole table has more than 2,000,000 cells.
     """
-    before = None
-    for model in models_forward(cells):
-        if abs(model.bias_z) <= SIGNIFICANT:
-            return model
-        if model.bias_z < 0:
-            return before or model
-        before = model
-    assert before is not None  # noqa: S101 - there is at least one model
-    return before
+    before, model = None, LogLinearModel(cells)
+    pairs = all_pairs(cells)
+    while model.bias_z > SIGNIFICANT and len(model.pairs) < len(pairs):
+        before, model = model, LogLinearModel(cells, pairs[: len(model.pairs) + 1], start=model)
+    return before if before and model.bias_z < -SIGNIFICANT else model
 
 
 def _fitted(table: Floats, pairs: Sequence[Pair], start: Floats | None) -> Floats:

@@ -1,17 +1,20 @@
-"""The cells of a sample: records that agree in all attributes, with weights."""
+"""Cells of a sample (records that agree in all attributes, with weights), and uniqueness by weights."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, locating
 from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.individual_risk import individual_risk
+from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
 from reidsim.populations.domain import added_up, distinct_rows
 from reidsim.tables import numbers, require_columns
 
@@ -132,14 +135,87 @@ def require_weights(weights: Floats, where: str = "row {row}") -> None:
     """
     wrong = ~(np.isfinite(weights) & (weights >= 1))
     if wrong.any():
-        row = int(wrong.argmax())
-        mean = float(np.mean(weights))
-        relative = abs(mean - 1) < 0.01
+        row, mean = int(wrong.argmax()), float(np.mean(weights))
         expected = "a number of 1 or more: the number of people in the population that the record represents"
-        hint = (
-            "the weights have mean 1: multiply them by the number of people in the population per record"
-            if relative
-            else None
-        )
+        hint = "the weights have mean 1: multiply them by the number of people in the population per record"
         place, found = where.format(row=row + 1), float(weights[row])
-        raise InputError("invalid sampling weight", where=place, found=found, expected=expected, hint=hint)
+        hint_or_none = hint if abs(mean - 1) < 0.01 else None
+        raise InputError("invalid sampling weight", where=place, found=found, expected=expected, hint=hint_or_none)
+
+
+def benedetti_franconi_uniqueness(cells: SampleCells, *, level: float = 0.95) -> UniquenessEstimate:
+    """Estimate population uniqueness from the weights of sample uniques only.
+
+    Follows Benedetti and Franconi 1998.
+
+    Parameters
+    ----------
+    cells : SampleCells
+    level : float
+        Confidence level of the intervals; see `estimate_of_uniques`.
+
+    Returns
+    -------
+    UniquenessEstimate
+        A record unique in the sample with weight w is unique in the population with probability 1 / w. So the expected
+        number of population uniques is the number of sample uniques.
+    """
+    people = cells.people[cells.unique]
+    share = individual_risk(np.ones(len(people)), people)
+    return estimate_of_uniques("benedetti-franconi", cells, 1 / people, share, level=level)
+
+
+def estimate_of_uniques(
+    method: str,
+    cells: SampleCells,
+    staying: Floats,
+    share: Floats,
+    *,
+    level: float,
+    parameters: Mapping[str, float] | None = None,
+) -> UniquenessEstimate:
+    """Return the estimate from the probabilities of the sample uniques, one by one.
+
+    Parameters
+    ----------
+    method : str
+    cells : SampleCells
+    staying : ndarray of float64, shape (n_uniques,)
+        Probability of each record unique in the sample that it is unique in the population.
+    share : ndarray of float64, shape (n_uniques,)
+        Expectation of 1 / size of its group in the population.
+    level : float
+        Confidence level of the intervals: a normal approximation of the random number of population uniques in the
+        sample, if the probabilities are correct and independent.
+    parameters : mapping of str to float, optional
+        Parameters of the fitted model, by name.
+
+    Returns
+    -------
+    UniquenessEstimate
+        The number of population uniques is the sum, over sample uniques, of weight times probability.
+    """
+    weights = cells.people[cells.unique]
+    n, size = len(staying), cells.population_size
+    p, uniques = float(staying.sum()) / max(n, 1), float(weights @ staying)
+    reach = float(scipy.stats.norm.ppf((1 + level) / 2))
+    spread = staying * (1 - staying)
+    of_share = reach * float(np.sqrt(spread.sum())) / max(n, 1)
+    # Variance of uniqueness, and of the sampling of uniques.
+    of_uniques = reach * float(np.sqrt((weights**2 * spread + weights * (weights - 1) * staying).sum()))
+    return UniquenessEstimate(
+        method,
+        round(size),
+        int(cells.records.sum()),
+        n,
+        min(uniques, size),
+        max(uniques - of_uniques, 0.0),
+        min(uniques + of_uniques, size),
+        p,
+        max(p - of_share, 0.0),
+        min(p + of_share, 1.0),
+        level,
+        dict(parameters or {}),
+        "" if n else "no record of the sample is unique",
+        float(share.mean()) if n else None,
+    )

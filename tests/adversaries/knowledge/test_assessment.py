@@ -25,7 +25,7 @@ from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownP
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
-from reidsim.linkage.uniqueness.pitman import pitman_uniqueness
+from reidsim.linkage.uniqueness.methods import estimate_uniqueness
 from reidsim.linkage.value_tree import TOP, ValueTree
 
 HALF = FixedUniqueness(0.5)
@@ -92,7 +92,7 @@ def test_uniqueness_is_estimated_for_every_set_on_its_own():
     expected = {}
     for known, columns, p in ((("x", "y"), [0, 1], 0.28), (("x", "y", "z"), [0, 1, 2], 0.12)):
         sizes = np.unique(codes[:, columns], axis=0, return_counts=True)[1]
-        expected[known] = pitman_uniqueness(GroupFrequencies.from_group_sizes(sizes), 50_000)
+        expected[known] = estimate_uniqueness(GroupFrequencies.from_group_sizes(sizes), 50_000)
         number = found.sets.index(known)
         assert found.probability[number] == pytest.approx(p)
         estimate = expected[known]

@@ -1,22 +1,69 @@
-"""All estimates of population uniqueness from a sample, and the choice among them."""
+"""Estimates of population uniqueness from a sample by every method, and the choice among them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from reidsim.errors import InputError
+from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.individual_risk import individual_risk
-from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
-from reidsim.linkage.uniqueness.estimators import UniquenessMethod, estimate_uniqueness
+from reidsim.linkage.uniqueness.estimate import Found, UniquenessEstimate, require_usable
 from reidsim.linkage.uniqueness.log_linear import SIGNIFICANT, LogLinearModel, all_pairs, fitting_model
-from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells
-from reidsim.linkage.uniqueness.sample_uniques import benedetti_franconi_uniqueness
+from reidsim.linkage.uniqueness.pitman import pitman
+from reidsim.linkage.uniqueness.sample_cells import Floats, SampleCells, benedetti_franconi_uniqueness
+from reidsim.linkage.uniqueness.snb import snb
+from reidsim.linkage.uniqueness.zayatz import zayatz
 from reidsim.wording import counted
 
+UniquenessMethod = Literal["pitman", "ewens", "snb", "zayatz"]
 # Methods that use only group sizes, for samples with equal probabilities.
 _BY_GROUP_SIZES: tuple[UniquenessMethod, ...] = ("pitman", "ewens", "zayatz")
+
+
+def estimate_uniqueness(
+    frequencies: GroupFrequencies,
+    population_size: int,
+    *,
+    method: UniquenessMethod = "pitman",
+    level: float = 0.95,
+    rng: np.random.Generator | None = None,
+) -> UniquenessEstimate:
+    """Estimate population uniqueness from a sample's group sizes.
+
+    If the sample is the whole population, every sample unique is unique, and the intervals have no width.
+
+    Parameters
+    ----------
+    frequencies : GroupFrequencies
+        Group sizes of the sample.
+    population_size : int
+        Number of people in the population, including the sample.
+    method : {"pitman", "ewens", "snb", "zayatz"}
+        Pitman's formula, Ewens's formula, slide negative binomial model, or Zayatz's estimator.
+    level : float
+        Confidence level of the intervals, between 0 and 1.
+    rng : numpy.random.Generator, optional
+        Random generator for Zayatz's bootstrap; the other methods need none.
+
+    Raises
+    ------
+    InputError
+        If the level is not between 0 and 1, or the sample does not fit the population or the model.
+    """
+    require_usable(frequencies, population_size, level)
+    sample = frequencies, int(population_size), level
+    if frequencies.records == population_size:
+        level, uniques = 1.0, float(frequencies.uniques)
+        found = Found((uniques, uniques, uniques), (1.0, 1.0, 1.0), note="the sample is the whole population")
+    elif method == "zayatz":
+        found = zayatz(*sample, np.random.default_rng() if rng is None else rng)
+    else:
+        found = snb(*sample) if method == "snb" else pitman(*sample, ewens=method == "ewens")
+    sizes = int(population_size), frequencies.records, frequencies.uniques
+    return UniquenessEstimate(method, *sizes, *found.uniques, *found.staying, level, found.parameters, found.note)
 
 
 @dataclass(frozen=True)
