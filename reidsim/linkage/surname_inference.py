@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from reidsim.borrowed_arrays import borrowing, owning
+from reidsim.core.numerics import borrowing, owning
 from reidsim.linkage.ancestry import Ancestry, AncestryTables, Floats, confidence_score, posterior
 
 Bits = NDArray[np.uint64]

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.core.randomness import draw_multinomial
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.estimate import Found
 from reidsim.linkage.uniqueness.likelihood import log_gamma_ratio
-from reidsim.random_counts import draw_multinomial
 
 # Number of bootstrap samples.
 REPLICATES = 1000
