@@ -5,7 +5,7 @@ All kinds of scenario use the same keys.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -41,8 +41,9 @@ _MOST_PURCHASES = 8
 
 Planner = Annotated[str, PartName(planners)]
 Positive = Annotated[float, Field(gt=0, le=1e9)]
-Weighting = Annotated[float, Field(ge=LEAST_WEIGHTING, le=1)]
-Curvature = Annotated[float, Field(gt=0, le=1)]
+# A share above 0.
+Part = Annotated[float, Field(gt=0, le=1)]
+Weighting = Annotated[Part, Field(ge=LEAST_WEIGHTING)]
 
 
 def opponent_names() -> tuple[str, ...]:
@@ -75,12 +76,10 @@ class UnconfirmedSection(Section):
     false_claim_cost: Money = 0.0
 
 
-def _is_undetected(section: Any, scenario: Any) -> bool:
-    agents = getattr(scenario, "agents", None)
-    return agents is None or not agents.enforcement.detection > 0
-
-
-_UNLESS_DETECTED = ReadIf(_is_undetected, "without agents.enforcement.detection, which replaces it")
+_UNLESS_DETECTED = ReadIf(
+    lambda section, scenario: getattr(scenario, "agents", None) is None or scenario.agents.enforcement.detection == 0,
+    "without agents.enforcement.detection, which replaces it",
+)
 
 
 class SequentialSection(Section):
@@ -128,8 +127,8 @@ class SequentialSection(Section):
     max_penalties: Count | None = None
     detection_intercept: Annotated[float, _UNLESS_DETECTED] = -4.59
     detection_slope: Annotated[float, _UNLESS_DETECTED] = 0.0
-    prior: Annotated[float, Field(gt=0, le=1)] | None = None
-    discount: Annotated[float, Field(gt=0, le=1)] = 0.9
+    prior: Part | None = None
+    discount: Part = 0.9
     penalty_timing: Literal["next-state", "at-action"] = "next-state"
     detection_ends_attack: bool = False
     unconfirmed: UnconfirmedSection | None = None
@@ -157,8 +156,8 @@ class ProspectSection(Section):
 
     gain_weighting: Weighting = 0.61
     loss_weighting: Weighting = 0.69
-    gain_curvature: Curvature = 0.88
-    loss_curvature: Curvature = 0.88
+    gain_curvature: Part = 0.88
+    loss_curvature: Part = 0.88
     loss_aversion: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2.25
 
     def theory(self) -> ProspectTheory:
@@ -190,41 +189,34 @@ class PlannerSection(Section):
     """
 
     rationality: Literal["perfect", "logit", "prospect", "prospect-logit"] = "perfect"
-    precision: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    prospect: ProspectSection = ProspectSection()
+    precision: Annotated[
+        Annotated[float, Field(ge=0, allow_inf_nan=False)] | None, with_key("rationality", "logit", "prospect-logit")
+    ] = None
+    prospect: Annotated[ProspectSection, with_key("rationality", "prospect", "prospect-logit")] = ProspectSection()
     planner: Planner = "one-shot"
     rate: Annotated[Share, with_key("planner", "random")] = 0.5
     sequential: Annotated[SequentialSection, with_key("planner", "fmdp")] = SequentialSection()
-    parameters: dict[str, float | str | bool] = Field(default={})
+    parameters: Annotated[
+        dict[str, float | str | bool],
+        ReadIf(lambda section, scenario: section.planner not in planners, "with a planner of your own"),
+    ] = Field(default={})
 
     @model_validator(mode="after")
     def _planner_consistent(self) -> PlannerSection:
-        is_noisy, weighs = self.rationality in ("logit", "prospect-logit"), self.rationality.startswith("prospect")
-        plan = self.sequential
-        a_number = f'a number of 0 or more with rationality = "{self.rationality}"'
-        only_logit = 'this key only with rationality = "logit" or "prospect-logit"'
-        only_prospect = 'this section only with rationality = "prospect" or "prospect-logit"'
-        self.refuse_if(is_noisy and self.precision is None, "key missing", "precision", a_number)
-        self.refuse_if(
-            not is_noisy and self.precision is not None, "a precision needs logit noise", "precision", only_logit
-        )
-        odd_prospect = not weighs and self.prospect != ProspectSection()
-        self.refuse_if(odd_prospect, "the section needs prospect theory", "prospect", only_prospect, found=None)
+        without_precision = self.rationality.endswith("logit") and self.precision is None
+        expected = f'a number of 0 or more with rationality = "{self.rationality}"'
+        self.refuse_if(without_precision, "key missing", "precision", expected)
         require_provided(
-            [EXPECTED_PAYOFF] * self.errs + [SINGLE_ATTEMPT] * weighs,
+            [EXPECTED_PAYOFF] * self.errs + [SINGLE_ATTEMPT] * self.rationality.startswith("prospect"),
             provided_by(self.planner),
             needed_by=f"rationality {self.rationality!r}",
             provider=f"planner {self.planner!r}",
             where="rationality",
         )
-        if plan.unconfirmed is not None:
-            problem, key = "unconfirmed success needs known group sizes", "sequential.belief"
-            self.refuse_if(plan.belief == "unknown", problem, key)
-            problem, induction = "unconfirmed success needs backward induction", "backward-induction"
-            self.refuse_if(plan.solver != induction, problem, "sequential.solver", induction)
-        problem, expected = "a built-in planner has no parameters", 'planner = "package.module:factory"'
-        is_wrong = self.parameters and self.planner in planners
-        self.refuse_if(is_wrong, problem, "parameters", expected, found=self.planner)
+        if self.sequential.unconfirmed is not None:
+            for key, needed in ("belief", "known"), ("solver", "backward-induction"):
+                other = getattr(self.sequential, key) != needed
+                self.refuse_if(other, f"unconfirmed success needs {key} {needed!r}", f"sequential.{key}", needed)
         return self
 
     @property
@@ -263,10 +255,6 @@ class PlannerSection(Section):
             raise InputError(problem, where=where, found=self.rationality, expected=expected)
         weighs = self.rationality.startswith("prospect")
         return ErringAdversary(adversary, self.precision, self.prospect.theory() if weighs else None)
-
-
-# Values that make a copied section perfectly rational.
-PERFECT: dict[str, Any] = {"rationality": "perfect", "precision": None, "prospect": ProspectSection()}
 
 
 class AdversarySection(PlannerSection):
@@ -309,60 +297,47 @@ class AdversarySection(PlannerSection):
 
     @model_validator(mode="after")
     def _links_consistently(self) -> AdversarySection:
-        by_knowledge, in_stages = self.knowledge is not None, self.stages is not None
-        linked = "knowledge" if by_knowledge else "stages" if in_stages else ""
-        has_registry = self.sequential.registry is not None
-        is_unknown = self.plans_sequentially and self.sequential.belief == "unknown"
-        for key, given in (
-            ("knowledge", by_knowledge),
-            ("stages", in_stages),
-            ("direction", self.looks_up),
-            ("sequential.registry", has_registry),
-            ("sequential.belief", is_unknown),
-            ("sequential.unconfirmed", self.plans_sequentially and self.sequential.unconfirmed is not None),
-        ):
-            problem = "not supported for an adversary with lists"
-            self.refuse_if(self.holds and given, problem, key, "no `holds`", found=None)
         require_distinct("list given twice", self.holds or (), where="holds")
-        problem = "a knowledge recipe and a multi-stage attack exclude each other"
-        self.refuse_if(by_knowledge and in_stages, problem, "stages", "either adversary.knowledge or adversary.stages")
-        problem = f"a registry is not supported with {self.risk} risk"
-        self.refuse_if(self.risk != "journalist" and has_registry, problem, "sequential.registry", found=None)
-        problem = 'belief "unknown" needs a counted population'
-        self.refuse_if(self.risk == "sample" and is_unknown, problem, "sequential.belief", "known")
+        sequential = self.sequential if self.plans_sequentially else SequentialSection()
         if self.gains_from != "identity":
-            self._infers_consistently(by_knowledge, in_stages)
-        buys_access = self.plans_sequentially and has_registry
-        other = "sequential.registry" if buys_access else 'sequential.belief = "unknown"' if is_unknown else linked
-        problem = f"this direction is not supported together with {other}"
-        self.refuse_if(self.looks_up and other, problem, "direction", "record")
-        problem = f"adversary.{linked} and a registry exclude each other"
-        expected = f"either adversary.{linked} or a registry"
-        self.refuse_if(linked and buys_access, problem, "sequential.registry", expected)
-        problem = f'belief "unknown" is not supported with adversary.{linked}'
-        self.refuse_if(linked and is_unknown, problem, "sequential.belief", "known")
+            expected = '"prosecutor", because sensitive values of other people are unknown'
+            self.refuse_if(self.risk != "prosecutor", "not supported with gains_from", "risk", expected)
+            require_provided(
+                {INFERENCES},
+                provided_by(self.planner),
+                needed_by=f"gains_from {self.gains_from!r}",
+                provider=f"planner {self.planner!r}",
+                where="planner",
+            )
+        links = {
+            "holds": self.holds,
+            "knowledge": self.knowledge,
+            "stages": self.stages,
+            "direction": self.looks_up,
+            "gains_from": self.gains_from != "identity",
+        }
+        plans = {
+            "sequential.registry": sequential.registry,
+            "sequential.belief": sequential.belief == "unknown",
+            "sequential.unconfirmed": self.holds and sequential.unconfirmed,
+        }
+        linked, planned = ([key for key, is_set in keys.items() if is_set] for keys in (links, plans))
+        for key in (*linked[1:], *planned) if linked else ():
+            self.refuse_if(True, f"not supported together with {linked[0]}", key, f"either {linked[0]} or {key}")
+        if self.risk != "journalist":
+            problem = f"a registry is not supported with {self.risk} risk"
+            self.refuse_if(self.sequential.registry is not None, problem, "sequential.registry", found=None)
+        is_uncounted = self.risk == "sample" and sequential.belief == "unknown"
+        self.refuse_if(is_uncounted, 'belief "unknown" needs a counted population', "sequential.belief", "known")
         return self
 
-    def _infers_consistently(self, by_knowledge: bool, in_stages: bool) -> None:
-        """Check the keys of an adversary who gains from inferences.
 
-        Such an adversary has prosecutor risk, knows all quasi-identifiers, and attacks each record once.
-        """
-        require_provided(
-            {INFERENCES},
-            provided_by(self.planner),
-            needed_by=f"gains_from {self.gains_from!r}",
-            provider=f"planner {self.planner!r}",
-            where="planner",
-        )
-        for key, given, expected in (
-            ("risk", self.risk != "prosecutor", '"prosecutor", because sensitive values of other people are unknown'),
-            ("direction", self.looks_up, '"record"'),
-            ("knowledge", by_knowledge, "no knowledge recipe"),
-            ("stages", in_stages, "no attack recipe"),
-            ("holds", self.holds, "no list"),
-        ):
-            self.refuse_if(given, f'not supported with gains_from = "{self.gains_from}"', key, expected)
+# Keys that have an effect only in rounds.
+_IN_ROUNDS = ReadIf(lambda section, scenario: scenario.agents is not None, "with a section agents")
+_WITH_LISTS = ReadIf(
+    lambda section, scenario: scenario.agents is not None or bool(getattr(scenario, "lists", ())),
+    "with a section agents, or with resources with `kind`",
+)
 
 
 class WeightedSection(Section):
@@ -397,28 +372,23 @@ class WeightedSection(Section):
 
     gain: Money | None = None
     cost: Money | None = None
-    holds: tuple[str, ...] | None = None
-    buys: tuple[str, ...] = ()
-    budget: Money | None = None
-    selection: Literal["best", "random"] = "best"
-    accuracy: Annotated[float, Field(gt=0, le=1)] = 1.0
-    expected_accuracy: Annotated[float, Field(gt=0, lt=1)] | None = None
-    experience: Annotated[Positive, with_key("expected_accuracy")] = 10.0
+    holds: Annotated[tuple[str, ...] | None, _WITH_LISTS] = None
+    buys: Annotated[tuple[str, ...], Field(max_length=_MOST_PURCHASES), _IN_ROUNDS] = ()
+    budget: Annotated[Money | None, _IN_ROUNDS] = None
+    selection: Annotated[Literal["best", "random"], _IN_ROUNDS] = "best"
+    accuracy: Annotated[Part, _IN_ROUNDS] = 1.0
+    expected_accuracy: Annotated[Annotated[float, Field(gt=0, lt=1)] | None, _IN_ROUNDS] = None
+    experience: Annotated[Positive, with_key("expected_accuracy"), _IN_ROUNDS] = 10.0
     weight: Share = 1.0
 
     @model_validator(mode="after")
     def _equipped_consistently(self) -> WeightedSection:
         for key in ("holds", "buys"):
             require_distinct("resource given twice", getattr(self, key) or (), where=key)
-        both = next((name for name in self.buys if name in (self.holds or ())), None)
-        self.refuse_if(both is not None, "resource both held and bought", "buys", found=both)
-        is_wrong, expected = (
-            self.selection == "random" and self.budget is None,
-            'selection = "random" only with a budget',
-        )
-        self.refuse_if(is_wrong, "random selection needs a budget", "selection", expected)
-        n, expected = len(self.buys), f"at most {_MOST_PURCHASES}"
-        self.refuse_if(n > _MOST_PURCHASES, "too many resources to buy", "buys", expected, found=n)
+        both = [name for name in self.buys if name in (self.holds or ())]
+        self.refuse_if(both, "resource both held and bought", "buys", found=both)
+        without_budget, expected = self.selection == "random" and self.budget is None, "a budget"
+        self.refuse_if(without_budget, "random selection needs a budget", "selection", expected)
         return self
 
     @property
@@ -463,13 +433,9 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
         lists in which the adversary looks people up; with `[agents]`, all resources that it has from the start
     """
 
-    holds: tuple[str, ...] | None = None
-
     @model_validator(mode="after")
     def _knows_consistently(self) -> WeightedAdversarySection:
-        problem, expected = "a knowledge recipe and resources exclude each other", "either knowledge, or holds and buys"
-        is_wrong = self.knowledge is not None and self.needs_resources
-        self.refuse_if(is_wrong, problem, "knowledge", expected, found=None)
-        problem, expected = "a multi-stage attack and resources exclude each other", "either stages, or holds and buys"
-        self.refuse_if(self.stages is not None and self.needs_resources, problem, "stages", expected)
+        for key in ("knowledge", "stages"):
+            is_wrong = self.needs_resources and getattr(self, key) is not None
+            self.refuse_if(is_wrong, "not supported together with holds and buys", key, f"either {key} or resources")
         return self

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from math import fsum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from reidsim.errors import InputError, listed, not_among, refuse_first
+from reidsim.errors import InputError, refuse_first, require_among
 from reidsim.scenarios.adversary_schema import TOGETHER, Positive, WeightedSection, opponent_names
 from reidsim.scenarios.amounts import Money, Share
 from reidsim.scenarios.read_keys import ReadIf, with_key
@@ -20,16 +20,14 @@ _MOST_ADVERSARIES = 10
 _ROUNDING = 1e-9
 
 
-def _is_felt(section: Any, scenario: Any) -> bool:
-    """Return whether detection has a consequence.
-
-    Consequences are a fine, exclusion, and the end of a sequential attack.
-    """
-    plans = (each.plans_sequentially for each in scenario.every_adversary.values())
-    return section.fine > 0 or section.exclusion > 0 or any(plans)
-
-
-_MATTERS = ReadIf(_is_felt, "with a fine, an exclusion, or an adversary with planner fmdp")
+_WITH_CONSEQUENCE = ReadIf(
+    lambda section, scenario: (
+        section.fine > 0
+        or section.exclusion > 0
+        or any(each.plans_sequentially for each in scenario.every_adversary.values())
+    ),
+    "with a fine, an exclusion, or an adversary with planner fmdp",
+)
 _WITH_ADVERSARIES = ReadIf(lambda section, scenario: bool(scenario.adversaries), "with [adversaries]")
 
 
@@ -46,7 +44,7 @@ class EnforcementSection(Section):
         number of rounds for which a detected adversary is excluded
     """
 
-    detection: Annotated[Share, _MATTERS] = 0.0
+    detection: Annotated[Share, _WITH_CONSEQUENCE] = 0.0
     fine: Annotated[Money, with_key("detection")] = 0.0
     exclusion: Annotated[int, Field(ge=0, le=10_000), with_key("detection")] = 0
 
@@ -67,7 +65,10 @@ class LearningSection(Section):
     """
 
     prior: dict[str, Positive] = Field(default={})
-    prior_absent: dict[str, Positive] = Field(default={})
+    prior_absent: Annotated[
+        dict[str, Positive],
+        ReadIf(lambda section, scenario: scenario.agents.together == "all", 'with together = "all"'),
+    ] = Field(default={})
     noticed: Share = 1.0
 
 
@@ -130,7 +131,7 @@ class AgentsSection(Section):
 
     rounds: Annotated[int, Field(ge=1, le=10_000)] = 1
     mode: Literal["expectation", "sampling"] = "expectation"
-    draws: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    draws: Annotated[int, Field(ge=1, le=1_000_000), with_key("mode", "sampling")] = 1
     together: Annotated[Literal["one-of", "all"], _WITH_ADVERSARIES] = "one-of"
     foresees: Annotated[
         Literal["holdings", "plans"],
@@ -147,62 +148,37 @@ class AgentsSection(Section):
     learning: Annotated[LearningSection | None, _WITH_ADVERSARIES] = None
     participation: ParticipationSection | None = None
 
-    @model_validator(mode="after")
-    def _consistent(self) -> AgentsSection:
-        is_wrong = self.mode == "expectation" and self.draws > 1
-        self.refuse_if(is_wrong, 'all draws are equal with mode "expectation"', "draws", "1")
-        absent = listed(self.learning.prior_absent) if self.learning is not None and self.together != "all" else ""
-        problem = "prior_absent has no effect if an adversary attacks in every round"
-        self.refuse_if(absent, problem, "learning.prior_absent", 'together = "all"', found=absent)
-        return self
 
-
-def check_adversaries(
-    adversaries: Mapping[str, WeightedSection], agents: AgentsSection | None, lists: Collection[str] = ()
-) -> None:
-    """Check the names, weights and keys of the adversaries of a scenario.
+def check_adversaries(adversaries: Mapping[str, WeightedSection], agents: AgentsSection | None) -> None:
+    """Check the names and weights of the adversaries of a scenario, and the priors for them.
 
     Names must differ from the columns of cross-play. Weights must sum to 1, except with ``agents.together = "all"``,
-    where at least one must be positive. Without agents, keys for rounds are refused.
-
-    Parameters
-    ----------
-    adversaries : mapping of str to WeightedSection
-    agents : AgentsSection, optional
-        Section of the scenario that describes the rounds; None if the scenario has no rounds.
-    lists : collection of str
-        Lists of people in the scenario; if there are any, adversaries may have the key ``holds`` without agents.
+    where at least one must be positive. `agents` is the section about rounds, if the scenario has one.
 
     Raises
     ------
     InputError
-        If names, weights or keys are invalid; the message names the key.
+        If a name, weight or prior is invalid; the message names the key.
     """
-    for name, section in adversaries.items():
-        where, is_reserved = f"adversaries.{name}", name in (*opponent_names(), TOGETHER)
+    n, total = len(adversaries), fsum(each.weight for each in adversaries.values())
+    is_one_of = n > 0 and (agents is None or agents.together == "one-of")
+    many, most = n > _MOST_ADVERSARIES and agents is not None, f"at most {_MOST_ADVERSARIES} in rounds of agents"
+    for name in (name for name in adversaries if name in (*opponent_names(), TOGETHER)):
         problem = "adversary name reserved for a column of cross-play"
-        refuse_first((is_reserved, problem, where, None, "another name"))
-        of_rounds = (*(("holds",) if section.holds is not None and not lists else ()), *section.of_rounds)
-        where, expected = f"{where}.{next(iter(of_rounds), '')}", "this key only with a section agents"
-        refuse_first((agents is None and of_rounds, "the key needs rounds of agents", where, None, expected))
-    total, n = fsum(section.weight for section in adversaries.values()), len(adversaries)
-    refuse_first((n and total == 0, "no adversary of positive weight", "adversaries", None, "a weight above 0"))
-    if agents is not None:
-        expected = f"at most {_MOST_ADVERSARIES} in rounds of agents"
-        refuse_first((n > _MOST_ADVERSARIES, "too many adversaries", "adversaries", n, expected))
-        if agents.learning is not None:
-            _check_priors(agents.learning, adversaries)
-    if n and abs(total - 1) > _ROUNDING and (agents is None or agents.together != "all"):
-        raise InputError("weights of the adversaries do not sum to 1", where="adversaries", found=total, expected="1")
-
-
-def _check_priors(learning: LearningSection, names: Collection[str]) -> None:
-    """Check that each prior covers all adversaries of the scenario, or none."""
-    for key in ("prior", "prior_absent"):
-        prior, where = getattr(learning, key), f"agents.learning.{key}"
-        for name in prior:
-            if name not in names:
-                raise not_among("no such adversary", name, names, where=f"{where}.{name}").but(found=None)
-        lacking = next((name for name in names if prior and name not in prior), None)
-        expected = "a prior for all adversaries or for none"
-        refuse_first((lacking is not None, "adversary without a prior", where, lacking, expected))
+        raise InputError(problem, where=f"adversaries.{name}", expected="another name")
+    refuse_first(
+        (n and total == 0, "no adversary of positive weight", "adversaries", None, "a weight above 0"),
+        (many, "too many adversaries", "adversaries", n, most),
+        (
+            is_one_of and abs(total - 1) > _ROUNDING,
+            "weights of the adversaries do not sum to 1",
+            "adversaries",
+            total,
+            "1",
+        ),
+    )
+    for key in ("prior", "prior_absent") if agents is not None and agents.learning is not None else ():
+        prior, where = getattr(agents.learning, key), f"agents.learning.{key}"
+        require_among("no such adversary", prior, adversaries, where=where, otherwise="[adversaries]")
+        lacking = next((name for name in adversaries if prior and name not in prior), None)
+        refuse_first((lacking, "adversary without a prior", where, lacking, "a prior for all adversaries or for none"))

@@ -21,7 +21,7 @@ from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.record_game import RecordGame
 from reidsim.releases.masking import MaskingSpace
 from reidsim.releases.strategy_space import Floats, StrategySpace
-from reidsim.scenarios.adversary_schema import PERFECT, TOGETHER, AdversarySection, PlannerSection, opponent_names
+from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection, PlannerSection, opponent_names
 from reidsim.scenarios.study import Study, World
 
 NO_STAGES = "the scenario names no attack recipe"
@@ -109,8 +109,8 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
     world, rate = study.world(draw), {"rate": options.attack_rate}
 
     def against(planner: str = "one-shot", knowledge: Any = None, stages: Any = None, **changes: object) -> Games:
-        recipes = {"knowledge": knowledge, "stages": stages, "parameters": {}}
-        games = study_against(study, planner=planner, **recipes, **PERFECT, **changes).world(draw)
+        recipes = {"knowledge": knowledge, "stages": stages, "parameters": {}, "rationality": "perfect"}
+        games = study_against(study, planner=planner, **recipes, **changes).world(draw)
         return games.truth, games.belief
 
     def linked(key: str, recipe: str | None, problem: str) -> Games:

@@ -18,11 +18,11 @@ LOGIT = {"adversary.rationality": "logit", "adversary.precision": 0.05}
     ("changes", "problem"),
     [
         ({"rationality": "logit"}, "adversary.precision: key missing; expected a number of 0 or more with rationality"),
-        ({"precision": 1}, "adversary.precision: a precision needs logit noise; found 1"),
-        ({"rationality": "prospect", "precision": 1}, "adversary.precision: a precision needs logit noise"),
+        ({"precision": 1}, "adversary.precision: the key has no effect; expected this key only with ration"),
+        ({"rationality": "prospect", "precision": 1}, "adversary.precision: the key has no effect"),
         ({"rationality": "logit", "precision": -1}, "adversary.precision: .*found -1"),
         ({"rationality": "logit", "precision": float("inf")}, "adversary.precision"),
-        ({"prospect": {"loss_aversion": 2}}, "adversary.prospect: the section needs prospect theory"),
+        ({"prospect": {"loss_aversion": 2}}, "adversary.prospect: the key has no effect"),
         ({"rationality": "prospect", "prospect": {"gain_weighting": 0.1}}, "prospect.gain_weighting.*found 0.1"),
         ({"rationality": "wild"}, "adversary.rationality: .*found 'wild'"),
         ({"rationality": "prospect", "planner": "always"}, "the expected payoff.*planner 'always'"),
@@ -46,7 +46,7 @@ def test_errors_of_one_of_several_adversaries_name_it(tmp_path):
 def test_types_say_how_they_err_or_err_as_the_adversary_does(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
     types = {"agents": {"rounds": 1}, "adversaries": {"clerk": {"rationality": "prospect", "precision": 2.0}}}
-    with pytest.raises(InputError, match=r"adversaries.clerk.precision: a precision needs logit noise; found 2"):
+    with pytest.raises(InputError, match=r"adversaries.clerk.precision: the key has no effect"):
         Scenario.load(path, types)
     inherited = {"adversary.rationality": "prospect", "agents": {}, "adversaries": {"clerk": {"planner": "fmdp"}}}
     with pytest.raises(InputError, match=r"adversary.rationality: .*needs a single attempt.*planner 'fmdp'"):

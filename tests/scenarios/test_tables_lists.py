@@ -280,7 +280,7 @@ def _dotted(changes):
         ({"adversary.holds": ["gossip"]}, "adversary.holds: no such list; found 'gossip'"),
         ({"adversary.holds": ["file"]}, "the adversary may not have the resource; found 'file'"),
         ({"adversary.holds": ["voters", "voters"]}, "list given twice"),
-        ({"adversary.holds": ["voters"], "adversary.knowledge": "twitter"}, "not supported for an adversary"),
+        ({"adversary.holds": ["voters"], "adversary.knowledge": "twitter"}, "not supported together with holds"),
         (
             {"adversaries.x.holds": ["file"]},
             "the adversary may not have the resource; found 'file'; expected 'x' in",

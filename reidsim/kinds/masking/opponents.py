@@ -20,7 +20,7 @@ from reidsim.kinds.masking.schema import MaskingAdversarySection
 from reidsim.kinds.masking.study import Games, MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.focused import FocusedSpace
 from reidsim.scenarios import cross_play_adversaries as cross_play
-from reidsim.scenarios.adversary_schema import PERFECT, TOGETHER, WeightedSection
+from reidsim.scenarios.adversary_schema import TOGETHER, WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
     are_equipped,
@@ -229,7 +229,7 @@ def masking_adversaries(
     linked = one_stage(once[0]), one_stage(once[1])
 
     def planned(name: str) -> Callable[[], cross_play.Games]:
-        plan = {"planner": name, "parameters": {}, "rate": options.attack_rate, **PERFECT}
+        plan = {"planner": name, "parameters": {}, "rate": options.attack_rate, "rationality": "perfect"}
         changed = section.model_copy(update=plan)
 
         def game(of: MaskingGame) -> RecordGame:

@@ -43,7 +43,7 @@ def check_consistent(scenario: Any) -> None:
     InputError
         If two sections contradict each other. The error names the key.
     """
-    check_adversaries(scenario.adversaries, scenario.agents, scenario.lists)
+    check_adversaries(scenario.adversaries, scenario.agents)
     for case in chain(_data_cases(scenario), _adversary_cases(scenario), _key_cases(scenario)):
         refuse_first(case)
     _check_names(scenario)
