@@ -1,13 +1,17 @@
 """Load scenarios from files.
 
-Loading reads the file, applies overrides, validates, and finds the user-defined parts.
+Loading reads the file, applies overrides, validates, and finds the user-defined parts. A scenario keeps the origins of
+its values: the text of its files, with comments, and the sources of its recipes. The manifest of every results folder
+has them, so that a report can cite them after the files change or disappear.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -17,10 +21,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Generic, Self, TypeVar
 
 from reidsim.adversaries.planners import planners
-from reidsim.bundled import BUNDLED, resolve
-from reidsim.core.plain_data import merged, override, validated_after, value_if_any
+from reidsim.bundled import BUNDLED, bundled_folder, bundled_names, resolve
+from reidsim.core.plain_data import merged, override, validated_after, value_if_any, with_texts
 from reidsim.errors import InputError, locating, refuse_first
-from reidsim.scenarios.origins import hashed_files, origins_of
 from reidsim.scenarios.read_keys import ReadIf, changes_within, conditions_of, has_key, unread_keys
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.user_defined import (
@@ -36,7 +39,7 @@ from reidsim.scenarios.user_defined import (
     reference,
     refuse_code,
 )
-from reidsim.validation import parse_toml, read_toml, validated
+from reidsim.validation import parse_toml, read_text, read_toml, validated
 
 _LOGGER = logging.getLogger(__name__)
 # Keys whose value may be a path. A relative path starts at the scenario file, or in an override at the working folder.
@@ -66,6 +69,9 @@ RECIPE_KEYS = (
     "knowledge.*",
 )
 _LONGEST_CHAIN = 20
+_RECIPE_FOLDERS = ("populations", "populations/knowledge")
+# Keys that do not affect the game.
+_NOT_OF_THE_GAME = ("title", "source", "game", "figures")
 # Path of scenarios that are not in a file.
 _IN_MEMORY = Path("scenario")
 # Key paths that list values of another key: one named in the path, or the one that the entry `key` beside them names.
@@ -92,7 +98,7 @@ class Scenario(Generic[S_co]):
     content : dict
         The same scenario as plain data.
     origins : mapping
-        Text of the scenario's files and sources of its recipes, see `reidsim.scenarios.origins`; may be empty.
+        Text of the scenario's files and sources of its recipes, see `origins_of`; may be empty.
     allow_code : bool
         Whether modules named by the scenario may be imported.
     given : mapping
@@ -238,7 +244,9 @@ class Scenario(Generic[S_co]):
         return super().__reduce__()
 
     def part(self, group: Group, name: str, where: str) -> Any:
-        """Return the factory of a user-defined adversary or policy; see `load_part`."""
+        """Return a Python object of the scenario, or the factory of a user-defined part; see `load_part`."""
+        if name in self.given:
+            return self.given[name]
         return load_part(group, name, where=where, folder=self.folder, allow_code=self.allow_code)
 
     @property
@@ -282,7 +290,7 @@ class Scenario(Generic[S_co]):
         made = {}
         for name, (group, where) in self._own_parts.items():
             with locating(self.path):
-                made[name] = made_by(self.given[name] if name in self.given else self.part(group, name, where))
+                made[name] = made_by(self.part(group, name, where))
         return made
 
     @property
@@ -341,15 +349,13 @@ class Scenario(Generic[S_co]):
             if any(fnmatchcase(key, pattern) for pattern in also_read):
                 continue
             place = f"{key}.".replace("[", ".").replace("]", "")
-            below = next((change for change in changes if f"{change}.".startswith(place)), None)
-            by_override = below or next((key for change in changes if place.startswith(f"{change}.")), None)
-            for point in swept:
-                if f"{point}.".startswith(place):
-                    failed.refuse(f"{swept[point]}.{point}", self.path)
-            if by_override:
-                failed.refuse(by_override, "--set")
-            if has_key(own, key) and (not changes or key in read_before):
-                failed.refuse(key, self.path)
+            varied = [f"{section}.{point}" for point, section in swept.items() if f"{point}.".startswith(place)]
+            below = [change for change in changes if f"{change}.".startswith(place)]
+            above = [key for change in changes if place.startswith(f"{change}.")]
+            in_file = has_key(own, key) and (not changes or key in read_before)
+            for where, source in ((varied, self.path), (below or above, "--set"), ([key] * in_file, self.path)):
+                if where:
+                    failed.refuse(where[0], source)
 
     def _unread(self, scenario: ScenarioHead, content: Mapping[str, Any]) -> tuple[dict[str, ReadIf], dict[str, str]]:
         """Return the keys that no point of a scenario reads.
@@ -367,8 +373,8 @@ class Scenario(Generic[S_co]):
         return unread_keys(each), swept
 
 
-def extended(own: Mapping[str, Any], path: Path, needed_by: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """Return the content of a scenario merged with the scenario that it extends.
+def extended(own: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return the content of a scenario merged with the scenarios that it extends.
 
     The key ``extends`` names the other scenario. Sections are merged key by key. Any other value replaces the inherited
     value, and ``adversaries = {}`` removes the inherited adversaries.
@@ -379,33 +385,37 @@ def extended(own: Mapping[str, Any], path: Path, needed_by: tuple[Path, ...] = (
         Content of the scenario file.
     path : Path
         Path of the scenario file.
-    needed_by : tuple of Path
-        Files that extend this one, to detect cycles.
 
     Raises
     ------
     InputError
         If a file cannot be read, or extends itself.
     """
-    content = dict(own)
-    extends = content.pop("extends", None)
-    if extends is None:
-        return content
-    with locating(path):
-        expected = "a scenario's name or file"
-        refuse_first((not isinstance(extends, str), "wrong type", "extends", extends, expected))
-    base = resolve(extends, "scenarios", "scenario", base=path.parent)
-    needed_by = (*needed_by, path.resolve())
-    expected = f"at most {_LONGEST_CHAIN} scenarios, each extending the next"
-    with locating(path):
-        refuse_first(
-            (base.resolve() in needed_by, "a scenario cannot extend itself", "extends", extends, None),
-            (len(needed_by) > _LONGEST_CHAIN, "a chain of scenarios that is too long", "extends", None, expected),
-        )
-    inherited = extended(read_toml(base), base, needed_by)
-    if content.get("adversaries") == {}:
-        inherited.pop("adversaries", None)
-    return merged(anchored(inherited, base.parent), content)
+    content: dict[str, Any] = {}
+    for file, part in _chain(own, path):
+        if part.get("adversaries") == {}:
+            content.pop("adversaries", None)
+        content = merged(content, part if file is path else anchored(part, file.parent))
+    return content
+
+
+def _chain(own: Mapping[str, Any], path: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Return the paths and contents of a scenario and the scenarios that it extends, the scenario last."""
+    chain = [(path, dict(own))]
+    while (extends := chain[0][1].pop("extends", None)) is not None:
+        with locating(chain[0][0]):
+            expected = "a scenario's name or file"
+            refuse_first((not isinstance(extends, str), "wrong type", "extends", extends, expected))
+        base = resolve(extends, "scenarios", "scenario", base=chain[0][0].parent)
+        is_circular = base.resolve() in [file.resolve() for file, _ in chain]
+        expected = f"at most {_LONGEST_CHAIN} scenarios, each extending the next"
+        with locating(chain[0][0]):
+            refuse_first(
+                (is_circular, "a scenario cannot extend itself", "extends", extends, None),
+                (len(chain) > _LONGEST_CHAIN, "a chain of scenarios that is too long", "extends", None, expected),
+            )
+        chain.insert(0, (base, read_toml(base)))
+    return chain
 
 
 def anchored(content: Any, folder: Path, key: str = "", varied: object = None) -> Any:
@@ -467,3 +477,96 @@ def _reloaded(cls: type[Scenario[ScenarioHead]], state: dict[str, Any]) -> Scena
     kind = scenario_kind(content, path, allow_code=True)
     scenario = validated(kind.schema, content, path, state["given"])
     return cls(**state | {"scenario": scenario, "allow_code": True})
+
+
+def origins_of(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the sources of a scenario's values from its files and recipes.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the scenario's file.
+    content : mapping
+        The scenario as plain data, overrides included; recipes that cannot be read are skipped.
+
+    Returns
+    -------
+    dict
+        ``texts``: text of the scenario's file, after the texts of the files that it extends. ``recipes``: name, title
+        and sources of each recipe that the scenario names.
+
+    Raises
+    ------
+    InputError
+        If the file, or a file that it extends, cannot be read.
+    """
+    names = {name: folder for folder in reversed(_RECIPE_FOLDERS) for name in bundled_names(folder)}
+    texts = [value for _, value in leaves(content) if isinstance(value, str)]
+    recipes = []
+    for name in dict.fromkeys(text for text in texts if text in names or text.endswith(".toml")):
+        file = path.parent / name
+        if name.startswith(BUNDLED):
+            file = bundled_folder("populations") / name.removeprefix(BUNDLED)
+        elif not name.endswith(".toml"):
+            file = bundled_folder(names[name]) / f"{name}.toml"
+        with suppress(InputError):
+            recipe = read_toml(file)
+            title = recipe["title"] if isinstance(recipe.get("title"), str) else ""
+            recipes.append({"name": name, "title": title, "sources": _source_texts(recipe)})
+    return {"texts": [read_text(file) for file, _ in _chain(read_toml(path), path)], "recipes": recipes}
+
+
+def hashed_files(content: Any, folder: Path) -> Any:
+    """Return plain data with the SHA-256 of each file in place of its name, and the content of each recipe.
+
+    Texts that do not name an existing file are kept.
+    """
+
+    def hashed(text: str) -> Any:
+        path = folder / text
+        if not os.path.isfile(path):
+            return text
+        if path.suffix == ".toml":
+            return hashed_files(read_toml(path), path.parent)
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    return with_texts(content, hashed)
+
+
+def leaves(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the key path and value of all keys of a scenario that affect the game.
+
+    Sections and lists of sections are yielded key by key, with positions from 0 in lists; a hierarchy and other values
+    as a whole. Keys with value None are left out. `above` is the key path of `content`.
+    """
+    for key, value in content.items():
+        path = f"{above}.{key}" if above else str(key)
+        if path in _NOT_OF_THE_GAME or value is None:
+            continue
+        # A key with a dot is a key path, as in sweeps; its value is not a section of the scenario.
+        if isinstance(value, Mapping) and value and key != "hierarchy" and "." not in key:
+            yield from leaves(value, path)
+        elif isinstance(value, list | tuple) and value and all(isinstance(entry, Mapping) for entry in value):
+            for place, entry in enumerate(value):
+                yield from leaves(entry, f"{path}.{place}")
+        else:
+            yield path, _without_none(value)
+
+
+def _without_none(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _without_none(entry) for key, entry in value.items() if entry is not None}
+    return value
+
+
+def _source_texts(recipe: object) -> list[str]:
+    """Return every text under a key ``source``, each once.
+
+    The text of a section precedes the texts of its subsections.
+    """
+    if not isinstance(recipe, Mapping | list):
+        return []
+    own = [recipe["source"]] if isinstance(recipe, Mapping) and isinstance(recipe.get("source"), str) else []
+    parts = recipe.values() if isinstance(recipe, Mapping) else recipe
+    return list(dict.fromkeys(filter(None, [*own, *(text for value in parts for text in _source_texts(value))])))

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import Field, PlainValidator
 
 from reidsim.core.registry import Registry
 from reidsim.errors import InputError, listed, locating, refuse_first
-from reidsim.games.defenders.defender import Defender, Game
+from reidsim.games.defenders.defender import Game
 from reidsim.games.record_game import Choice
 from reidsim.scenarios.amounts import Count
 from reidsim.scenarios.read_keys import ReadIf
@@ -28,20 +28,19 @@ ANONYMITY_PATTERN = rf"{K_ANONYMITY}-[1-9]\d*"
 
 
 def _checked_k(given: object) -> int | tuple[int, ...]:
-    several: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
-    wrong = [k for k in several or [given] if isinstance(k, bool) or not isinstance(k, int) or k < 1]
+    several = tuple(given) if isinstance(given, list | tuple) else (given,)
+    wrong = [k for k in several or [given] if type(k) is not int or k < 1]
     expected = "a whole number of 1 or more, or a list of such numbers"
     refuse_first((wrong, "value not allowed", None, next(iter(wrong), None), expected))
-    return tuple(several) if isinstance(given, list | tuple) else several[0]
+    k: Any = several if isinstance(given, list | tuple) else given
+    return k
 
 
-_K_SCHEMA: dict[str, Any] = {"type": "integer", "minimum": 1}
 # One k, or several.
 AnonymityK = Annotated[
     Count | tuple[Count, ...],
     # The error message for a union type would name the member of the union in the key path.
-    PlainValidator(_checked_k),
-    WithJsonSchema({"anyOf": [_K_SCHEMA, {"type": "array", "items": _K_SCHEMA, "minItems": 1}]}),
+    PlainValidator(_checked_k, json_schema_input_type=Count | Annotated[tuple[Count, ...], Field(min_length=1)]),
     Field(
         description="with policy `k-anonymity`: smallest number of records in an equivalence class; a list "
         "adds one policy per number, such as `k-anonymity-5`"
@@ -95,7 +94,7 @@ class Policy(ABC):
     name: str = ""
     label: str = ""
     description: str = ""
-    is_rule: ClassVar[bool] = False
+    is_rule: bool = False
     forbids_attacks: ClassVar[bool] = False
     by_agents: ClassVar[bool] = True
     in_another_game: ClassVar[bool] = False
@@ -125,7 +124,7 @@ class Policy(ABC):
         """Return the game in which a choice is evaluated; by default the true one, `game`."""
         return game
 
-    def defender(self, study: Any, draw: int) -> Defender:
+    def defender(self, study: Any, draw: int) -> PolicyDefender:
         """Return the policy bound to a study and the number of a draw."""
         return PolicyDefender(self, study, draw)
 
@@ -211,20 +210,19 @@ def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, sourc
         refuse_first((not policy.by_agents, problem, where, policy.name, expected))
 
 
+def with_policy(*names: str) -> ReadIf:
+    """Return the condition that a section compares at least one of these policies."""
+    return ReadIf(
+        lambda section, scenario: any(name in section.policies for name in names), f"with policy {' or '.join(names)}"
+    )
+
+
 def _has_k(section: Any, scenario: Any) -> bool:
     names = section.policies
     return K_ANONYMITY in names if isinstance(section.k, int) else any(_k_in(name) in section.k for name in names)
 
 
 WITH_K_ANONYMITY = ReadIf(_has_k, f"with policy {K_ANONYMITY}")
-
-
-def with_policy(*names: str) -> ReadIf:
-    """Return the condition that a section compares at least one of these policies."""
-    return ReadIf(
-        lambda section, scenario: any(name in section.policies for name in names),
-        f"with policy {' or '.join(names)}",
-    )
 
 
 def with_each_k(names: Sequence[str], k: int | Sequence[int]) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ is used: an adversary or policy, or a class or function that makes one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
 from reidsim.scenarios.adversary_schema import PlannerSection
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.policy import Policy, PolicyDefender
 from reidsim.scenarios.user_defined import one_line_errors
 
 
@@ -85,67 +85,19 @@ def planner(
         If the gain or cost of a sequential attack differs between records, or a user-defined planner cannot be made or
         does not support bounded rationality.
     """
-    name = section.planner
+    name, where = section.planner, "adversary" if section.planner in loaded.given else "adversary.planner"
+    own: Any
     if name in planners and name not in loaded.given:
-        perfect = planners[name].make(section, gain, cost, Register(coverage, registry_size))
+        own = planners[name].make(section, gain, cost, Register(coverage, registry_size))
     else:
-        where = "adversary" if name in loaded.given else "adversary.planner"
-        part = loaded.given[name] if name in loaded.given else loaded.part("adversaries", name, where)
-        perfect = made_adversary(part, gain, cost, section.parameters, where=where, name=name)
-    return section.erring(perfect, "adversary.rationality")
-
-
-def made_adversary(
-    part: Any, gain: Amount, cost: Amount, parameters: Mapping[str, Any], *, where: str, name: str
-) -> Adversary:
-    """Return a user-defined adversary.
-
-    It is the object itself, or the result of calling it with gain and cost.
-
-    Parameters
-    ----------
-    part : object
-        An adversary, or a class or function that makes one.
-    gain, cost : float or ndarray of float64, shape (n_records,)
-        Currency units per record.
-    parameters : mapping of str to object
-        Further keyword arguments of the class or function.
-    where, name : str
-        Key path and name of the adversary, for error messages.
-
-    Raises
-    ------
-    InputError
-        If the call fails, or the result is not an adversary.
-    """
-    if replies(part):
-        own = part
-    else:
-        with one_line_errors("cannot be made", name, where):
-            own = part(gain=gain, cost=cost, **parameters)
-    if not replies(own):
-        raise InputError("not an adversary", where=where, found=name, expected="an object with respond(linkage, rows)")
-    adversary: Adversary = own
-    return adversary
-
-
-def made_policy(part: Any, name: str, where: str) -> UserPolicy:
-    """Return a user-defined policy as a defender.
-
-    It is the object itself, or the result of calling it.
-
-    Raises
-    ------
-    InputError
-        If the call fails, or the result is not a policy.
-    """
-    own = part
-    if isinstance(part, type) or not callable(getattr(part, "choose", None)):
-        with one_line_errors("cannot be made", name, where):
-            own = part()
-    if not callable(getattr(own, "choose", None)):
-        raise InputError("not a policy", where=where, found=name, expected="an object with choose(game)")
-    return UserPolicy(name, own)
+        own = loaded.part("adversaries", name, where)
+        if not replies(own):
+            with one_line_errors("cannot be made", name, where):
+                own = own(gain=gain, cost=cost, **section.parameters)
+        if not replies(own):
+            expected = "an object with respond(linkage, rows)"
+            raise InputError("not an adversary", where=where, found=name, expected=expected)
+    return section.erring(own, "adversary.rationality")
 
 
 def replies(part: object) -> bool:
@@ -153,55 +105,12 @@ def replies(part: object) -> bool:
     return not isinstance(part, type) and callable(getattr(part, "respond", None))
 
 
-@dataclass(frozen=True)
-class UserPolicy:
-    """A user-defined policy as a defender, with its choice checked.
-
-    Parameters
-    ----------
-    name : str
-    policy : object
-        Has a method ``choose(game)`` that returns a `Choice`, or an array of strategies, shape (n_records,).
-    """
-
-    name: str
-    policy: Any
-
-    @property
-    def plans(self) -> bool:
-        """Whether the choice depends on the adversary.
-
-        It is the policy's attribute `plans`, or True without this attribute.
-        """
-        return bool(getattr(self.policy, "plans", True))
-
-    def choose(self, game: Game) -> Choice:
-        """Return the strategy of each record; see `Defender`.
-
-        Raises
-        ------
-        InputError
-            If the policy does not return a strategy, or -1 (withheld), for each record.
-        """
-        chosen = self.policy.choose(game)
-        strategies = np.asarray(chosen.strategies if isinstance(chosen, Choice) else chosen)
-        n, size, where = game.n_records, record_game_of(game).space.size, "choose"
-        found, expected = f"{strategies.dtype} of shape {strategies.shape}", f"whole numbers of shape ({n},)"
-        is_odd = strategies.shape != (n,) or strategies.dtype.kind not in "iu"
-        with locating(f"policy {self.name!r}"):
-            refuse_first((is_odd, "not a release for each record", where, found, expected))
-            wrong = strategies[(strategies < WITHHELD) | (strategies >= size)].tolist()
-            expected = f"0 to {size - 1}, or {WITHHELD} to withhold a record"
-            refuse_first((wrong, "no such release", where, next(iter(wrong), None), expected))
-        if isinstance(chosen, Choice):
-            return chosen
-        return Choice(strategies.astype(np.int64), self.name, np.zeros(n, dtype=np.int64), exact=False)
-
-
 class OwnPolicy(Policy):
-    """A user-defined policy.
+    """A user-defined policy, with its choice checked.
 
-    It is passed in Python, or found in a module or an installed package.
+    It is passed in Python, or found in a module or an installed package. It has a method ``choose(game)`` that returns
+    a `Choice`, or an array of strategies, shape (n_records,). The choice depends on the adversary unless the policy has
+    the attribute ``plans`` with value False.
 
     Parameters
     ----------
@@ -215,13 +124,45 @@ class OwnPolicy(Policy):
 
     def __init__(self, name: str, where: str) -> None:
         self.name, self.label, self.where = name, name, where
+        self.part: Any = None
+
+    def defender(self, study: Any, draw: int) -> PolicyDefender:
+        """Return the policy with the user's object, bound to a study.
+
+        Raises
+        ------
+        InputError
+            If the object cannot be made, or is not a policy.
+        """
+        made, own = copy.copy(self), study.loaded.part("policies", self.name, self.where)
+        if isinstance(own, type) or not callable(getattr(own, "choose", None)):
+            with one_line_errors("cannot be made", self.name, self.where):
+                own = own()
+        if not callable(getattr(own, "choose", None)):
+            raise InputError("not a policy", where=self.where, found=self.name, expected="an object with choose(game)")
+        made.part, made.is_rule = own, not getattr(own, "plans", True)
+        return PolicyDefender(made, study, draw)
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the checked choice of the user's policy."""
-        return self.defender(study, draw).choose(game)
+        """Return the checked choice of the user's policy.
 
-    def defender(self, study: Any, draw: int) -> UserPolicy:
-        """Return the user's policy as a defender."""
-        given = study.loaded.given
-        part = given[self.name] if self.name in given else study.loaded.part("policies", self.name, self.where)
-        return made_policy(part, self.name, self.where)
+        Raises
+        ------
+        InputError
+            If the policy does not return a strategy, or -1 (withheld), for each record.
+        """
+        if self.part is None:
+            return self.defender(study, draw).choose(game)
+        chosen = self.part.choose(game)
+        strategies = np.asarray(chosen.strategies if isinstance(chosen, Choice) else chosen)
+        n, size = game.n_records, record_game_of(game).space.size
+        found, expected = f"{strategies.dtype} of shape {strategies.shape}", f"whole numbers of shape ({n},)"
+        is_odd = strategies.shape != (n,) or strategies.dtype.kind not in "iu"
+        with locating(f"policy {self.name!r}", "choose"):
+            refuse_first((is_odd, "not a release for each record", None, found, expected))
+            wrong = strategies[(strategies < WITHHELD) | (strategies >= size)].tolist()
+            expected = f"0 to {size - 1}, or {WITHHELD} to withhold a record"
+            refuse_first((wrong, "no such release", None, next(iter(wrong), None), expected))
+        if isinstance(chosen, Choice):
+            return chosen
+        return Choice(strategies.astype(np.int64), self.name, np.zeros(n, dtype=np.int64), exact=False)

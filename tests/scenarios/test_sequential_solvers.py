@@ -79,7 +79,7 @@ UNCONFIRMED = {"sensitivity": 0.9, "specificity": 0.9}
 @pytest.mark.parametrize(
     ("sets", "problem"),
     [
-        ({"adversary.sequential.unconfirmed": UNCONFIRMED}, r"needs backward induction; found 'two-level'"),
+        ({"adversary.sequential.unconfirmed": UNCONFIRMED}, r"needs solver .backward-induction.; found 'two-level'"),
         ({"adversary.sequential.solver": "simplex"}, r"found 'simplex'"),
     ],
 )

@@ -19,8 +19,7 @@ from reidsim.errors import InputError
 from reidsim.reports.captions import DESCRIBED_SECTIONS
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Cell, shortened
-from reidsim.scenarios.load import extended
-from reidsim.scenarios.origins import leaves, origins_of
+from reidsim.scenarios.load import extended, leaves, origins_of
 from reidsim.scenarios.registry import schemas
 from reidsim.scenarios.report_sentences import gain_goes_with_loss, plain, section, varied_keys
 from reidsim.scenarios.schema import spelled_out
@@ -45,7 +44,7 @@ class _Recipe(BaseModel):
 
 
 class _Origins(BaseModel):
-    """The origins in a manifest; see `reidsim.scenarios.origins.origins_of`."""
+    """The origins in a manifest; see `reidsim.scenarios.load.origins_of`."""
 
     texts: list[str] = []
     recipes: list[_Recipe] = []
