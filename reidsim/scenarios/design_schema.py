@@ -1,10 +1,15 @@
-"""Schema of batches: replications, sweeps over keys, and uncertain parameters; points along one key of a sweep."""
+"""Schema of batches and stress tests.
+
+Batches have replications, sweeps over keys, and uncertain parameters. Stress tests analyse sensitivity, robustness,
+discovery of bad outcomes, wrong beliefs and the best policy over two parameters.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import pandas as pd
@@ -12,9 +17,12 @@ from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from reidsim.core.measures import columns_of
 from reidsim.core.plain_data import value_at
 from reidsim.errors import InputError, refuse_first, require_among, require_distinct
-from reidsim.scenarios.read_keys import ReadIf
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
+from reidsim.scenarios.amounts import Share
+from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.validation import Section
 
 # Keys that must be the same at every point: they describe the batch, the outputs of a single run, or the game.
@@ -23,6 +31,9 @@ FIXED_KEYS = ("game", "seed", "replications", "sweep", "uncertainty", "stress", 
 MOST_POINTS = 1_000_000
 
 Replications = Annotated[int, Field(ge=1, le=1_000_000)]
+Criterion = Literal["maximin", "minimax-regret", "quantile"]
+Level = Annotated[float, Field(gt=0, lt=1)]
+_DEFAULT_OUTPUTS = tuple(columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY, SHARE_ATTACKED, RISK)))
 
 
 class SweepValues(Section):
@@ -58,22 +69,22 @@ class SweepValues(Section):
         data = {"values": data} if isinstance(data, list) else data
         if not isinstance(data, dict):
             raise InputError("values missing", found=data, expected="a list of values, or from, to and points")
-        listed_values = data.get("values")
-        return {**data, "values": tuple(listed_values)} if isinstance(listed_values, list) else data
+        return {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
 
     @model_validator(mode="after")
     def _one_kind(self) -> SweepValues:
-        start, stop, listed = self.start, self.stop, self.listed
-        spaced = [part for part in (start, stop, self.points) if part is not None]
-        interval, order = "from, to and points", "a value of from below the value of to"
-        both, log_scale = "both a list and an interval of values", "a logarithmic scale needs numbers above 0"
-        is_log = self.scale == "log" and listed is None
+        start, stop, listed, interval = self.start, self.stop, self.listed, "from, to and points"
+        n_given = sum(part is not None for part in (start, stop, self.points))
+        is_listed, is_log = listed is not None, self.scale == "log" and listed is None
+        both, order = "both a list and an interval of values", "a value of from below the value of to"
+        is_empty = start is not None and stop is not None and start >= stop
+        not_positive = is_log and start is not None and start <= 0
         refuse_first(
-            (listed is not None and spaced, both, None, None, f"either values, or {interval}"),
+            (is_listed and n_given, both, None, None, f"either values, or {interval}"),
             (listed == (), "the list of values is empty", None, None, "at least one value"),
-            (listed is None and len(spaced) < 3, "incomplete range", None, None, f"a list of values, or {interval}"),
-            (start is not None and stop is not None and start >= stop, "empty range", None, [start, stop], order),
-            (start is not None and start <= 0 and is_log, log_scale, "from", start, None),
+            (not is_listed and n_given < 3, "incomplete range", None, None, f"a list of values, or {interval}"),
+            (is_empty, "empty range", None, [start, stop], order),
+            (not_positive, "a logarithmic scale needs numbers above 0", "from", start, None),
         )
         return self
 
@@ -116,26 +127,27 @@ class SweepSection(Section):
     @model_validator(mode="after")
     def _consistent(self) -> SweepSection:
         _check_keys(self.values, "values")
-        for key, values in self.values.items():
-            repeated = _first_repeated(values.listed or ())
-            is_wrong = repeated is not None and not any(key in group for group in self.together)
-            refuse_first((is_wrong, "value given twice", f"values.{key}", repeated, None))
-        require_distinct("key in two groups", (key for group in self.together for key in group), where="together")
-        for number, group in enumerate(self.together):
-            where = f"together[{number}]"
-            require_among("the key has no values in the sweep", group, self.values, where=where)
-            found = ", ".join(f"{key}: {self.values[key].size}" for key in group)
-            differ = len({self.values[key].size for key in group}) > 1
-            problem = "keys that change together have different numbers of values"
-            refuse_first((differ, problem, where, found, None))
-        where, in_turn = "one_at_a_time", self.one_at_a_time
-        require_among("the key has no values in the sweep", in_turn, self.values, where=where)
+        grouped, in_turn, unknown = (
+            [*itertools.chain(*self.together)],
+            self.one_at_a_time,
+            "the key has no values in the sweep",
+        )
+        for key in (key for key in self.values if key not in grouped):
+            # Lists and sections are not hashable.
+            values = [json.dumps(v) if isinstance(v, list | dict) else v for v in self.values[key].listed or ()]
+            require_distinct("value given twice", values, where=f"values.{key}")
+        require_distinct("key in two groups", grouped, where="together")
+        require_among(unknown, grouped, self.values, where="together")
+        require_among(unknown, in_turn, self.values, where="one_at_a_time")
         too_few = len(in_turn) == 1 or len(set(in_turn)) < len(in_turn)
-        self.refuse_if(too_few, "too few keys", where, "two or more distinct keys", found=list(in_turn))
+        self.refuse_if(too_few, "too few keys", "one_at_a_time", "two or more distinct keys", found=list(in_turn))
         for group in self.together:
-            is_wrong = 0 < sum(key in in_turn for key in group) < len(group)
-            expected = "all keys that change together, or none of them"
-            self.refuse_if(is_wrong, "only some keys of a group", where, expected, found=list(group))
+            sizes, chosen = {key: self.values[key].size for key in group}, [key for key in group if key in in_turn]
+            found, problem = ", ".join(f"{key}: {n}" for key, n in sizes.items()), "keys that change together have"
+            is_uneven, expected = len(set(sizes.values())) > 1, "all keys that change together, or none of them"
+            self.refuse_if(is_uneven, f"{problem} different numbers of values", "together", found=found)
+            is_split = 0 < len(chosen) < len(group)
+            self.refuse_if(is_split, "only some keys of a group", "one_at_a_time", expected, found=list(group))
         n, expected = self.n_points, f"at most {MOST_POINTS:,}"
         self.refuse_if(n > MOST_POINTS, "too many points", "values", expected, found=n)
         return self
@@ -187,10 +199,9 @@ class _Uncertain(Section):
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
-        low, high = getattr(self, "low", None), getattr(self, "high", None)
-        is_empty = low is not None and high is not None and low >= high
-        expected = "a value of low below the value of high"
-        self.refuse_if(is_empty, "empty interval", "low", expected, found=[low, high])
+        bounds = [bound for name in ("low", "high") if (bound := getattr(self, name, None)) is not None]
+        is_empty, expected = bounds != sorted(set(bounds)), "a value of low below the value of high"
+        self.refuse_if(is_empty, "empty interval", "low", expected, found=bounds)
         return self
 
 
@@ -348,13 +359,10 @@ class Discrete(_Uncertain):
 
     @model_validator(mode="after")
     def _weighted(self) -> Discrete:
-        weights, n = self.weights, len(self.values)
-        if weights is not None:
-            problem = "the number of weights differs from the number of values"
-            expected = f"{n} weights, one for each value"
-            self.refuse_if(len(weights) != n, problem, "weights", expected, found=len(weights))
-            expected = "a weight above 0"
-            self.refuse_if(sum(weights) <= 0, "all weights are 0", "weights", expected, found=list(weights))
+        weights, n = self.weights or (1.0,) * len(self.values), len(self.values)
+        problem, expected = "the number of weights differs from the number of values", f"{n} weights"
+        self.refuse_if(len(weights) != n, problem, "weights", f"{expected}, one for each value", found=len(weights))
+        self.refuse_if(sum(weights) <= 0, "all weights are 0", "weights", "a weight above 0", found=list(weights))
         return self
 
 
@@ -405,16 +413,12 @@ class UncertaintySection(Section):
         expected = f"a power of 2 for a Sobol sequence, such as {2 ** self.samples.bit_length():,}"
         is_wrong = self.method == "sobol" and self.samples & (self.samples - 1)
         self.refuse_if(is_wrong, "the number of samples is not a power of 2", "samples", expected)
-        pairs: set[frozenset[str]] = set()
-        for number, correlation in enumerate(self.correlations):
-            where = f"correlations[{number}]"
-            require_among("no such uncertain parameter", correlation.keys, self.parameters, where=where)
-            pair, found = frozenset(correlation.keys), list(correlation.keys)
-            refuse_first(
-                (pair in pairs, "correlation given twice", where, found, None),
-                (len(pair) < 2, "correlation of a parameter with itself", where, found, None),
-            )
-            pairs.add(pair)
+        keys = [tuple(sorted(each.keys)) for each in self.correlations]
+        known = self.parameters
+        require_among("no such uncertain parameter", itertools.chain(*keys), known, where="correlations")
+        require_distinct("correlation given twice", keys, where="correlations")
+        itself = next((pair for pair in keys if pair[0] == pair[1]), None)
+        self.refuse_if(itself, "correlation of a parameter with itself", "correlations", found=itself)
         return self
 
 
@@ -428,20 +432,19 @@ def check_design(sweep: SweepSection | None, uncertainty: UncertaintySection | N
     InputError
         If there are too many runs, or a key is both swept and uncertain; the message names the key.
     """
-    numbers = {
-        "sweep.values": 1 if sweep is None else sweep.n_points,
-        "uncertainty.samples": 1 if uncertainty is None else uncertainty.samples,
-        "replications": replications,
-    }
-    runs = math.prod(numbers.values())
+    n_swept, n_drawn = 1 if sweep is None else sweep.n_points, 1 if uncertainty is None else uncertainty.samples
+    numbers = {"sweep.values": n_swept, "uncertainty.samples": n_drawn, "replications": replications}
+    runs, most, expected = (
+        math.prod(numbers.values()),
+        max(numbers, key=numbers.__getitem__),
+        f"at most {MOST_POINTS:,}",
+    )
     found = " x ".join(f"{number:,} of {key}" for key, number in numbers.items() if number > 1)
-    most, expected = max(numbers, key=lambda key: numbers[key]), f"at most {MOST_POINTS:,}"
     refuse_first((runs > MOST_POINTS, "too many runs", most, f"{runs:,} ({found})", expected))
     swept = () if sweep is None else sweep.values
     for key in () if uncertainty is None else uncertainty.parameters:
         is_swept, where = any(_overlap(key, other) for other in swept), f"uncertainty.parameters.{key}"
-        expected = "the key in either sweep or uncertainty"
-        refuse_first((is_swept, "key both swept and uncertain", where, None, expected))
+        refuse_first((is_swept, "key both swept and uncertain", where, None, "the key in either sweep or uncertainty"))
 
 
 def rows_along(
@@ -488,35 +491,235 @@ def value_labels(column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
     return texts, ""
 
 
-def _check_keys(keys: Iterable[str], where: str) -> None:
+def _check_keys(keys: Collection[str], where: str) -> None:
     """Refuse keys that cannot vary between points, or that contain each other."""
-    seen: list[str] = []
-    for key in keys:
+    for number, key in enumerate(keys):
         expected, path = "keys separated by dots, such as economics.loss", f"{where}.{key}"
         refuse_first((not all(key.split(".")), "not a key path", where, key, expected))
         if key.split(".")[0] in FIXED_KEYS:
             hint = "use replications for different random draws" if key == "seed" else None
             raise InputError("key cannot change within a batch", where=path, hint=hint)
-        inside = next((other for other in seen if _overlap(key, other)), None)
-        refuse_first((inside is not None, "one key contains the other", path, inside, None))
-        seen.append(key)
-
-
-def _first_repeated(values: Sequence[Any]) -> Any:
-    """Return the first value that equals an earlier one, or None.
-
-    Lists and sections are compared one by one, because they are not hashable.
-    """
-    seen: set[Any] = set()
-    for number, value in enumerate(values):
-        is_hashable = not isinstance(value, list | dict)
-        if value in (seen if is_hashable else values[:number]):
-            return value
-        if is_hashable:
-            seen.add(value)
-    return None
+        inside = next((other for other in itertools.islice(keys, number) if _overlap(key, other)), None)
+        refuse_first((inside, "one key contains the other", path, inside, None))
 
 
 def _overlap(key: str, other: str) -> bool:
     """Return whether two key paths are equal or one contains the other."""
     return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")
+
+
+class SensitivitySection(Section):
+    """Sensitivity analysis: the effect of each uncertain parameter on the outputs.
+
+    Attributes
+    ----------
+    method
+        `sobol` computes indices that divide the variance among parameters; `morris` screens many parameters at less
+        cost
+    samples
+        number N of base samples of `sobol` (a power of 2), or of trajectories of `morris`
+    second_order
+        with `sobol`: whether to compute indices of pairs, which takes N (2 d + 2) points for d parameters
+    levels
+        with `morris`: number of different values of each parameter
+    confidence
+        confidence level of the intervals
+    resamples
+        number of bootstrap resamples
+    """
+
+    method: Literal["sobol", "morris"] = "sobol"
+    samples: Annotated[int, Field(ge=2, le=2**20)] = 128
+    second_order: Annotated[bool, with_key("method", "sobol")] = False
+    levels: Annotated[Literal[4, 6, 8, 10], with_key("method", "morris")] = 4
+    confidence: Level = 0.95
+    resamples: Annotated[int, Field(ge=10, le=100_000)] = 200
+
+    @model_validator(mode="after")
+    def _power_of_two(self) -> SensitivitySection:
+        below = 1 << (self.samples.bit_length() - 1)
+        is_wrong = self.method == "sobol" and self.samples != below
+        self.refuse_if(is_wrong, "the number of samples is not a power of 2", "samples", f"{below} or {2 * below}")
+        return self
+
+
+class RobustnessSection(Section):
+    """Robustness analysis of policies, and of the strategies of each record.
+
+    Attributes
+    ----------
+    samples
+        number of parameter points; default: `uncertainty.samples`
+    quantile
+        with criterion `quantile`: level of the payoff quantile that is maximized; level 0 gives `maximin`
+    criteria
+        criteria that choose a robust strategy for each record
+    """
+
+    samples: Annotated[int, Field(ge=1, le=2**20)] | None = None
+    quantile: Annotated[
+        Share, ReadIf(lambda section, scenario: "quantile" in section.criteria, 'with "quantile" in criteria')
+    ] = 0.1
+    criteria: tuple[Criterion, ...] = ("maximin", "minimax-regret", "quantile")
+
+    @model_validator(mode="after")
+    def _once(self) -> RobustnessSection:
+        require_distinct("criterion given twice", self.criteria, where="criteria")
+        return self
+
+
+class DiscoverySection(Section):
+    """Scenario discovery: boxes of parameter values with mostly bad outcomes.
+
+    The boxes are computed from the points of the robustness analysis.
+
+    Attributes
+    ----------
+    output
+        measure of the game, or `risk_quantile`, that defines a bad outcome
+    policy
+        policy whose outcome is examined; default: each policy
+    below
+        outcomes below this value are bad
+    above
+        outcomes above this value are bad
+    restrictions
+        largest number of bounds of a box
+    smallest
+        smallest share of the points that a box contains
+    """
+
+    output: str = PUBLISHER_PAYOFF.column
+    policy: str | None = None
+    below: float | None = None
+    above: float | None = None
+    restrictions: Annotated[int, Field(ge=1, le=20)] = 3
+    smallest: Annotated[float, Field(gt=0, le=0.5)] = 0.05
+
+    @model_validator(mode="after")
+    def _one_side(self) -> DiscoverySection:
+        problem = "the bound of bad outcomes is missing or given twice"
+        refuse_first(((self.below is None) == (self.above is None), problem, None, None, "either below or above"))
+        return self
+
+
+class BeliefCurveSection(Section):
+    """Payoffs of policies by true and by believed value of one parameter.
+
+    At least one of the two varies; the other one has the scenario's own value by default.
+
+    Attributes
+    ----------
+    key
+        key path of the parameter, such as `"economics.cost"` or `"resources.registry.size"`
+    true
+        true values; default: the scenario's value
+    believed
+        believed values; default: the scenario's belief
+    """
+
+    key: str = Field(min_length=1)
+    true: SweepValues | None = None
+    believed: SweepValues | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> BeliefCurveSection:
+        is_fixed = self.true is None and self.believed is None
+        refuse_first((is_fixed, "no values to vary", None, None, "true or believed values"))
+        for values in (self.true, self.believed):
+            if values is not None:
+                SweepSection(values={self.key: values})
+        return self
+
+
+class AxisSection(Section):
+    """One axis of a map.
+
+    Attributes
+    ----------
+    key
+        key path of the parameter, such as `"economics.loss"`
+    values
+        values along the axis
+    """
+
+    key: str = Field(min_length=1)
+    values: SweepValues
+
+
+class PolicyMapSection(Section):
+    """A map of the best policy over two parameters.
+
+    Attributes
+    ----------
+    x
+        horizontal axis
+    y
+        vertical axis
+    """
+
+    x: AxisSection
+    y: AxisSection
+
+    @model_validator(mode="after")
+    def _two_keys(self) -> PolicyMapSection:
+        self.refuse_if(self.x.key == self.y.key, "both axes are the same parameter", "y.key")
+        self.as_sweep()
+        return self
+
+    def as_sweep(self) -> SweepSection:
+        """Return the points of the map as a sweep in which y changes fastest."""
+        return SweepSection(values={axis.key: axis.values for axis in (self.x, self.y)})
+
+
+class StressSection(Section):
+    """Analyses of `reidsim stress`; default: sensitivity and robustness.
+
+    Attributes
+    ----------
+    outputs
+        outputs of the sensitivity analysis: measures, or `risk_quantile`
+    policies
+        policies to compare; default: all policies of the scenario
+    planning
+        planning of the publisher in the sensitivity analysis and the map: with the values at each point, or once with
+        the scenario's values
+    risk_level
+        level of `risk_quantile`, the share of records whose risk does not exceed it; .05, .25, .5, .75 or .95 if points
+        are runs of a batch
+    sensitivity
+        effect of each uncertain parameter on the outputs
+    robustness
+        payoffs of policies and of record strategies over all points
+    discovery
+        parameter values that lead to bad outcomes
+    beliefs
+        payoffs of publishers with wrong beliefs
+    map
+        best policy over two parameters
+    guarantee
+        whether to compute the smallest error in a belief that breaks the no-attack guarantee
+    """
+
+    outputs: tuple[str, ...] = Field(default=_DEFAULT_OUTPUTS, min_length=1)
+    policies: tuple[str, ...] = ()
+    planning: Literal["informed", "as-believed"] = "informed"
+    risk_level: Level = 0.95
+    sensitivity: SensitivitySection | None = None
+    robustness: RobustnessSection | None = None
+    discovery: DiscoverySection | None = None
+    beliefs: tuple[BeliefCurveSection, ...] = ()
+    map: PolicyMapSection | None = None
+    guarantee: bool = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> StressSection:
+        require_distinct("output given twice", self.outputs, where="outputs")
+        require_distinct("policy given twice", self.policies, where="policies")
+        return self
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the section requests any analysis explicitly."""
+        parts = (self.sensitivity, self.robustness, self.discovery, self.map)
+        return any(part is not None for part in parts) or bool(self.beliefs) or self.guarantee

@@ -14,9 +14,8 @@ from reidsim.adversaries.planners import EXPECTED_PAYOFF, GAINS, planners_withou
 from reidsim.core.plain_data import merged
 from reidsim.errors import InputError
 from reidsim.scenarios.amounts import Money, Seed, Text
-from reidsim.scenarios.design_schema import Replications, SweepSection, UncertaintySection, check_design
+from reidsim.scenarios.design_schema import Replications, StressSection, SweepSection, UncertaintySection, check_design
 from reidsim.scenarios.read_keys import ReadIf
-from reidsim.scenarios.stress_schema import StressSection
 from reidsim.validation import Section
 
 # Columns of records.parquet and of the table of a record's strategies, besides the attributes.

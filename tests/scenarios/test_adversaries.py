@@ -305,7 +305,7 @@ def two(**broker):
         ),
         (
             {"adversaries": BOTH, "agents": {"learning": {"prior": {"curios": 2}}}},
-            r"learning.prior: no such adversary; found .curios.; expected one of curious, broker \(did you mean 'curious'",
+            r"learning.prior: no such adversary; found 'curios'; .*did you mean 'curious'",
         ),
         (
             {"adversaries": two(planner="fmdp"), "figures": {"sequential": {}}},

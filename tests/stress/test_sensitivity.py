@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.engine.stress.sensitivity import COLUMNS, analyse, design_of
-from reidsim.scenarios.stress_schema import SensitivitySection
+from reidsim.scenarios.design_schema import SensitivitySection
 
 ISHIGAMI = ("x1", "x2", "x3")
 

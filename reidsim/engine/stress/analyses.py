@@ -21,10 +21,9 @@ from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.robust import RobustChoice
 from reidsim.populations.population import Counts
-from reidsim.scenarios.design_schema import Discrete, UncertaintySection
+from reidsim.scenarios.design_schema import Criterion, DiscoverySection, Discrete, PolicyMapSection, UncertaintySection
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.schema import EconomicsSection
-from reidsim.scenarios.stress_schema import Criterion, DiscoverySection, PolicyMapSection
 from reidsim.scenarios.study import Study
 
 Floats = NDArray[np.float64]

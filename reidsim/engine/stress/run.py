@@ -39,12 +39,17 @@ from reidsim.engine.stress.sensitivity import (
 from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE
 from reidsim.games.robust import robust_choices
-from reidsim.scenarios.design_schema import SweepSection, UncertaintySection
+from reidsim.scenarios.design_schema import (
+    RobustnessSection,
+    SensitivitySection,
+    StressSection,
+    SweepSection,
+    UncertaintySection,
+)
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead, economics_of
 from reidsim.scenarios.several_adversaries import WHO_COMES
-from reidsim.scenarios.stress_schema import RobustnessSection, SensitivitySection, StressSection
 from reidsim.scenarios.study import Progress
 
 

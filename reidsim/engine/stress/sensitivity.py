@@ -23,8 +23,7 @@ from reidsim.core.randomness import random_stream
 from reidsim.engine.batch.design import quantiles
 from reidsim.engine.stress.outcomes import Outcomes
 from reidsim.errors import InputError
-from reidsim.scenarios.design_schema import LogNormal, Normal, UncertaintySection
-from reidsim.scenarios.stress_schema import SensitivitySection
+from reidsim.scenarios.design_schema import LogNormal, Normal, SensitivitySection, UncertaintySection
 
 Floats = NDArray[np.float64]
 COLUMNS = ("index", "parameter", "other", "value", "low", "high", "blocks", "blocks_left_out")
