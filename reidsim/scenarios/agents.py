@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,14 +26,13 @@ from reidsim.agents.profile import (
     Holdings,
     InaccurateLinker,
     Learning,
-    Meeting,
     ParticipationRule,
     Setting,
 )
 from reidsim.errors import listed, locating, refuse_first, require_among
 from reidsim.games.defenders.defender import record_game_of
-from reidsim.games.record_game import Linker, RecordGame
-from reidsim.scenarios.adversary_schema import WeightedSection
+from reidsim.games.record_game import Linker
+from reidsim.scenarios.adversary_schema import PlannerSection, WeightedSection
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.resource_schema import check_buyer
@@ -44,8 +43,7 @@ from reidsim.scenarios.study import Study
 
 # Name of the adversary of a scenario without named adversaries.
 OWN_ADVERSARY = "adversary"
-# Prices of a scenario without resources for sale.
-NOTHING_SOLD: Mapping[str, float] = MappingProxyType({})
+P = TypeVar("P", bound=PlannerSection)
 
 
 def types_of(scenario: ScenarioHead) -> Mapping[str, WeightedSection]:
@@ -61,14 +59,6 @@ def section_of(scenario: ScenarioHead, name: str) -> str:
     return f"adversaries.{name}" if getattr(scenario, "adversaries", {}) else "adversary"
 
 
-def meeting_of(agents: AgentsSection | None) -> Meeting:
-    """Return the rule that determines the adversaries present in a round.
-
-    ``one-of``: one adversary per round. ``all``: each adversary with its own probability.
-    """
-    return "one-of" if agents is None else agents.together
-
-
 def economics_of(
     section: WeightedSection, economics: EconomicsSection, agents: AgentsSection, *, sequential: bool = False
 ) -> EconomicsSection:
@@ -79,49 +69,24 @@ def economics_of(
     """
     gain = economics.adversary_gain if section.gain is None else section.gain
     cost = economics.cost if section.cost is None else section.cost
-    fine = 0.0 if sequential else expected_fine(agents)
-    return economics.model_copy(update={"gain": gain, "cost": cost + fine})
+    return economics.model_copy(update={"gain": gain, "cost": cost + (0.0 if sequential else _fine(agents))})
 
 
-def expected_fine(agents: AgentsSection) -> float:
-    """Return the expected fine per exploit in currency units.
-
-    It is the detection probability times the fine.
-    """
+def _fine(agents: AgentsSection) -> float:
+    """Return the expected fine per exploit, in currency units."""
     return agents.enforcement.detection * agents.enforcement.fine
 
 
-def sequential_rules(agents: AgentsSection) -> dict[str, float]:
-    """Return the keys of a sequential attack that follow from detection and fines.
-
-    The result is empty without detection.
-    """
+def with_detection(adversary: P, agents: AgentsSection) -> P:
+    """Return an adversary whose sequential attack, if any, is detected and fined by the rules of rounds."""
     detection = agents.enforcement.detection
-    if not detection > 0:
-        return {}
+    if not (adversary.plans_sequentially and detection > 0):
+        return adversary
     # Beyond these bounds the logistic function is 0 or 1 in double precision.
     share = min(max(detection, 1e-300), 1 - 1e-16)
     odds = math.log(share / (1.0 - share))
-    return {"penalty": agents.enforcement.fine, "detection_intercept": odds, "detection_slope": 0.0}
-
-
-def outlays_of(adversary: Adversary) -> dict[str, Any]:
-    """Return the cost fields of a sequential planner's profile.
-
-    They are fields of `AdversaryProfile`, in currency units. The result is empty for other planners.
-    """
-    adversary = adversary.adversary if isinstance(adversary, ErringAdversary) else adversary
-    if not isinstance(adversary, SequentialAdversary):
-        return {}
-    attack = adversary.attack
-    return {
-        # The sequential planner models fines itself.
-        "expected_fine": 0.0,
-        "access_outlay": attack.access_cost + attack.link_cost,
-        "exploit_outlay": attack.exploit_cost,
-        "cheapest": attack.access_cost + attack.link_cost + attack.exploit_cost,
-        "single_exploit": False,
-    }
+    rules = {"penalty": agents.enforcement.fine, "detection_intercept": odds, "detection_slope": 0.0}
+    return adversary.model_copy(update={"sequential": adversary.sequential.model_copy(update=rules)})
 
 
 def profile_of(
@@ -130,7 +95,7 @@ def profile_of(
     agents: AgentsSection,
     equip: Equip,
     both: Iterable[tuple[EconomicsSection, Adversary]],
-    prices: Mapping[str, float] = NOTHING_SOLD,
+    prices: Mapping[str, float] = MappingProxyType({}),
 ) -> AdversaryProfile:
     """Return the profile of an adversary, with the publisher's belief about it.
 
@@ -146,15 +111,22 @@ def profile_of(
     prices : mapping of str to float
         Price of each resource in currency units; 0 for resources without an entry.
     """
+    fine = _fine(agents)
 
     def profile(economics: EconomicsSection, planner: Adversary) -> AdversaryProfile:
         own = economics_of(section, economics, agents)
-        found = AdversaryProfile(
+        planner = planner.adversary if isinstance(planner, ErringAdversary) else planner
+        outlays: dict[str, Any] = {"expected_fine": fine, "cheapest": own.cost - fine}
+        if isinstance(planner, SequentialAdversary):
+            # The sequential planner models fines itself.
+            attack = planner.attack
+            access, exploit = attack.access_cost + attack.link_cost, attack.exploit_cost
+            outlays = {"access_outlay": access, "exploit_outlay": exploit, "cheapest": access + exploit}
+        return AdversaryProfile(
             name=name,
             equip=equip,
             weight=section.weight,
             gain=own.adversary_gain,
-            cheapest=own.cost - fine,
             holds=frozenset(section.holds or ()),
             prices={resource: prices.get(resource, 0.0) for resource in section.buys},
             budget=math.inf if section.budget is None else section.budget,
@@ -163,11 +135,10 @@ def profile_of(
             accuracy=section.accuracy,
             learns=section.expected_accuracy is not None,
             experience=section.experience,
-            expected_fine=fine,
+            single_exploit=not isinstance(planner, SequentialAdversary),
+            **outlays,
         )
-        return replace(found, **outlays_of(planner))
 
-    fine = expected_fine(agents)
     true, believed = (profile(*each) for each in both)
     return replace(true, believed=believed)
 
@@ -205,9 +176,8 @@ def are_equipped(scenario: ScenarioHead) -> bool:
     The keys are holds, buys, budget, selection, accuracy, expected_accuracy and experience. False for a
     scenario without rounds.
     """
-    several = getattr(scenario, "adversaries", {}).values()
-    in_rounds = getattr(scenario, "agents", None) is not None
-    return in_rounds and any(section.needs_resources or section.of_rounds for section in several)
+    several = getattr(scenario, "adversaries", {}).values() if getattr(scenario, "agents", None) is not None else ()
+    return any(section.needs_resources or section.of_rounds for section in several)
 
 
 def left_out_of_rounds(scenario: ScenarioHead) -> tuple[str, ...]:
@@ -218,8 +188,12 @@ def left_out_of_rounds(scenario: ScenarioHead) -> tuple[str, ...]:
     if getattr(scenario, "agents", None) is None:
         return ()
     several = getattr(scenario, "adversaries", {})
-    keys = [key for key in WeightedSection.model_fields if any(key in each.of_rounds for each in several.values())]
-    and_keys = f" and {listed(keys)} in section adversaries" if keys else ""
+    used = {key for each in several.values() for key in each.of_rounds}
+    and_keys = (
+        f" and {listed(key for key in WeightedSection.model_fields if key in used)} in section adversaries"
+        if used
+        else ""
+    )
     whom = "the adversaries of section adversaries" if several else "the adversary of the scenario"
     return (f"section agents{and_keys} is ignored: only one round is evaluated, against {whom}",)
 
@@ -275,9 +249,10 @@ def knowledge_held(resources: Mapping[str, Any], holds: Holdings, names: Sequenc
     n : int
         Number of people.
     """
-    everybody, held = np.zeros(n, dtype=np.intp), {name: resources[name] for name in sorted(holds)}
-    groups = {name: (AttributeGroup(resource.attributes or tuple(names)),) for name, resource in held.items()}
-    sources = (Source(name, (SourceProfile(groups[name], held[name].share),), everybody) for name in held)
+    sources = []
+    for name in sorted(holds):
+        groups = (AttributeGroup(resources[name].attributes or tuple(names)),)
+        sources.append(Source(name, (SourceProfile(groups, resources[name].share),), np.zeros(n, dtype=np.intp)))
     return Knowledge(tuple(names), tuple(sources))
 
 
@@ -291,19 +266,6 @@ def linker_of(section: WeightedSection, linker: Linker, expected_accuracy: float
     return linker
 
 
-def check_has_resource(section: WeightedSection, where: str) -> None:
-    """Check that an adversary who needs resources holds or may buy one.
-
-    Raises
-    ------
-    InputError
-        If it does neither; the message names the key below `where`.
-    """
-    has_none = section.needs_resources and not (section.holds or section.buys)
-    problem, expected = "the adversary has no resource to attack with", "at least one resource in holds or buys"
-    refuse_first((has_none, problem, f"{where}.holds", [], expected))
-
-
 def check_accuracy(section: WeightedSection, adversary: Adversary, where: str) -> None:
     """Check that an adversary with inaccurate resources attacks each record once.
 
@@ -314,23 +276,6 @@ def check_accuracy(section: WeightedSection, adversary: Adversary, where: str) -
     """
     is_wrong = section.is_inaccurate and isinstance(adversary, SequentialAdversary)
     refuse_first((is_wrong, "accuracy is not supported for sequential attacks", f"{where}.accuracy", None, None))
-
-
-@dataclass(frozen=True, eq=False)
-class _Equip:
-    """Callable that returns an adversary's linker and planner from its study's games.
-
-    See `reidsim.agents.profile.Equip`.
-    """
-
-    section: WeightedSection
-    truth: RecordGame
-    belief: RecordGame
-
-    def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment:
-        game = self.belief if believed else self.truth
-        linker = linker_of(self.section, game.linker, expected_accuracy)
-        return Equipment(linker, game.adversary)
 
 
 def settings_of(kind: Any, study: Study[Any]) -> Callable[[str, int, int], Setting]:
@@ -385,13 +330,17 @@ def _profile_alone(
 
     The profile uses the games of the study in which this adversary is the only one.
     """
-    both = true_and_believed(study.scenario)
+    both, where = true_and_believed(study.scenario), section_of(study.scenario, name)
     if name in getattr(study.scenario, "adversaries", {}):
         study = study.with_adversary(scenario_alone(study.scenario, name).adversary)
-    where, world = section_of(study.scenario, name), _study_against(study, agents, section).world(draw)
-    equip = _Equip(section, record_game_of(world.truth), record_game_of(world.belief))
-    check_accuracy(section, equip(frozenset(), 1.0).adversary, where)
-    planners = (equip(frozenset(), 1.0, believed=believed).adversary for believed in (False, True))
+    world = _study_against(study, agents, section).world(draw)
+    games = record_game_of(world.truth), record_game_of(world.belief)
+
+    def equip(holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment:
+        return Equipment(linker_of(section, games[believed].linker, expected_accuracy), games[believed].adversary)
+
+    check_accuracy(section, games[0].adversary, where)
+    planners = (game.adversary for game in games)
     return profile_of(name, section, agents, equip, zip(both, planners, strict=True))
 
 
@@ -401,18 +350,13 @@ def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSe
     The cost, or the sequential attack, includes detection and fines of the rounds.
     """
     scenario: Any = study.scenario
-    adversary, sequential = scenario.adversary, scenario.adversary.plans_sequentially
+    sequential = scenario.adversary.plans_sequentially
     economics = economics_of(section, scenario.economics, agents, sequential=sequential)
-    if sequential:
-        rules = adversary.sequential.model_copy(update=sequential_rules(agents))
-        adversary = adversary.model_copy(update={"sequential": rules})
-    update = {"adversary": adversary, "economics": economics}
+    update = {"adversary": with_detection(scenario.adversary, agents), "economics": economics}
     beliefs: BeliefsSection | None = getattr(scenario, "beliefs", None)
     if beliefs is not None:
-        fine = 0.0 if sequential else expected_fine(agents)
-        believed = {
-            "gain": beliefs.gain if section.gain is None else None,
-            "cost": None if section.cost is not None or beliefs.cost is None else beliefs.cost + fine,
-        }
-        update["beliefs"] = beliefs.model_copy(update=believed)
-    return study.with_loaded(study.loaded.with_sections(**update))
+        own = {"gain": beliefs.gain, "cost": beliefs.cost}
+        if beliefs.cost is not None and not sequential:
+            own["cost"] = beliefs.cost + _fine(agents)
+        update["beliefs"] = beliefs.model_copy(update=own | dict.fromkeys(section.amounts))
+    return study.with_sections(**update)

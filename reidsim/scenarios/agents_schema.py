@@ -177,8 +177,8 @@ def check_adversaries(adversaries: Mapping[str, WeightedSection], agents: Agents
             "1",
         ),
     )
-    for key in ("prior", "prior_absent") if agents is not None and agents.learning is not None else ():
-        prior, where = getattr(agents.learning, key), f"agents.learning.{key}"
+    for key in ("prior", "prior_absent"):
+        prior, where = getattr(None if agents is None else agents.learning, key, {}), f"agents.learning.{key}"
         require_among("no such adversary", prior, adversaries, where=where, otherwise="[adversaries]")
         lacking = next((name for name in adversaries if prior and name not in prior), None)
         refuse_first((lacking, "adversary without a prior", where, lacking, "a prior for all adversaries or for none"))

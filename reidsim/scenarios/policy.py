@@ -27,13 +27,12 @@ K_ANONYMITY = "k-anonymity"
 ANONYMITY_PATTERN = rf"{K_ANONYMITY}-[1-9]\d*"
 
 
-def _checked_k(given: object) -> int | tuple[int, ...]:
+def _checked_k(given: object) -> Any:
     several = tuple(given) if isinstance(given, list | tuple) else (given,)
     wrong = [k for k in several or [given] if type(k) is not int or k < 1]
     expected = "a whole number of 1 or more, or a list of such numbers"
     refuse_first((wrong, "value not allowed", None, next(iter(wrong), None), expected))
-    k: Any = several if isinstance(given, list | tuple) else given
-    return k
+    return several if isinstance(given, list | tuple) else given
 
 
 # One k, or several.

@@ -31,8 +31,8 @@ from reidsim.scenarios.agents import (
     profile_of,
     rules_of,
     section_of,
-    sequential_rules,
     types_of,
+    with_detection,
 )
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import IdentifySection
@@ -90,11 +90,8 @@ class _MaskingEquip:
         """
         section, economics = self.study.scenario.adversary, economics_and_belief(self.study.scenario)[believed]
         own = economics_of(self.section, economics, self.agents, sequential=section.plans_sequentially)
-        if section.plans_sequentially:
-            rules = section.sequential.model_copy(update=sequential_rules(self.agents))
-            section = section.model_copy(update={"sequential": rules})
         attack = replace(attack, gain=own.adversary_gain, cost=own.cost)
-        return self.study.planned(section, attack, self.games[believed].world)
+        return self.study.planned(with_detection(section, self.agents), attack, self.games[believed].world)
 
     def check(self, where: str) -> None:
         """Check that the adversary has or may buy the resource of its attack.

@@ -23,7 +23,7 @@ from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_sta
 from reidsim.populations.domain import Domain
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.agents import OWN_ADVERSARY, meeting_of
+from reidsim.scenarios.agents import OWN_ADVERSARY
 from reidsim.scenarios.attack_recipe import IdentifySection, InferSurnameSection, StageSection, stage_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import planner
@@ -77,8 +77,9 @@ class MaskingStudy(Study[MaskingScenario]):
         if len(games) == 1:
             return World(*self.games(draw), weights)
         present = {name: section.weight for name, section in self.scenario.adversaries.items()}
-        views = ({str(name): both[view] for name, both in games.items()} for view in (0, 1))
-        truth, belief = (game_against_several(v, present, meeting_of(self.scenario.agents)) for v in views)
+        views = [{str(name): both[view] for name, both in games.items()} for view in (0, 1)]
+        together = "one-of" if self.scenario.agents is None else self.scenario.agents.together
+        truth, belief = (game_against_several(view, present, together) for view in views)
         return World(truth, belief, weights)
 
     def games(self, draw: int) -> Games:

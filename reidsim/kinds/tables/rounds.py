@@ -23,7 +23,6 @@ from reidsim.scenarios.adversary_schema import Risk, WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
     check_accuracy,
-    check_has_resource,
     check_resources,
     economics_of,
     knowledge_held,
@@ -31,8 +30,8 @@ from reidsim.scenarios.agents import (
     profile_of,
     rules_of,
     section_of,
-    sequential_rules,
     types_of,
+    with_detection,
 )
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.policy import require_by_agents
@@ -218,7 +217,12 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
         where = section_of(study.scenario, name)
         with named(None if None in study.owns else name):
             own = _in_rounds(against[name], section, agents)
-            check_has_resource(section, where)
+            if section.needs_resources and not (section.holds or section.buys):
+                problem, expected = (
+                    "the adversary has no resource to attack with",
+                    "at least one resource in holds or buys",
+                )
+                raise InputError(problem, where=f"{where}.holds", found=[], expected=expected)
             _check_of_one_sort(study, section, where)
             both = [
                 (each, _planner(own, section, agents, each))
@@ -235,13 +239,8 @@ def _in_rounds(study: TablesStudy, section: WeightedSection, agents: AgentsSecti
 
     Resources that the adversary holds become its equipment. A sequential attack takes the agents' detection rules.
     """
-    adversary = study.scenario.adversary
-    change: dict[str, object] = {}
-    if section.needs_resources:
-        change["holds"] = ()
-    if adversary.plans_sequentially:
-        change["sequential"] = adversary.sequential.model_copy(update=sequential_rules(agents))
-    return study.with_adversary(adversary.model_copy(update=change))
+    adversary = with_detection(study.scenario.adversary, agents)
+    return study.with_adversary(adversary.model_copy(update={"holds": ()} if section.needs_resources else {}))
 
 
 def _economics(study: TablesStudy) -> EconomicsSection:

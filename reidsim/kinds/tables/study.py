@@ -39,7 +39,6 @@ from reidsim.populations.population import Population
 from reidsim.releases.lattice import MOST_NUMBERED, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
-from reidsim.scenarios.agents import meeting_of
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.load import Scenario
@@ -483,11 +482,11 @@ class TablesStudy(Study[TablesScenario]):
                 games[str(name)] = game = game_of(study)
         if len(games) == 1:
             return game
-        sections = self.scenario.adversaries
+        sections, agents = self.scenario.adversaries, self.scenario.agents
         types = [
             AdversaryType(name, sections[name].weight, each.linker, each.adversary) for name, each in games.items()
         ]
-        return TypesGame(game.space, types, game.benefit, game.loss, meeting_of(self.scenario.agents))
+        return TypesGame(game.space, types, game.benefit, game.loss, "one-of" if agents is None else agents.together)
 
     def game_on(self, space: StrategySpace, linker_of: Callable[[TablesStudy], Linker]) -> RecordGame:
         """Return the true game in another strategy space.
