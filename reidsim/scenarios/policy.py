@@ -17,7 +17,7 @@ from pydantic import Field, PlainValidator
 
 from reidsim.core.registry import Registry
 from reidsim.errors import InputError, listed, locating, refuse_first
-from reidsim.games.defenders.defender import Game
+from reidsim.games.defenders.defender import Defender, Game
 from reidsim.games.record_game import Choice
 from reidsim.scenarios.amounts import Count
 from reidsim.scenarios.read_keys import ReadIf
@@ -123,7 +123,7 @@ class Policy(ABC):
         """Return the game in which a choice is evaluated; by default the true one, `game`."""
         return game
 
-    def defender(self, study: Any, draw: int) -> PolicyDefender:
+    def defender(self, study: Any, draw: int) -> Defender:
         """Return the policy bound to a study and the number of a draw."""
         return PolicyDefender(self, study, draw)
 

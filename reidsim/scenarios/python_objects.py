@@ -18,7 +18,7 @@ from reidsim.adversaries.planners import Amount, Register, planners
 from reidsim.adversaries.response import Adversary
 from reidsim.bundled import data_file, resolve
 from reidsim.errors import InputError, locating, refuse_first
-from reidsim.games.defenders.defender import Game, record_game_of
+from reidsim.games.defenders.defender import Defender, Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
@@ -126,7 +126,7 @@ class OwnPolicy(Policy):
         self.name, self.label, self.where = name, name, where
         self.part: Any = None
 
-    def defender(self, study: Any, draw: int) -> PolicyDefender:
+    def defender(self, study: Any, draw: int) -> Defender:
         """Return the policy with the user's object, bound to a study.
 
         Raises
