@@ -352,7 +352,7 @@ class WeightedSection(Section):
     holds
         with `[agents]`: resources that the adversary has from the start; default: all, unless `buys` is set
     buys
-        with `[agents]`: resources that the adversary may buy, at most eight
+        with `[agents]`: resources that the adversary may buy
     budget
         with `[agents]`: money for purchases and attacks in each round; default: no limit
     selection
