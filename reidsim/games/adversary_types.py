@@ -19,7 +19,7 @@ from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Presence, Response
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.errors import InputError, require_among, require_distinct
-from reidsim.games.record_game import JointLinker, Linker, RecordGame
+from reidsim.games.record_game import Linker, RecordGame, linker_of_release
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 Together = Literal["one-of", "all", "worst"]
@@ -308,12 +308,12 @@ class TypesGame(RecordGame):
         assert isinstance(self.adversary, TypesAdversary)  # noqa: S101 # as it was made
         return self.adversary
 
-    def given(self, strategies: Strategies) -> TypesGame:
-        """Return the game with linkage for these strategies; see `RecordGame.given`."""
-        joint = {id(each.linker): each.linker for each in self.types if isinstance(each.linker, JointLinker)}
-        given = {key: linker.given(strategies) for key, linker in joint.items()}
-        types = [replace(each, linker=given.get(id(each.linker), each.linker)) for each in self.types]
-        return self.with_types(types) if given else self
+    def with_strategies(self, strategies: Strategies) -> TypesGame:
+        """Return the game of a release with these strategies; see `RecordGame.with_strategies`."""
+        linkers = {id(each.linker): each.linker for each in self.types}
+        released = {key: linker_of_release(linker, strategies) for key, linker in linkers.items()}
+        types = [replace(each, linker=released[id(each.linker)]) for each in self.types]
+        return self.with_types(types)
 
     def with_types(self, types: Sequence[AdversaryType], together: Together | None = None) -> TypesGame:
         """Return the same publisher's game against other types.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Response, arrays_of
 from reidsim.games.attempts import Attempts
-from reidsim.games.record_game import WITHHELD, Choice, PopulationLinker, RecordGame, shared_rows
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame, shared_rows
 from reidsim.releases.strategy_space import Floats, Rows
 
 
@@ -108,9 +108,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
     """
     n = game.n_records
     strategies = choice.strategies
-    game = game.given(strategies)
-    if isinstance(game.linker, PopulationLinker):
-        game = replace(game, linker=game.linker.with_strategies(strategies))
+    game = game.with_strategies(strategies)
     publisher, adversary, success, utility = np.zeros((4, n))
     attacked = np.zeros(n, dtype=np.bool_)
     frequency: Floats | None = None

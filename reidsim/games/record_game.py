@@ -88,18 +88,23 @@ class Linker(Protocol):
 
 
 @runtime_checkable
-class JointLinker(Linker, Protocol):
-    """Link records whose linkage depends on the strategies of all records.
+class ReleaseLinker(Linker, Protocol):
+    """Link the records of a whole release, in which each record has its own strategy.
 
-    `link` assumes that all records have the same strategy.
+    Where linkage depends on the strategies of all records, `link` assumes that all have the same strategy.
     """
 
-    def given(self, strategies: Strategies) -> Linker:
+    def with_strategies(self, strategies: Strategies) -> Linker:
         """Return the linker for a release with these strategies (n_records,).
 
-        A strategy of -1 marks a withheld record.
+        A strategy of -1 marks a withheld record. The result links only released records, each under its strategy.
         """
         ...
+
+
+def linker_of_release(linker: Linker, strategies: Strategies) -> Linker:
+    """Return the linker of a release, if the linker is a `ReleaseLinker`, else the linker itself."""
+    return linker.with_strategies(strategies) if isinstance(linker, ReleaseLinker) else linker
 
 
 @dataclass(frozen=True)
@@ -254,13 +259,9 @@ class RecordGame:
         """Number of records."""
         return self.space.n_records
 
-    def given(self, strategies: Strategies) -> RecordGame:
-        """Return the game with linkage for these strategies (n_records,).
-
-        The result is this game unless linkage of a record depends on the strategies of others (`JointLinker`).
-        """
-        linker = self.linker
-        return replace(self, linker=linker.given(strategies)) if isinstance(linker, JointLinker) else self
+    def with_strategies(self, strategies: Strategies) -> RecordGame:
+        """Return the game of a release with these strategies (n_records,); see `ReleaseLinker`."""
+        return replace(self, linker=linker_of_release(self.linker, strategies))
 
     def tie(self, rows: Rows | None = None) -> Floats:
         """Return the tie tolerance of each record, or of `rows`, in currency units.

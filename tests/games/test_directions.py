@@ -23,8 +23,6 @@ from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.release import ReleasedPeople
-from reidsim.linkage import fitting_rows
-from reidsim.linkage.fitting_rows import FittingRows
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute, SensitiveValues
 from reidsim.populations.domain import Attribute, Domain
@@ -400,24 +398,3 @@ def test_several_adversaries_of_one_direction_are_one():
     with pytest.raises(InputError, match="adversaries have different directions or risks"):
         directed_linker(apart)
     assert directed_linker(by_record(apart)) is None
-
-
-def test_what_is_too_large_is_told(monkeypatch):
-    game, linker = directed(example())
-    monkeypatch.setattr(fitting_rows, "MOST_LOOK_UPS", 9)
-    with pytest.raises(InputError, match=r"too many generalizations in use.*found 10.*at most 9"):
-        FittingRows(game.space).of_cells(np.array([0, 1, 0, 1, 0, 1]))
-    assert FittingRows(game.space).of_cells(np.array([1, 1, -1, -1, 1, 1])).sum() > 0
-    assert linker.kind.tolist() == [0] * 6
-
-
-@pytest.mark.parametrize("people_have_several", [False, True])
-def test_rows_are_counted_alike_whether_or_not_each_combination_has_a_place(monkeypatch, people_have_several):
-    for seed in range(4):
-        plain = random_release(seed, people_have_several=people_have_several)
-        linker = (game_of_people(plain) if people_have_several else directed(plain))[1]
-        strategies = np.random.default_rng(seed).integers(-1, len(plain.forms), len(plain.records))
-        counted = linker.rows.of_cells(strategies)
-        with monkeypatch.context() as patch:
-            patch.setattr(fitting_rows, "_MOST_PLACES", 0)
-            assert linker.rows.of_cells(strategies).tolist() == counted.tolist()

@@ -179,9 +179,9 @@ def few_suppressed(
 
 def _payoff(game: RecordGame, strategies: Strategies) -> float:
     """Return the publisher's total payoff of a release, in currency units."""
-    given = game.given(strategies)
+    released = game.with_strategies(strategies)
     return sum(
-        float(given.outcome(strategy, rows).publisher_payoff.sum()) for strategy, rows in shared_rows(strategies)
+        float(released.outcome(strategy, rows).publisher_payoff.sum()) for strategy, rows in shared_rows(strategies)
     )
 
 

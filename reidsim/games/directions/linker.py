@@ -9,6 +9,7 @@ person's true values is a candidate, so each record's strategy affects the resul
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from reidsim.adversaries.response import Linkage
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.people import PeopleLattice, PeopleLinkage
-from reidsim.games.record_game import WITHHELD, FixedLinkage, Linker, RecordGame, shared_rows
+from reidsim.games.record_game import WITHHELD, FixedLinkage, Linker, RecordGame, linker_of_release, shared_rows
 from reidsim.linkage.fitting_rows import FittingRows
 from reidsim.linkage.people import ranges
 from reidsim.populations.population import Counts
@@ -56,7 +57,8 @@ class DirectedLinker:
         self.lattice, self.direction, self.by_record, self.kind = lattice, direction, by_record, kind
         self.rows = FittingRows(lattice, lattice.row_sets if isinstance(lattice, PeopleLattice) else None)
         self._released = released
-        self._last: tuple[bytes, FixedLinkage] | None = None
+        # The releases of all policies are evaluated under several payoff parameters, and against several adversaries.
+        self._of_release = lru_cache(maxsize=4)(self._counted)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the linkage if the whole release had one strategy.
@@ -66,7 +68,7 @@ class DirectedLinker:
         """
         return self._worse(self._released.link(strategy, rows).group_sizes, strategy, rows)
 
-    def given(self, strategies: Strategies) -> FixedLinkage:
+    def with_strategies(self, strategies: Strategies) -> FixedLinkage:
         """Return the linker of a release.
 
         `strategies` (n_records,) holds one strategy per record, -1 if withheld.
@@ -74,15 +76,14 @@ class DirectedLinker:
         The group size of a person is the number of released rows that fit it, at least 1; in direction "both", at most
         the number of people who fit the person's row.
         """
-        # Callers evaluate the same release under several payoff parameters, and against several adversaries.
-        key = strategies.tobytes()
-        if self._last is None or self._last[0] != key:
-            fitting = self.rows.of_records(strategies)
-            sizes: Floats = np.maximum(fitting, 1).astype(np.float64)
-            self._limit(sizes, strategies)
-            whole = np.array_equal(sizes, np.rint(sizes))
-            self._last = key, FixedLinkage.from_sizes(sizes.astype(np.int64) if whole else sizes)
-        return self._last[1]
+        return self._of_release(strategies.tobytes())
+
+    def _counted(self, release: bytes) -> FixedLinkage:
+        strategies = np.frombuffer(release, dtype=np.int64)
+        sizes: Floats = np.maximum(self.rows.of_records(strategies), 1).astype(np.float64)
+        self._limit(sizes, strategies)
+        whole = np.array_equal(sizes, np.rint(sizes))
+        return FixedLinkage.from_sizes(sizes.astype(np.int64) if whole else sizes)
 
     def weighted(self, strategies: Strategies) -> Floats:
         """Return 1 / success probability of a guess weighted to rarer rows, (n_records,).
@@ -92,8 +93,9 @@ class DirectedLinker:
         people who fit the person's row. The result is 1 for a withheld record (strategy -1).
         """
         people = np.ones(len(self.rows.cell_of_entry))
+        released = linker_of_release(self._released, strategies)
         for strategy, rows in shared_rows(strategies):
-            linked = self._released.link(strategy, rows)
+            linked = released.link(strategy, rows)
             linked = linked.of_records if isinstance(linked, PeopleLinkage) else linked
             people[ranges(self.rows.begin[rows], np.diff(self.rows.begin)[rows])[0]] = linked.group_sizes
         found = self.rows.least(self.rows.weight_of_entries(strategies, 1 / people) * people)
@@ -104,8 +106,9 @@ class DirectedLinker:
     def _limit(self, sizes: Floats, strategies: Strategies) -> None:
         """Limit sizes in place to the people who fit each row, in direction "both"."""
         if self.direction == "both":
+            linker = linker_of_release(self.by_record, strategies)
             for strategy, rows in shared_rows(strategies):
-                sizes[rows] = np.minimum(sizes[rows], self.by_record.link(strategy, rows).group_sizes)
+                sizes[rows] = np.minimum(sizes[rows], linker.link(strategy, rows).group_sizes)
 
     def _worse(self, fitting: Counts, strategy: int, rows: Rows | None) -> Linkage:
         if self.direction == "person":
@@ -155,9 +158,9 @@ def without_attacked(game: RecordGame, strategies: Strategies) -> Strategies:
     """
     strategies = strategies.copy()
     while True:
-        given, attacked = game.given(strategies), np.zeros(len(strategies), dtype=np.bool_)
+        released, attacked = game.with_strategies(strategies), np.zeros(len(strategies), dtype=np.bool_)
         for strategy, rows in shared_rows(strategies):
-            attacked[rows] = given.outcome(strategy, rows).response.invited
+            attacked[rows] = released.outcome(strategy, rows).response.invited
         if not attacked.any():
             return strategies
         strategies[attacked] = WITHHELD
