@@ -23,6 +23,7 @@ import logging
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
 from reidsim.errors import naming_arguments
@@ -75,72 +76,51 @@ __version__ = version("reidsim")
 # The application that imports the package decides whether log messages are displayed.
 logging.getLogger("reidsim").addHandler(logging.NullHandler())
 
-# Public functions, by the module that defines each; imported on first use.
-_VERBS = {
-    "run": "reidsim.front.scenario",
-    "run_batch": "reidsim.front.scenario",
-    "cross_play": "reidsim.front.scenario",
-    "stress": "reidsim.front.scenario",
-    "plot": "reidsim.reports.illustration",
-    "new": "reidsim.front.drafting",
-    "report": "reidsim.front.results",
-    "share": "reidsim.front.results",
-    "populate": "reidsim.populations.catalogue",
-    "describe_file": "reidsim.reports.description",
-    "fit_precision": "reidsim.front.observed_attacks",
-    "load_population": "reidsim.populations.catalogue",
-    "plan_known": "reidsim.adversaries.sequential.planning",
-    "plan_unknown": "reidsim.adversaries.sequential.planning",
-    "intervals": "reidsim.front.hierarchies",
-    "prefix": "reidsim.front.hierarchies",
-    "groups": "reidsim.front.hierarchies",
-    "suppress": "reidsim.front.hierarchies",
-}
-_THINGS = {
-    "Scenario": "reidsim.front.scenario",
-    "Population": "reidsim.populations.population",
-    "Hierarchy": "reidsim.releases.hierarchy",
-    "SequentialAttack": "reidsim.adversaries.sequential.attack",
-    "BinomialBelief": "reidsim.adversaries.sequential.planning",
-    "FactoredMDP": "reidsim.adversaries.factored_mdp",
-    "Action": "reidsim.adversaries.factored_mdp",
-    "FactoredMDPAdversary": "reidsim.adversaries.factored_mdp",
-    "Response": "reidsim.adversaries.response",
-    "Choice": "reidsim.games.record_game",
-    "RunResult": "reidsim.engine.results",
-    "InputError": "reidsim.errors",
+# Public names by the module that defines them; imported on first use.
+_PUBLIC = {
+    "reidsim.front.scenario": "run run_batch cross_play stress Scenario",
+    "reidsim.reports.illustration": "plot",
+    "reidsim.front.drafting": "new",
+    "reidsim.front.results": "report share",
+    "reidsim.populations.catalogue": "populate load_population",
+    "reidsim.reports.description": "describe_file",
+    "reidsim.front.observed_attacks": "fit_precision",
+    "reidsim.front.hierarchies": "intervals prefix groups suppress",
+    "reidsim.populations.population": "Population",
+    "reidsim.releases.hierarchy": "Hierarchy",
+    "reidsim.adversaries.sequential.attack": "SequentialAttack",
+    "reidsim.adversaries.sequential.planning": "plan_known plan_unknown BinomialBelief",
+    "reidsim.adversaries.factored_mdp": "FactoredMDP Action FactoredMDPAdversary",
+    "reidsim.adversaries.response": "Response",
+    "reidsim.games.record_game": "Choice",
+    "reidsim.engine.results": "RunResult",
+    "reidsim.errors": "InputError",
 }
 # Building blocks of games: documented in their own modules and importable from the package.
-_BELOW = {
-    "Attribute": "reidsim.populations.domain",
-    "Domain": "reidsim.populations.domain",
-    "ExternalResource": "reidsim.populations.resources",
-    "Genealogy": "reidsim.populations.genealogy.genealogy",
-    "GeneralizationLattice": "reidsim.releases.lattice",
-    "Individuals": "reidsim.populations.population",
-    "OneShotAdversary": "reidsim.adversaries.one_shot",
-    "RecordGame": "reidsim.games.record_game",
-    "load_individuals": "reidsim.populations.catalogue",
-    "load_resource": "reidsim.populations.catalogue",
-    "make_genealogy": "reidsim.populations.catalogue",
+_BUILDING_BLOCKS = {
+    "reidsim.populations.domain": "Attribute Domain",
+    "reidsim.populations.resources": "ExternalResource",
+    "reidsim.populations.genealogy.genealogy": "Genealogy",
+    "reidsim.populations.population": "Individuals",
+    "reidsim.populations.catalogue": "load_individuals load_resource make_genealogy",
+    "reidsim.releases.lattice": "GeneralizationLattice",
+    "reidsim.adversaries.one_shot": "OneShotAdversary",
+    "reidsim.games.record_game": "RecordGame",
 }
-_HOMES = {**_VERBS, **_THINGS, **_BELOW}
+_HOMES = {
+    name: module for homes in (_PUBLIC, _BUILDING_BLOCKS) for module, names in homes.items() for name in names.split()
+}
 
-__all__ = [*_VERBS, *_THINGS, "__version__"]
-
-
-def __getattr__(name: str) -> Any:
-    """Import public names on first use, which keeps ``import reidsim`` fast."""
-    if name in _VERBS:
-        return _verb(name)
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = [*" ".join(_PUBLIC.values()).split(), "__version__"]
 
 
 @cache
-def _verb(name: str) -> Any:
-    return naming_arguments(getattr(import_module(_VERBS[name]), name))
+def __getattr__(name: str) -> Any:
+    """Import public names on first use, which keeps ``import reidsim`` fast."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    return naming_arguments(found) if isfunction(found) else found
 
 
 def __dir__() -> list[str]:

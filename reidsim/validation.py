@@ -5,17 +5,19 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import operator
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
 
 from reidsim.core.files import require_no_device
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, listed, locating, nearest
 
 # Largest root seed: tables of runs store it as a signed 64-bit integer.
 LARGEST_SEED = 2**63 - 1
@@ -173,19 +175,17 @@ def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
     InputError
         If the data are nested too deeply; the message names the top-level key of the nested data.
     """
-    level: list[Any] = [content]
-    names = [""]
+    level: list[tuple[Any, str]] = [(content, "")]
     for _ in range(_DEEPEST):
-        below = [
+        level = [
             (value, name or str(key))
-            for table, name in zip(level, names, strict=True)
+            for table, name in level
             for key, value in (table.items() if isinstance(table, Mapping) else enumerate(table))
             if isinstance(value, Mapping | list)
         ]
-        if not below:
+        if not level:
             return
-        level, names = [value for value, _ in below], [name for _, name in below]
-    raise _too_deep(source, names[0])
+    raise _too_deep(source, level[0][1])
 
 
 def _too_deep(source: str | Path, where: str) -> InputError:
@@ -206,9 +206,9 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path, n
     try:
         # Validate JSON: there, strict validation still accepts lists for tuples, so that objects can be completely
         # frozen.
-        return model.model_validate_json(json_of(whole), context={"names": names})
-    except ValidationError as error:
-        first = _first_error(error, model, source)
+        return _checked(lambda each: model.model_validate_json(json_of(each), context={"names": names}), model, whole)
+    except InputError as error:
+        first = error.but(source=source)
         raise (model.as_written(first, data) if issubclass(model, Section) else first) from None
 
 
@@ -222,10 +222,8 @@ def revalidated(model: type[Model], values: Mapping[str, Any], source: str | Pat
     InputError
         If the values are inconsistent; see `validated`.
     """
-    try:
-        return model(**values)
-    except ValidationError as error:
-        raise _first_error(error, model, source) from None
+    with locating(source):
+        return _checked(lambda each: model(**each), model, values)
 
 
 def json_of(data: object) -> str:
@@ -241,111 +239,85 @@ def plain(value: object) -> object:
     return value.item() if hasattr(value, "item") else str(value)
 
 
-def _first_error(error: ValidationError, model: type[BaseModel], source: str | Path) -> InputError:
-    details = error.errors()
+def _checked(validate: Callable[[Any], Model], model: type[Model], data: Any) -> Model:
+    """Return validated plain data; raise the most informative error as an `InputError`."""
+    try:
+        return validate(data)
+    except ValidationError as error:
+        details = error.errors()
     # A misspelt key causes two errors, an unknown and a missing key; the unknown key is more informative.
-    detail = next((d for d in details if d["type"] == "extra_forbidden"), details[0])
-    kind, context = detail["type"], detail.get("ctx", {})
-    keys, valid, options = _resolve_location(model, detail["loc"])
-    path = ".".join(keys).replace(".[", "[")
+    detail = next((each for each in details if each["type"] == "extra_forbidden"), details[0])
+    kind, context, found = detail["type"], detail.get("ctx", {}), detail["input"]
     if kind == "json_invalid":
-        return InputError("a value is not valid text", source=source)
-    if kind == "extra_forbidden":
-        meant: str | None = getattr(model, "elsewhere", {}).get(path)
-        hint = None if meant else nearest(keys[-1], valid)
-        expected = meant or f"one of {listed(valid, 20)}"
-        return InputError("unknown key", source=source, where=path, expected=expected, hint=hint)
-    if kind in ("union_tag_invalid", "union_tag_not_found"):
-        tag = context["discriminator"].strip("'")
-        tags = ", ".join(value for option in options for value in _tags(option, tag))
-        found_tag = context.get("tag")
-        hint = nearest(found_tag, tags.split(", ")) if found_tag else None
-        where = f"{path}.{tag}" if path else tag
-        problem, expected = "value not allowed" if found_tag else "key missing", f"one of {tags}"
-        return InputError(problem, source=source, where=where, found=found_tag, expected=expected, hint=hint)
-    if kind == "missing":
-        return InputError("key missing", source=source, where=path, expected="a value")
+        raise InputError("a value is not valid text")
+    place = _place(data, detail["loc"], is_missing=kind == "missing")
+    path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in place).lstrip(".")
     inner = context.get("error")
     if isinstance(inner, InputError):
         # Validators of a section give the key within it.
-        where = ".".join(part for part in (path, inner.where) if part) or None
-        return inner.but(source=source, where=where)
-    found = detail["input"]
-    problem = "value not allowed"
-    expected = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    for jargon, plain in _PLAIN.items():
-        expected = re.sub(jargon, plain, expected)
-    hint = None
+        raise inner.but(where=".".join(part for part in (path, inner.where) if part) or None)
+    if kind == "missing":
+        raise InputError("key missing", where=path, expected="a value")
+    if kind == "extra_forbidden":
+        section = _section_at(model, detail["loc"][:-1])
+        keys = list(_fields(section))
+        advice = getattr(section, "elsewhere", {}).get(place[-1])
+        hint = None if advice else nearest(str(place[-1]), keys)
+        raise InputError("unknown key", where=path, expected=advice or f"one of {listed(keys, 20)}", hint=hint)
+    tag = context.get("discriminator", "").strip("'")
+    if kind == "union_tag_not_found":
+        # pydantic lists the allowed tags only if there is one.
+        content = json.loads(json_of(data))
+        functools.reduce(operator.getitem, place, content)[tag] = ""
+        try:
+            return _checked(validate, model, content)
+        except InputError as listing:
+            raise listing.but(problem="key missing", found=None, hint=None) from None
+    problem, hint = "value not allowed", None
+    if kind == "union_tag_invalid":
+        path, found = f"{path}.{tag}".lstrip("."), context["tag"]
+        expected = "one of " + context["expected_tags"].replace("'", "")
+        hint = nearest(found, expected.removeprefix("one of ").split(", "))
+    else:
+        expected = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+        for jargon, plain in _PLAIN.items():
+            expected = re.sub(jargon, plain, expected)
     if kind == "literal_error":
-        choices = [choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")]
-        hint = nearest(str(found), choices)
-    elif kind.endswith("_type") or kind in {"int_from_float"}:
+        hint = nearest(str(found), context["expected"].replace(" or ", ", ").replace("'", "").split(", "))
+    elif kind.endswith("_type") or kind == "int_from_float":
         problem = f"wrong type ({_toml_type(found)})"
     if isinstance(found, bool):
         found = "true" if found else "false"
-    return InputError(problem, source=source, where=path, found=found, expected=expected, hint=hint)
+    raise InputError(problem, where=path, found=found, expected=expected, hint=hint)
 
 
-def _resolve_location(
-    model: type[BaseModel], location: tuple[int | str, ...]
-) -> tuple[list[str], list[str], list[Any]]:
-    """Return a pydantic location as a key path in the file.
-
-    Also return the valid keys and, for a union, the sections to choose from at this location.
-    """
-    keys: list[str] = []
-    root = model.model_fields.get("root")
-    current: Any = model if root is None else _inner_model(root.annotation)
-    valid: list[str] = []
+def _place(data: Any, location: tuple[int | str, ...], *, is_missing: bool) -> list[int | str]:
+    """Return the keys of a pydantic location, which also has names of types and tags of unions."""
+    place: list[int | str] = []
     for part in location:
-        fields = getattr(current, "model_fields", None)
-        if fields is not None:
-            valid = [field.alias or name for name, field in fields.items()]
-            by_key = {field.alias or name: field for name, field in fields.items()}
-            keys.append(str(part))
-            current = _inner_model(by_key[str(part)].annotation) if str(part) in by_key else None
-        elif isinstance(current, list):
-            # In a union of tagged sections, this part is the tag, which is not a key in the file.
-            tagged = [option for option in current if part in _tags(option)]
-            if tagged:
-                current = tagged[0]
-            else:
-                keys.append(str(part))
-        else:
-            keys.append(f"[{part}]" if isinstance(part, int) else str(part))
-            if isinstance(current, tuple):
-                current = current[0]
-    return keys, valid, current if isinstance(current, list) else []
+        is_key = isinstance(part, int) if isinstance(data, list | tuple) else isinstance(data, Mapping) and part in data
+        if is_key:
+            data = data[part]
+            place.append(part)
+    return [*place, location[-1]] if is_missing else place
 
 
-def _inner_model(annotation: Any) -> Any:
-    """Return the section class inside an annotation.
-
-    The result is a list for a union of classes, and a 1-tuple inside a mapping, list or tuple.
-    """
-    arguments = getattr(annotation, "__args__", ())
-    origin = getattr(annotation, "__origin__", None)
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel) and not arguments:
-        return annotation
-    models = [inner for inner in (_inner_model(argument) for argument in arguments) if inner is not None]
-    if not models:
-        return None
-    inner = models[0] if len(models) == 1 else models
-    return (inner,) if origin in (dict, list, tuple) else inner
+def _section_at(model: type[BaseModel], location: tuple[int | str, ...]) -> type[BaseModel]:
+    """Return the class of the section at a pydantic location."""
+    root = model.model_fields.get("root")
+    classes: list[Any] = [model] if root is None else section_classes(root.annotation)
+    for part in location:
+        fields = [(each, key, field) for each in classes for key, field in _fields(each).items()]
+        below = [inner for _, key, field in fields if key == part for inner in section_classes(field.annotation)]
+        tagged = [each for each, _, field in fields if part in get_args(field.annotation)]
+        classes = below or tagged or classes
+    section: type[BaseModel] = classes[0]
+    return section
 
 
-def _tags(option: Any, key: str | None = None) -> list[str]:
-    """Return the tags that distinguish a section in a union.
-
-    Tags are the values of the field `key`, or of any field without `key`.
-    """
-    return [
-        str(value)
-        for name, field in getattr(option, "model_fields", {}).items()
-        if key in (None, field.alias or name)
-        for value in getattr(field.annotation, "__args__", ())
-        if isinstance(value, str)
-    ]
+def _fields(section: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of a section by key."""
+    return {field.alias or name: field for name, field in section.model_fields.items()}
 
 
 def _toml_type(value: object) -> str:

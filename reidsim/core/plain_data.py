@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -17,7 +17,6 @@ from reidsim.validation import validated
 
 Model = TypeVar("Model", bound=BaseModel)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _WIDTH = 100
 # Maximum length of an inline table, characters.
 _SHORT = 70
@@ -60,8 +59,11 @@ def override(content: dict[str, Any], changes: Mapping[str, object]) -> None:
         does not exist; or if UTF-8 cannot encode the text of a value.
     """
     for key, value in changes.items():
-        if not str(value).isprintable() and not _is_text(str(value)):
-            raise InputError("not valid text", source="--set", where=key)
+        try:
+            # Command-line arguments may not be text.
+            str(value).encode()
+        except UnicodeEncodeError:
+            raise InputError("not valid text", source="--set", where=key) from None
         *sections, last = key.split(".")
         table: Any = content
         for depth, section in enumerate(sections, start=1):
@@ -161,15 +163,6 @@ def _entry(entries: list[Any], key: str, where: str) -> int:
     return int(key)
 
 
-def _is_text(text: str) -> bool:
-    """Return whether UTF-8 can encode a text; command-line arguments may not be text."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _overlap(key: str, where: str) -> bool:
     """Return whether a key path and an error's location are equal or nested."""
     place = where.partition(":")[0].replace("[", ".[")
@@ -195,16 +188,12 @@ def inline_toml(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return _quoted(value)
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
+    if isinstance(value, int | float):
         # repr gives the shortest text that is read back as the same number.
-        return repr(value) if math.isfinite(value) else str(value)
+        return repr(value)
     if isinstance(value, Mapping):
-        pairs = ", ".join(
-            f"{toml_key(key)} = {inline_toml(entry)}" for key, entry in value.items() if entry is not None
-        )
-        return f"{{ {pairs} }}" if pairs else "{}"
+        entries = [f"{toml_key(key)} = {inline_toml(entry)}" for key, entry in value.items() if entry is not None]
+        return f"{{ {', '.join(entries)} }}" if entries else "{}"
     if isinstance(value, Sequence):
         return "[" + ", ".join(inline_toml(entry) for entry in value if entry is not None) + "]"
     raise TypeError(f"no TOML for {type(value).__name__}")
@@ -261,12 +250,6 @@ def _value(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    return '"' + "".join(_ESCAPES.get(sign) or _escaped(sign) for sign in text) + '"'
-
-
-def _escaped(sign: str) -> str:
-    if sign.isprintable():
-        return sign
-    code = ord(sign)
     # TOML cannot represent one half of a surrogate pair.
-    return "\\uFFFD" if 0xD800 <= code <= 0xDFFF else f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
+    quoted = json.dumps(re.sub("[\ud800-\udfff]", "\ufffd", text), ensure_ascii=False)
+    return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08X}" for sign in quoted)

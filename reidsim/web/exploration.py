@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pandas as pd
 
 from reidsim.core.plain_data import override, validated_after, value_if_any
@@ -34,6 +35,11 @@ Values = Mapping[str, Value]
 
 # Sections and keys that a single solution of a scenario does not need.
 _LEFT_OUT = ("figures", "replications", "sweep", "uncertainty", "stress")
+
+
+FORMS = ("as it is", "generalized", "suppressed", "withheld")
+_MASKED = "*"
+_WITHHELD = "withheld"
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,21 +149,20 @@ class Explorer:
 
     def solve(self, values: Values) -> Explored:
         """Solve the game once under a set of values, without rounds."""
-        return self._explored(values, one_game)
+        return self._explored(values, with_rounds=False)
 
     def play(self, values: Values) -> Explored:
         """Play all rounds of every policy under a set of values.
 
         In a scenario without agents, solve the game once.
         """
-        return self._explored(values, lambda loaded: loaded)
+        return self._explored(values, with_rounds=True)
 
-    def _explored(
-        self, values: Values, shown_of: Callable[[Scenario[ScenarioHead]], Scenario[ScenarioHead]]
-    ) -> Explored:
+    def _explored(self, values: Values, *, with_rounds: bool) -> Explored:
         with self._lock:
             try:
-                return Explored(self._run(shown_of(changed(self.loaded, values))))
+                loaded = changed(self.loaded, values)
+                return Explored(self._run(loaded if with_rounds else one_game(loaded)))
             except InputError as error:
                 return Explored(self._run(one_game(without(self.loaded, *_LEFT_OUT))), str(error))
 
@@ -196,18 +201,76 @@ def one_game(loaded: Scenario[ScenarioHead]) -> Scenario[ScenarioHead]:
     One round is needed if adversaries own or buy resources, or if all adversaries attack together: rounds define these
     adversaries.
     """
-    agents = loaded.content.get("agents")
-    if agents is None or not (are_equipped(loaded.scenario) or _attack_together(loaded.scenario)):
+    agents, scenario = loaded.content.get("agents"), cast("Any", loaded.scenario)
+    # The weights of adversaries that attack together may not sum to 1, as those of a single adversary do.
+    together = agents is not None and bool(getattr(scenario, "adversaries", None)) and scenario.agents.together == "all"
+    if agents is None or not (together or are_equipped(scenario)):
         return without(loaded, "agents")
     kept = {key: value for key, value in agents.items() if key not in ("participation", "learning")}
     return loaded.with_content({**loaded.content, "agents": {**kept, "rounds": 1, "mode": "expectation", "draws": 1}})
 
 
-def _attack_together(scenario: Any) -> bool:
-    """Return whether all adversaries attack together: weights may not sum to 1."""
-    return bool(getattr(scenario, "adversaries", None)) and scenario.agents.together == "all"
-
-
 def without(loaded: Scenario[ScenarioHead], *keys: str) -> Scenario[ScenarioHead]:
     """Return a scenario without some of its sections."""
     return loaded.with_content({key: value for key, value in loaded.content.items() if key not in keys})
+
+
+def form_shares(records: pd.DataFrame, attributes: list[str], policy: str) -> pd.DataFrame:
+    """Return the share of records by form of release, for each attribute.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per record and policy, as in a results folder.
+    attributes : list of str
+        Columns of the released quasi-identifiers, in the order of the strategies' levels.
+    policy : str
+
+    Returns
+    -------
+    DataFrame
+        Index: attribute. One column for each of `FORMS`: share of the records whose value of the attribute is released
+        unchanged, generalized, suppressed or not released because the record is withheld; each row sums to 1.
+    """
+    chosen = records[records["policy"] == policy]
+    strategies = chosen["strategy"].astype(str)
+    unchanged = {strategy: _unchanged(strategy, attributes) for strategy in strategies.unique()}
+    shares = {}
+    for at, attribute in enumerate(attributes):
+        value = chosen[attribute]
+        is_unchanged = strategies.map({strategy: attributes_of[at] for strategy, attributes_of in unchanged.items()})
+        conditions = [strategies == _WITHHELD, value.isna() | (value.astype(str) == _MASKED), is_unchanged.astype(bool)]
+        forms = np.select(conditions, ["withheld", "suppressed", "as it is"], "generalized")
+        shares[attribute] = pd.Series(forms).value_counts(normalize=True)
+    return pd.DataFrame(shares, index=list(FORMS)).T.fillna(0.0)
+
+
+def _unchanged(strategy: str, attributes: list[str]) -> list[bool]:
+    """Return whether a strategy, given by its name, releases each attribute unchanged, unless it suppresses it."""
+    levels = strategy.split(",")
+    if all(level.isdigit() for level in levels):
+        return [int(level) == 0 for level in levels]
+    return [f" {name}~" not in f" {strategy}" for name in attributes]
+
+
+# Explorer of the scenario that the server offers.
+_offered: list[Explorer] = []
+
+
+def offer(loaded: Scenario[ScenarioHead]) -> None:
+    """Set the scenario to show, and start to solve it before the page is opened."""
+    _offered[:] = [Explorer(loaded)]
+    threading.Thread(target=_offered[0].solve, args=({},), daemon=True).start()
+
+
+def offered() -> Explorer:
+    """Return the explorer of the scenario to show.
+
+    Raises
+    ------
+    InputError
+        If `offer` was not called: only `reidsim serve` can open the page.
+    """
+    if not _offered:
+        raise InputError("no scenario is served", expected="a server started with reidsim serve SCENARIO")
+    return _offered[0]

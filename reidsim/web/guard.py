@@ -10,10 +10,11 @@ import contextlib
 import hmac
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
-from urllib.parse import parse_qs
+
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse, RedirectResponse
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -59,15 +60,20 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._application(scope, receive, send)
             return
-        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        problem = self._problem(headers)
-        brought = scope["type"] == "http" and self._is_token(_in_query(scope.get("query_string", b"")))
-        if not problem and not brought and not self._is_token(_in_cookies(headers.get(b"cookie", ""), self._cookie)):
+        request = HTTPConnection(scope)
+        problem = self._problem(request.headers)
+        has_token = scope["type"] == "http" and self._is_token(request.query_params.get("token", ""))
+        if not problem and not has_token and not self._is_token(request.cookies.get(self._cookie, "")):
             problem = "open the complete address that reidsim serve printed, with its token"
-        if problem:
-            await _refuse(scope, send, problem)
-        elif brought:
-            await self._enter(send)
+        if problem and scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": problem})
+        elif problem:
+            await PlainTextResponse(f"reidsim: {problem}\n", 403)(scope, receive, send)
+        elif has_token:
+            # Redirect to an address without the token, so that the token does not stay in the browser's history.
+            response = RedirectResponse("/", 303, {"cache-control": "no-store"})
+            response.set_cookie(self._cookie, self._token, httponly=True, samesite="lax")
+            await response(scope, receive, send)
         else:
             await self._pass_on(scope, receive, send)
 
@@ -82,45 +88,14 @@ class Guard:
                 with contextlib.suppress(Exception):
                     await send({"type": "websocket.close", "code": _INVALID_DATA})
 
-    def _problem(self, headers: dict[bytes, str]) -> str:
+    def _problem(self, headers: Mapping[str, str]) -> str:
         """Return why a request does not come from the page's address; "" if it does."""
-        if headers.get(b"host", "") not in self._hosts:
+        if headers.get("host", "") not in self._hosts:
             return f"this page is available only at {self._hosts[0]}"
-        origin = headers.get(b"origin")
+        origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
             return "pages of other sites may not use this page"
         return ""
 
     def _is_token(self, text: str) -> bool:
         return hmac.compare_digest(text.encode(), self._token.encode())
-
-    async def _enter(self, send: Send) -> None:
-        """Set the cookie and redirect to an address without the token.
-
-        The token therefore does not stay in the browser's history.
-        """
-        cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Lax"
-        headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"cache-control", b"no-store")]
-        await send({"type": "http.response.start", "status": 303, "headers": headers})
-        await send({"type": "http.response.body", "body": b""})
-
-
-def _in_query(query: bytes) -> str:
-    return parse_qs(query.decode("latin-1")).get("token", [""])[0]
-
-
-def _in_cookies(header: str, name: str) -> str:
-    try:
-        cookie = SimpleCookie(header).get(name)
-    except CookieError:
-        return ""
-    return "" if cookie is None else cookie.value
-
-
-async def _refuse(scope: Scope, send: Send, problem: str) -> None:
-    if scope["type"] == "websocket":
-        await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": problem})
-        return
-    headers = [(b"content-type", b"text/plain; charset=utf-8")]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
-    await send({"type": "http.response.body", "body": f"reidsim: {problem}\n".encode()})

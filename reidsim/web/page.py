@@ -8,28 +8,33 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import solara
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from solara.lab import Tab, Tabs, use_task
 
 from reidsim.figures.agents import rounds_by_policy
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
-from reidsim.figures.style import number_text, policy_name
+from reidsim.figures.style import label_axes, legend_below, new_figure, number_text, policy_name
+from reidsim.palette import BLUE, GREY, ORANGE, VERMILION
 from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.people import once_each
 from reidsim.scenarios.presentation import Choice, Control, Value
 from reidsim.scenarios.registry import kind_of
-from reidsim.web import figures, served
-from reidsim.web.exploration import Explored, read_back_html
+from reidsim.web.exploration import FORMS, Explored, form_shares, offered, read_back_html
 from reidsim.wording import counted
 
+_FORM_COLOURS = (BLUE, ORANGE, VERMILION, GREY)
+_PANEL = (5.2, 3.0)
 _STYLESHEET = Path(__file__).with_suffix(".css")
 
 
 @solara.component
 def Page() -> None:  # noqa: N802 - solara's name for the component that is served
     """Show the scenario that the server offers."""
-    explorer = served.explorer()
+    explorer = offered()
     values: solara.Reactive[dict[str, Value]] = solara.use_reactive({})
     # The values for which rounds were requested; rounds of other values are hidden.
     asked: solara.Reactive[dict[str, Value] | None] = solara.use_reactive(None)
@@ -156,8 +161,8 @@ def _by_policy(shown: Explored) -> list[tuple[str, str]]:
 def _forms(shown: Explored, policy: str) -> tuple[str, str] | None:
     if not shown.attributes:
         return None
-    shares = figures.form_shares(shown.result.records, shown.attributes, policy)
-    return _source(figures.form_bars(shares, policy)), f"How each attribute is shared under {policy_name(policy)}"
+    shares = form_shares(shown.result.records, shown.attributes, policy)
+    return _source(_form_bars(shares, policy)), f"How each attribute is shared under {policy_name(policy)}"
 
 
 def _source(figure: Figure) -> str:
@@ -168,3 +173,21 @@ def _source(figure: Figure) -> str:
 
 def _picture(source: str, description: str) -> None:
     solara.HTML(tag="img", attributes={"src": source, "alt": description, "style": "max-width: min(100%, 44rem)"})
+
+
+def _form_bars(shares: pd.DataFrame, policy: str) -> Figure:
+    """Draw the table of `form_shares` as stacked bars."""
+    figure, [[axes]] = new_figure(1, 1, panel=(_PANEL[0], max(_PANEL[1], 0.24 * len(shares) + 1)))
+    places, left = np.arange(len(shares)), np.zeros(len(shares))
+    handles = []
+    for form, colour, hatch in zip(FORMS, _FORM_COLOURS, ("", "//", "..", "xx"), strict=True):
+        width = shares[form].to_numpy()
+        axes.barh(places, width, left=left, color=colour, hatch=hatch, edgecolor="white", linewidth=0)
+        handles.append(Patch(facecolor=colour, hatch=hatch, edgecolor="white", linewidth=0, label=form))
+        left += width
+    axes.set_yticks(places, list(shares.index))
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    label_axes(axes, title=f"How attributes are shared: {policy_name(policy)}", x="Share of records")
+    legend_below(figure, handles, columns=2)
+    return figure

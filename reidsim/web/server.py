@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import socket
@@ -17,7 +16,7 @@ from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.web import served
+from reidsim.web.exploration import offer
 from reidsim.web.guard import Guard
 
 HOST = "127.0.0.1"
@@ -45,15 +44,15 @@ def serve(loaded: Scenario[ScenarioHead], port: int, started: Callable[[str], No
     if any(find_spec(name) is None for name in _NEEDED):
         raise InputError("the web page is not installed", hint="run pip install 'reidsim[web]'")
     if not any(kind_of(loaded.scenario).controls(loaded.scenario)):
-        raise InputError(
-            "the web page needs a scenario with payoff parameters",
-            source=loaded.path,
-            where="economics",
-            expected="a kind of scenario with policies",
-        )
-    served.offer(loaded)
-    listener = _listen(port)
-    with contextlib.closing(listener):
+        problem, expected = "the web page needs a scenario with payoff parameters", "a kind of scenario with policies"
+        raise InputError(problem, source=loaded.path, where="economics", expected=expected)
+    offer(loaded)
+    try:
+        listener = socket.create_server((HOST, port))
+    except OSError as error:
+        problem = f"the port cannot be used: {os.strerror(error.errno or 0)}"
+        raise InputError(problem, found=port, expected="another --port") from None
+    with listener:
         _stay_on_this_machine()
         _log_in_lines()
         import uvicorn
@@ -90,18 +89,6 @@ def _log_in_lines() -> None:
     # Irrelevant here: the page has its own cookie and is never embedded in another page.
     warnings.filterwarnings("ignore", message="Cookies with samesite=none")
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-
-
-def _listen(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((HOST, port))
-        listener.listen()
-    except OSError as error:
-        listener.close()
-        raise InputError(f"the port cannot be used: {error.strerror}", found=port, expected="another --port") from None
-    return listener
 
 
 def _stay_on_this_machine() -> None:

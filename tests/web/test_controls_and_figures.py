@@ -12,8 +12,7 @@ from reidsim.reports.page.report import report_text
 from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
-from reidsim.web.exploration import Explorer, changed, read_back_html
-from reidsim.web.figures import form_shares
+from reidsim.web.exploration import Explorer, changed, form_shares, read_back_html
 
 
 def controls_of(loaded):

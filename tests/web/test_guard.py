@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+pytest.importorskip("starlette")
 from reidsim.web.guard import Guard
 
 HOME = {"host": "127.0.0.1:8765"}
@@ -42,7 +43,7 @@ def cookie_of(guard):
     start, _ = ask(guard, HOME, query=urlsplit(guard.address).query)
     assert (start["status"], dict(start["headers"])[b"location"]) == (303, b"/")
     cookie = SimpleCookie(dict(start["headers"])[b"set-cookie"].decode())["reidsim-8765"]
-    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Lax", "/")
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "lax", "/")
     return f"reidsim-8765={cookie.value}"
 
 
