@@ -16,7 +16,8 @@ import itertools
 import re
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, time
 from pathlib import Path
 from types import ModuleType
@@ -167,25 +168,18 @@ def _parsed(path: Path, text: str, names: list[str], delimiter: str, header: boo
     except pa.ArrowInvalid as error:
         if broken:
             row, hint = broken[0], unclosed if broken[0].text.count('"') % 2 == 1 else None
-            raise InputError(
-                "row with the wrong number of columns",
-                source=path,
-                where=f"row {row.number - header}",
-                found=row.actual_columns,
-                expected=f"{row.expected_columns} columns",
-                hint=hint,
-            ) from None
+            problem, where = "row with the wrong number of columns", f"row {row.number - header}"
+            found, expected = row.actual_columns, f"{row.expected_columns} columns"
+            raise InputError(problem, source=path, where=where, found=found, expected=expected, hint=hint) from None
         if "straddling" in str(error):
             # The row is longer than a block of the parser.
-            raise InputError(
-                "a row is longer than a megabyte", source=path, hint=f"shorten the row; or possibly {unclosed}"
-            ) from None
+            hint = f"shorten the row; or possibly {unclosed}"
+            raise InputError("a row is longer than a megabyte", source=path, hint=hint) from None
         raise InputError(f"rows cannot be parsed: {error}", source=path) from None
     if is_open:
         where = f"row {table.num_rows - header}" if table.num_rows > header else "first row"
-        raise InputError(
-            unclosed, source=path, where=where, expected="a closing quotation mark at the end of the value"
-        )
+        expected = "a closing quotation mark at the end of the value"
+        raise InputError(unclosed, source=path, where=where, expected=expected)
     return table
 
 
@@ -237,12 +231,9 @@ def _as_text(column: pa.ChunkedArray, name: str, path: Path, trim: bool) -> pd.S
     try:
         return _values(compute.fill_null(column.cast(pa.string()), ""), trim)
     except pa.ArrowException as error:
-        is_nested = isinstance(error, pa.ArrowNotImplementedError)
-        reason = (
-            "the column holds nested values, such as lists"
-            if is_nested
-            else f"not text in UTF-8: {error}".partition("\n")[0]
-        )
+        reason = f"not text in UTF-8: {error}".partition("\n")[0]
+        if isinstance(error, pa.ArrowNotImplementedError):
+            reason = "the column holds nested values, such as lists"
         raise InputError(reason, source=path, where=f"column {name!r}", found=str(column.type)) from None
 
 
@@ -283,24 +274,18 @@ def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
     except UnicodeDecodeError as error:
         line, found = content.count(b"\n", 0, error.start) + 1, f"byte 0x{content[error.start]:02x}"
         if is_utf8 and hint is None:
-            hint = _encoding_hint(content, error.start, encoding is not None)
+            has_option = encoding is not None
+            if content.startswith(_UTF16):
+                hint = "the file is in UTF-16: save it as UTF-8" + has_option * ", or set the encoding to utf-16"
+            elif content[: error.start].isascii():
+                hint = "save the file as UTF-8" + has_option * ", or set its encoding, such as latin-1"
+            else:
+                hint = "earlier lines are in UTF-8: the file mixes encodings"
         problem = f"not a text file in {'UTF-8' if is_utf8 else codec}"
         raise InputError(problem, source=path, where=f"line {line}", found=found, hint=hint) from None
     if "\0" in text:
         raise InputError("not a text file", source=path, found="a zero byte", hint=hint)
     return text
-
-
-def _encoding_hint(content: bytes, start: int, has_option: bool) -> str:
-    """Return advice for a file with invalid UTF-8 from byte `start` on.
-
-    With `has_option`, the advice mentions the option for the encoding.
-    """
-    if content.startswith(_UTF16):
-        return "the file is in UTF-16: save it as UTF-8" + (", or set the encoding to utf-16" if has_option else "")
-    if not content[:start].isascii():
-        return "earlier lines are in UTF-8: the file mixes encodings"
-    return "save the file as UTF-8" + (", or set its encoding, such as latin-1" if has_option else "")
 
 
 def _codec(path: Path, encoding: str | None) -> str:
@@ -324,12 +309,8 @@ def refuse_encoding_of_types(path: Path, encoding: str | None, where: str = "--e
         If an encoding is given for a Parquet, Excel, Stata, SPSS or SAS file.
     """
     if encoding is not None and path.suffix.lower() in (".parquet", *TYPED_ENDINGS):
-        raise InputError(
-            "the file format defines its own encoding",
-            source=where,
-            found=encoding,
-            expected="an encoding only for a CSV file",
-        )
+        problem, expected = "the file format defines its own encoding", "an encoding only for a CSV file"
+        raise InputError(problem, source=where, found=encoding, expected=expected)
 
 
 def sniff_delimiter(path: Path, encoding: str | None = None) -> str:
@@ -432,9 +413,8 @@ def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.Dat
     names = [str(name).strip() for name in frame.columns]
     require_distinct("column named twice", names, source=source)
     if not len(frame) or not names:
-        raise InputError(
-            "the table has no rows or no columns", source=source, expected="at least one row and one column"
-        )
+        expected = "at least one row and one column"
+        raise InputError("the table has no rows or no columns", source=source, expected=expected)
     columns = [text_column(frame.iloc[:, position], trim=trim) for position in range(len(names))]
     return pd.DataFrame(dict(zip(names, columns, strict=True)))
 
@@ -465,8 +445,19 @@ def read_typed_file(path: Path) -> pd.DataFrame:
     InputError
         If the file cannot be read, or the library to read it is not installed.
     """
-    frame: pd.DataFrame = _opened(path, _read)
-    return frame
+    with _opening(path):
+        if path.suffix.lower() in EXCEL:
+            return _workbook(path)
+        frame, _, labels = _statistical(path)
+    columns = {}
+    for name, column in frame.items():
+        names = {code: label.strip() for code, label in labels.get(str(name), {}).items() if label.strip()}
+        times = Counter(names.values())
+        names = {code: f"{label} ({code:g})" if times[label] > 1 else label for code, label in names.items()}
+        # In a column with labels, codes without a label become text, too.
+        known = {code: names.get(code, _cell(code)) for code in column.dropna().unique()} if names else {}
+        columns[name] = column.astype("object").map(known) if names else column
+    return pd.DataFrame(columns)
 
 
 def column_labels(path: Path) -> dict[str, str]:
@@ -479,14 +470,16 @@ def column_labels(path: Path) -> dict[str, str]:
     InputError
         If a Stata, SPSS or SAS file cannot be read, or the library to read it is not installed.
     """
-    ending = path.suffix.lower()
-    if ending not in TYPED_ENDINGS or ending in EXCEL:
+    if path.suffix.lower() not in (*STATA, *SPSS, *SAS):
         return {}
-    labels = _opened(path, _labels)
-    return {str(name): str(label).strip() for name, label in labels.items() if label and str(label).strip()}
+    with _opening(path):
+        _, labels, _ = _statistical(path, only_labels=True)
+    return {str(name): label.strip() for name, label in labels.items() if label and label.strip()}
 
 
-def _opened(path: Path, read: Callable[[Path], Any]) -> Any:
+@contextlib.contextmanager
+def _opening(path: Path) -> Iterator[None]:
+    """Turn errors of the library that reads a typed file into an `InputError`."""
     kind, extra = _KINDS[path.suffix.lower()]
     if not path.is_file():
         raise InputError("is a folder" if path.is_dir() else "no such file", source=path, expected=kind)
@@ -494,7 +487,7 @@ def _opened(path: Path, read: Callable[[Path], Any]) -> Any:
         with warnings.catch_warnings():
             # Libraries warn about irrelevant details, such as styles of a workbook.
             warnings.simplefilter("ignore")
-            return read(path)
+            yield
     except ModuleNotFoundError as error:
         hint = f"run pip install 'reidsim[{extra}]'"
         raise InputError(f"package {error.name} is needed to read {kind}", source=path, hint=hint) from None
@@ -502,62 +495,25 @@ def _opened(path: Path, read: Callable[[Path], Any]) -> Any:
         raise
     except Exception as error:
         # Libraries raise different classes of errors for damaged files.
-        reason = " ".join(str(error).split())
-        raise InputError(f"cannot be read as {kind}: {reason}", source=path) from None
+        raise InputError(f"cannot be read as {kind}: {' '.join(str(error).split())}", source=path) from None
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _statistical(
+    path: Path, *, only_labels: bool = False
+) -> tuple[pd.DataFrame, Mapping[str, str | None], Mapping[str, Mapping[Any, str]]]:
+    """Return the table of a Stata, SPSS or SAS file, the labels of its columns, and labels by column and code."""
     ending = path.suffix.lower()
-    if ending in EXCEL:
-        return _workbook(path)
-    if ending == ".dta":
-        frame = pd.read_stata(path, convert_categoricals=False)
+    if ending in STATA:
         with StataReader(path) as reader:
-            by_set = reader.value_labels()
+            frame = pd.DataFrame() if only_labels else pd.read_stata(path, convert_categoricals=False)
             # Labels belong to a named label set, which columns may share; pandas has no public access to a column's
             # set.
-            sets = dict(zip(vars(reader)["_varlist"], vars(reader)["_lbllist"], strict=True))
-        return _labelled(frame, {column: by_set[name] for column, name in sets.items() if name in by_set})
-    frame, meta = _statistical(path, metadataonly=False)
-    return _labelled(frame, meta.variable_value_labels)
-
-
-def _labels(path: Path) -> Mapping[str, str | None]:
-    if path.suffix.lower() == ".dta":
-        with StataReader(path) as reader:
-            labels: Mapping[str, str] = reader.variable_labels()
-            return labels
-    _, meta = _statistical(path, metadataonly=True)
-    names_and_labels: Mapping[str, str | None] = meta.column_names_to_labels
-    return names_and_labels
-
-
-def _statistical(path: Path, *, metadataonly: bool) -> tuple[pd.DataFrame, Any]:
+            by_set, sets = reader.value_labels(), zip(vars(reader)["_varlist"], vars(reader)["_lbllist"], strict=True)
+            return frame, reader.variable_labels(), {column: by_set[name] for column, name in sets if name in by_set}
     pyreadstat: ModuleType = importlib.import_module("pyreadstat")
-    ending = path.suffix.lower()
-    name = {".zsav": "sav", ".xpt": "xport"}.get(ending, ending.removeprefix("."))
-    found: tuple[pd.DataFrame, Any] = getattr(pyreadstat, f"read_{name}")(str(path), metadataonly=metadataonly)
-    return found
-
-
-def _labelled(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]]) -> pd.DataFrame:
-    """Return a table with codes replaced by their labels.
-
-    `labels` are by column and code. Columns without labels are unchanged.
-    """
-    columns = {}
-    for name in frame.columns:
-        names = _distinct_labels(labels.get(str(name), {}))
-        # In a column with labels, codes without a label become text, too.
-        known = {code: names.get(code, _cell(code)) for code in frame[name].dropna().unique()} if names else {}
-        columns[name] = frame[name].astype("object").map(known) if names else frame[name]
-    return pd.DataFrame(columns)
-
-
-def _distinct_labels(labels: Mapping[Any, str]) -> dict[Any, str]:
-    names = {code: label.strip() for code, label in labels.items()}
-    several = {name for name in names.values() if list(names.values()).count(name) > 1}
-    return {code: f"{name} ({code:g})" if name in several else name for code, name in names.items() if name}
+    read = {".zsav": "read_sav", ".xpt": "read_xport"}.get(ending, f"read_{ending.removeprefix('.')}")
+    frame, about = getattr(pyreadstat, read)(str(path), metadataonly=only_labels)
+    return frame, about.column_names_to_labels, about.variable_value_labels
 
 
 def _workbook(path: Path) -> pd.DataFrame:
