@@ -10,7 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -22,7 +22,7 @@ from reidsim.commands.results import apply, report, share
 from reidsim.commands.run import check, explain, rerun, run, serve
 from reidsim.commands.studies import attributes, cross_play, score, stress, switch
 from reidsim.core import interrupts
-from reidsim.core.terminal import is_quiet, printable, set_verbosity
+from reidsim.core.terminal import echo, is_quiet, set_verbosity
 from reidsim.errors import InputError
 
 
@@ -123,7 +123,7 @@ def main() -> None:
             with contextlib.suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if message:
-            print(printable(f"reidsim: {message}"), file=sys.stderr)
+            echo(f"reidsim: {message}", err=True)
         sys.exit(code)
     finally:
         interrupts.forget()
@@ -167,14 +167,7 @@ def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(unraisable)
 
 
-def _print_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning in one line, without its location in the code."""
     if not is_quiet():
-        print(printable(f"warning: {message}"), file=file or sys.stderr)
+        echo(f"warning: {message}", err=True)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -65,12 +65,8 @@ class InputError(ValueError):
         expected: str | None = None,
         hint: str | None = None,
     ) -> None:
-        self.problem = problem
-        self.source = None if source is None else str(source)
-        self.where = where
-        self.found = found
-        self.expected = expected
-        self.hint = hint
+        self.problem, self.source, self.where = problem, None if source is None else str(source), where
+        self.found, self.expected, self.hint = found, expected, hint
         super().__init__(self._message())
 
     def _message(self) -> str:
@@ -156,15 +152,21 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
     return f"did you mean {by_lower[close[0]]!r}?" if close else None
 
 
+class Place(TypedDict, total=False):
+    """Source file and key path of an error."""
+
+    source: str | Path | None
+    where: str | None
+
+
 def require_among(
     problem: str,
     found: Iterable[object],
     known: Collection[object],
     *,
-    source: str | Path | None = None,
-    where: str | None = None,
     shown: int = 8,
     otherwise: str | None = None,
+    **place: Unpack[Place],
 ) -> None:
     """Check that every name is a known name; see `not_among`.
 
@@ -177,32 +179,21 @@ def require_among(
     """
     for name in found:
         if name not in known:
-            error = not_among(problem, name, known, source=source, where=where, shown=shown)
+            error = not_among(problem, name, known, shown=shown, **place)
             raise error.but(expected=otherwise) if otherwise and not len(known) else error
 
 
 def not_among(
-    problem: str,
-    found: object,
-    known: Iterable[object],
-    *,
-    source: str | Path | None = None,
-    where: str | None = None,
-    shown: int = 8,
+    problem: str, found: object, known: Iterable[object], *, shown: int = 8, **place: Unpack[Place]
 ) -> InputError:
     """Return the error for an unknown name; it lists known names and the nearest."""
     names = [str(name) for name in known]
     expected, hint = f"one of {listed(names, shown)}", nearest(str(found), names)
-    return InputError(problem, source=source, where=where, found=found, expected=expected, hint=hint)
+    return InputError(problem, found=found, expected=expected, hint=hint, **place)
 
 
 def require_distinct(
-    problem: str,
-    names: Iterable[object],
-    *,
-    source: str | Path | None = None,
-    where: str | None = None,
-    expected: str | None = None,
+    problem: str, names: Iterable[object], *, expected: str | None = None, **place: Unpack[Place]
 ) -> None:
     """Check that no name occurs twice.
 
@@ -211,9 +202,9 @@ def require_distinct(
     InputError
         For the first repeated name.
     """
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated:
-        raise InputError(problem, source=source, where=where, found=repeated[0], expected=expected)
+    repeated = next((name for name, times in Counter(names).items() if times > 1), None)
+    if repeated is not None:
+        raise InputError(problem, found=repeated, expected=expected, **place)
 
 
 def refuse_rows(
@@ -246,14 +237,11 @@ def refuse_rows(
     if not wrong.any():
         return
     row = int(wrong.argmax())
+    where = f"row {row + 1}" if column is None else f"row {row + 1}, column {column!r}"
     value: Any = None if found is None else getattr(found, "iloc", found)[row]
-    raise InputError(
-        problem,
-        source=source,
-        where=f"row {row + 1}" if column is None else f"row {row + 1}, column {column!r}",
-        found=value.item() if hasattr(value, "item") else value,
-        expected=expected(row) if callable(expected) else expected,
-    )
+    value = value.item() if hasattr(value, "item") else value
+    expected = expected(row) if callable(expected) else expected
+    raise InputError(problem, source=source, where=where, found=value, expected=expected)
 
 
 def listed(names: Iterable[object], limit: int = 8) -> str:

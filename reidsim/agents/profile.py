@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Adversary, Linkage
-from reidsim.core.randomness import nested_stream, word_of
+from reidsim.core.randomness import random_stream, word_of
 from reidsim.games.memory import Meet, known_of
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
@@ -392,7 +392,7 @@ class Setting:
             Number of the round, from 1; 0 means before the first round.
         """
         place = (word_of(decision), word_of(agent), self.replication, round_number)
-        return nested_stream(self.seed, "agents", place)
+        return random_stream(self.seed, "agents", *place)
 
     @property
     def n_subjects(self) -> int:

@@ -29,8 +29,6 @@ Floats = NDArray[np.float64]
 _Law: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
 
 _NEGLIGIBLE = 2.0**-60
-# Number of bytes of a name's hash that fit into one word of a seed.
-_WORD = 4
 # The order determines each stream's seed: append new names at the end, so that earlier results do not change.
 _STREAMS = (
     "release",
@@ -51,10 +49,10 @@ _STREAMS = (
 )
 
 
-def random_stream(seed: int, name: str) -> np.random.Generator:
-    """Return the random generator of a named decision.
+def random_stream(seed: int, name: str, *place: int) -> np.random.Generator:
+    """Return the random generator of a named decision at a place.
 
-    It is independent of the generators of all other decisions under the same root seed.
+    It is independent of the generators of all other decisions and places under the same root seed.
 
     Parameters
     ----------
@@ -62,31 +60,16 @@ def random_stream(seed: int, name: str) -> np.random.Generator:
         Root seed of the run.
     name : str
         Name of the decision, such as ``"release"``: completion of the records.
+    *place : int
+        Non-negative numbers, such as replication, or agent and round; draws do not depend on the number of places.
     """
-    children = np.random.SeedSequence(seed).spawn(len(_STREAMS))
-    return np.random.default_rng(children[_STREAMS.index(name)])
-
-
-def replication_stream(seed: int, name: str, replication: int) -> np.random.Generator:
-    """Return the random generator of a named decision in a replication.
-
-    It is independent of all other generators.
-
-    Parameters
-    ----------
-    seed : int
-        Root seed of the run.
-    name : str
-        Name of the decision, such as ``"tables"``: the people in each table.
-    replication : int
-        Number of the replication, from 0; its draws do not depend on the number of replications.
-    """
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAMS.index(name), replication)))
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAMS.index(name), *place)))
 
 
 def word_of(name: str) -> int:
     """Return a number for a name as part of a stream's key; equal in every process."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:_WORD], "big")
+    # Four bytes fit into one word of a seed.
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
 
 
 def replication_seed(seed: int, replication: int) -> int:
@@ -104,23 +87,6 @@ def replication_seed(seed: int, replication: int) -> int:
     sequence = np.random.SeedSequence(seed, spawn_key=(_STREAMS.index("replications"), replication))
     # Tables store the seed as a signed 64-bit integer.
     return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-def nested_stream(seed: int, name: str, place: tuple[int, ...]) -> np.random.Generator:
-    """Return the random generator of a decision at a place.
-
-    It is independent of the generators at other places.
-
-    Parameters
-    ----------
-    seed : int
-        Root seed of the run.
-    name : str
-        Name of the decision, such as ``"agents"``: decisions of agents.
-    place : tuple of int
-        Two or more non-negative numbers, such as agent and round.
-    """
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAMS.index(name), *place)))
 
 
 def draw_binomial(rng: np.random.Generator, number: ArrayLike, probability: ArrayLike) -> Counts:
@@ -326,11 +292,5 @@ def first_above(cumulative: Floats, uniform: float) -> int:
 
     The number is in [0, 1). If no position qualifies, the last one is returned.
     """
-    low, high = 0, len(cumulative) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[middle] > uniform:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    position = int(np.searchsorted(cumulative, uniform, side="right"))
+    return min(position, len(cumulative) - 1)

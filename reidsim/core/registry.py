@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
 
-from reidsim.errors import InputError, listed, nearest
+from reidsim.errors import InputError, not_among
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -87,14 +87,8 @@ class Registry(Mapping[str, T], Generic[T]):
 
     def unknown(self, name: object, *, where: str | None = None, otherwise: str = "") -> InputError:
         """Return the error for an unregistered name, with the nearest names."""
-        names = self.names
-        return InputError(
-            "value not allowed",
-            where=where,
-            found=name,
-            expected=f"one of {listed(names, 20)}{otherwise}",
-            hint=nearest(str(name), names),
-        )
+        error = not_among("value not allowed", name, self.names, where=where, shown=20)
+        return error.but(expected=f"{error.expected}{otherwise}")
 
     def _own(self) -> dict[str, T]:
         while self._unread:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.measures import Measure, measures_among
-from reidsim.core.randomness import nested_stream
+from reidsim.core.randomness import random_stream
 from reidsim.engine.results import Result, begun, make_manifest, release_file_facts, sha256_of
 from reidsim.games.measures import averages
 from reidsim.games.reidentified import measures_table, reidentified_in
@@ -107,7 +107,7 @@ def score_loaded(
     policies = kind.summarise(study, 0, outcomes).join(people)
     each_once = np.ones(len(released.strategies), dtype=np.int64)
     seed = loaded.scenario.seed
-    found = reidentified_in(released, each_once, lambda: nested_stream(seed, "reidentified", (0, len(outcomes))))
+    found = reidentified_in(released, each_once, lambda: random_stream(seed, "reidentified", 0, len(outcomes)))
     own = {**averages(released, each_once), **found.measures()}
     first = pd.DataFrame([own], index=pd.Index([path.name], name="policy"))
     summary = pd.concat([first, policies[[column for column in policies if column in own]]])

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.bundled import data_file, resolve
-from reidsim.core.randomness import nested_stream, word_of
+from reidsim.core.randomness import random_stream, word_of
 from reidsim.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.populations.catalogue import recipe_of
 from reidsim.populations.drawn_lists import ListRule, PeopleList, draw_lists
@@ -142,7 +142,7 @@ class ListsOfPeople:
         """
 
         def stream(decision: int, name: str) -> np.random.Generator:
-            return nested_stream(seed, "lists", (decision, word_of(name), replication))
+            return random_stream(seed, "lists", decision, word_of(name), replication)
 
         membership, contents = partial(stream, _MEMBERSHIP), partial(stream, _CONTENTS)
         values = self.people.values

@@ -21,7 +21,7 @@ import pandas as pd
 
 from reidsim.agents.measures import RUN_MEASURES
 from reidsim.core.measures import Measure, columns_of
-from reidsim.core.randomness import nested_stream
+from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, refuse_first
 from reidsim.games.defenders.defender import Defender, outcome_of, paid_in
 from reidsim.games.measures import MEASURES, averages
@@ -239,7 +239,7 @@ class Kind(Presentation, ABC):
 
         weights, seed = study.world(draw).weights, study.scenario.seed
         return {
-            policy: reidentified_in(equilibrium, weights, partial(nested_stream, seed, "reidentified", (draw, number)))
+            policy: reidentified_in(equilibrium, weights, partial(random_stream, seed, "reidentified", draw, number))
             for number, (policy, equilibrium) in enumerate(equilibria.items())
         }
 

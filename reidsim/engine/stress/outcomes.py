@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.measures import Measure, columns_of
-from reidsim.core.randomness import nested_stream
+from reidsim.core.randomness import random_stream
 from reidsim.engine.batch.design import Design, at_point, draw_of, scenarios_at
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.runner import evaluate
@@ -259,7 +259,7 @@ class Evaluator:
         quantile = float(np.quantile(np.repeat(equilibrium.risk, weights), self.risk_level))
         found = {**averages(equilibrium, weights), RISK_QUANTILE.column: quantile}
         if self.people:
-            draw = partial(nested_stream, self.loaded.scenario.seed, "reidentified", (0, point))
+            draw = partial(random_stream, self.loaded.scenario.seed, "reidentified", 0, point)
             found |= reidentified_in(equilibrium, weights, draw).measures()
         return found
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from reidsim.agents.measures import RUN_MEASURES
 from reidsim.core.measures import measures_worded
-from reidsim.core.randomness import nested_stream
+from reidsim.core.randomness import random_stream
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.reidentified import Reidentified, reidentified_in
@@ -99,7 +99,7 @@ class DynamicKind(Kind):
             return super().reidentified(study, draw, equilibria)
         once, people = np.ones(len(study.row_of_case), dtype=np.int64), {}
         for number, (policy, found) in enumerate(equilibria.items()):
-            rng = partial(nested_stream, study.scenario.seed, "reidentified", (draw, number))
+            rng = partial(random_stream, study.scenario.seed, "reidentified", draw, number)
             people[policy] = reidentified_in(found.expand(exposing_rows(study, found)), once, rng)
         return people
 

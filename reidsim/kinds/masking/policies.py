@@ -12,7 +12,7 @@ import numpy as np
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.core.randomness import replication_stream
+from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Game, OptIn, withholding
 from reidsim.games.defenders.same_form import SameForm
@@ -45,7 +45,7 @@ class Baseline(MaskingPolicy):
 
     def choose(self, study: MaskingStudy, game: Game, draw: int) -> Choice:
         """Return the prescribed strategies."""
-        section, rng = study.scenario.subjects, replication_stream(study.scenario.seed, "policies", draw)
+        section, rng = study.scenario.subjects, random_stream(study.scenario.seed, "policies", draw)
         linked = {name for each in study.scenario.each.values() for name in each.linked_on}
         rates = {"opt_in_rate": section.opt_in_rate, "sharing_rate": section.sharing_rate}
         return fixed_choice(study.games(draw)[0], self.name, rng, linked=linked, **rates)

@@ -14,7 +14,7 @@ from reidsim.adversaries.multistage.attack import Identify, InferSurname, Multis
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
-from reidsim.core.randomness import replication_stream
+from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating, nearest, refuse_first
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame, PartialMaskingSpace
 from reidsim.games.masking.opponents import game_against_several
@@ -112,7 +112,7 @@ class MaskingStudy(Study[MaskingScenario]):
 
     def _games(self, replication: int) -> dict[str | None, Games]:
         def drawn(sizes: Mapping[str, int] | None = None) -> dict[str | None, MultistageWorld]:
-            return self.tables.draw(replication_stream(self.scenario.seed, "tables", replication), sizes, replication)
+            return self.tables.draw(random_stream(self.scenario.seed, "tables", replication), sizes, replication)
 
         beliefs = self.scenario.beliefs
         worlds = drawn()

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.bundled import resolve
-from reidsim.core.randomness import nested_stream
+from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.games.participation.crowd import Crowd
 from reidsim.games.participation.families import Families
@@ -92,7 +92,7 @@ class ParticipationStudy(Study[ParticipationScenario]):
 
         0 draws the payoff parameters of people, 1 the starts of best replies, 2 drop-outs.
         """
-        return nested_stream(self.scenario.seed, _STREAM, (0, number))
+        return random_stream(self.scenario.seed, _STREAM, 0, number)
 
     def starts(self) -> dict[str, Flags]:
         """Return the sets of participants from which best replies start, by name.

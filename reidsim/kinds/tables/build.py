@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.drawn_lists import DrawnLists
 from reidsim.bundled import bundled_folder
-from reidsim.core.randomness import nested_stream
+from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.risk import require_part_of
@@ -235,7 +235,7 @@ def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnL
     if scenario.agents is None:
         for where, section in scenario.every_adversary.items():
             check_buyer(where.rpartition(".")[2], f"{where}.holds", section.holds or (), lists.buyers)
-    rng = nested_stream(scenario.seed, "lists", _RECORDS)
+    rng = random_stream(scenario.seed, "lists", *_RECORDS)
     person = _persons(population, study.lattice.codes, rng)
     return DrawnLists(lists.draw(scenario.seed), person, lists.prices, lists.buyers)
 
