@@ -298,7 +298,7 @@ def test_safe_harbor_suppresses_missing_values_and_names_the_row_that_it_cannot_
     (folder / "people.toml").write_text(text.format(suppress="true"))
     (folder / "people.csv").write_text("age,zip\n" + "\n".join(rows[:4]) + "\n")
     study = build_study(Scenario.load("people.toml"))
-    levels = [study.lattice.levels(int(study.safe_harbor_strategies[cell])) for cell in study.cell_of_record]
+    levels = [study.lattice.levels(int(study.safe_harbor[cell])) for cell in study.cell_of_record]
     # Ages of 90 or more are joined, ZIP codes keep three digits, and missing values are suppressed.
     assert levels == [(0, 1), (2, 1), (1, 2), (0, 1)]
     (folder / "people.csv").write_text("age,zip\n" + "\n".join(rows) + "\n")

@@ -10,22 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
-from math import fsum
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
 from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Presence, Response
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.errors import InputError, require_among, require_distinct
+from reidsim.errors import InputError, refuse_first
 from reidsim.games.record_game import Linker, RecordGame, linker_of_release
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 Together = Literal["one-of", "all", "worst"]
-
-# Weights are decimal numbers in the input, so their sum is 1 only up to rounding.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -42,23 +38,12 @@ class AdversaryType:
         Linker that this type uses.
     adversary : Adversary
         Adversary that replies to the linkage.
-
-    Raises
-    ------
-    InputError
-        If the weight is not in [0, 1].
     """
 
     name: str
     weight: float
     linker: Linker
     adversary: Adversary
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.weight <= 1:
-            raise InputError(
-                "weight of the adversary type out of range", where=self.name, found=self.weight, expected="0 to 1"
-            )
 
 
 @dataclass(frozen=True)
@@ -84,10 +69,8 @@ class TypesLinker:
 
     def link(self, strategy: int, rows: Rows | None = None) -> TypesLinkage:
         """Return the linkage of all records, or of `rows`, for each type; see `Linker`."""
-        done: dict[int, Linkage] = {}
-        for each in self.types:
-            if id(each.linker) not in done:
-                done[id(each.linker)] = each.linker.link(strategy, rows)
+        distinct = {id(each.linker): each.linker for each in self.types}
+        done = {key: linker.link(strategy, rows) for key, linker in distinct.items()}
         by_type = tuple(done[id(each.linker)] for each in self.types)
         first = by_type[0]
         return TypesLinkage(first.group_sizes, first.believed_group_sizes, first.match_probability, by_type)
@@ -274,12 +257,6 @@ class TypesGame(RecordGame):
         See `RecordGame`.
     together : {"one-of", "all", "worst"}
         Rule that combines the types, see above.
-
-    Raises
-    ------
-    InputError
-        If no type has positive weight, a name is used twice, the weights of "one-of" do not sum to 1, or `RecordGame`
-        raises it.
     """
 
     def __init__(
@@ -290,7 +267,6 @@ class TypesGame(RecordGame):
         loss: Floats,
         together: Together = "one-of",
     ) -> None:
-        check_types(types, together)
         super().__init__(space, TypesLinker(tuple(types)), TypesAdversary(tuple(types), together), benefit, loss)
 
     @property
@@ -326,25 +302,6 @@ class TypesGame(RecordGame):
 def parts_of(game: RecordGame) -> tuple[AdversaryType, ...]:
     """Return the adversary types of a game; a single adversary is one type."""
     return game.types if isinstance(game, TypesGame) else (AdversaryType("", 1.0, game.linker, game.adversary),)
-
-
-def check_types(types: Sequence[AdversaryType], together: str) -> None:
-    """Check that the types can be combined in one game.
-
-    Raises
-    ------
-    InputError
-        If no type has positive weight, a name is used twice, the weights of "one-of" do not sum to 1, or `together` is
-        unknown.
-    """
-    require_among("unknown combination of adversary types", (together,), get_args(Together))
-    if not any(each.weight > 0 for each in types):
-        raise InputError("no adversary type", expected="at least one type with a positive weight")
-    names = [each.name for each in types]
-    require_distinct("adversary type given twice", names)
-    total = fsum(each.weight for each in types)
-    if together == "one-of" and abs(total - 1) > _ROUNDING:
-        raise InputError("weights of the adversary types do not sum to 1", found=total, expected="1")
 
 
 def averaged(types: tuple[AdversaryType, ...]) -> tuple[AdversaryType, ...]:
@@ -407,12 +364,7 @@ def _gain_and_cost(each: AdversaryType) -> tuple[Any, Any]:
     adversary: Any = each.adversary.adversary if isinstance(each.adversary, ErringAdversary) else each.adversary
     if isinstance(adversary, SequentialAdversary):
         return adversary.attack.gain, adversary.attack.exploit_cost
-    if not (hasattr(adversary, "gain") and hasattr(adversary, "cost")):
-        expected = "an adversary with a gain and a cost"
-        raise InputError(
-            "the adversary type has no gain and cost to average",
-            where=each.name,
-            found=type(adversary).__name__,
-            expected=expected,
-        )
+    lacks = not (hasattr(adversary, "gain") and hasattr(adversary, "cost"))
+    problem, expected = "the adversary type has no gain and cost to average", "an adversary with a gain and a cost"
+    refuse_first((lacks, problem, each.name, type(adversary).__name__, expected))
     return adversary.gain, adversary.cost

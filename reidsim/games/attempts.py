@@ -70,19 +70,6 @@ class Tries:
             self.chance, self.numbers, self.amounts, rng, attempted=self.attempted, failure=self.failure, known=known
         )
 
-    def is_alike(self, other: Tries) -> bool:
-        """Return whether both have the same numbers of attempts and chances of success.
-
-        Amounts are not compared, and attempts that cannot succeed are ignored. If so, both have the same distribution
-        of the number of successes.
-        """
-        if self.chance is other.chance and self.numbers is other.numbers:
-            return True
-        mine, theirs = ((each.chance > 0) & (each.numbers > 0) for each in (self, other))
-        return np.array_equal(self.chance[mine], other.chance[theirs]) and np.array_equal(
-            self.numbers[mine], other.numbers[theirs]
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class Case:

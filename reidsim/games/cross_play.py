@@ -13,8 +13,7 @@ from reidsim.adversaries.response import INDIFFERENCE, declared_information
 from reidsim.core.measures import columns_of
 from reidsim.errors import InputError, not_among, require_among, require_distinct
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, parts_of
-from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.defenders.defender import Defender, Game, outcome_of, paid_in, record_game_of
+from reidsim.games.defenders.defender import BestReply, Defender, Game, outcome_of, paid_in, record_game_of
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.record_game import Choice, RecordGame
 from reidsim.releases.focused import space_of_all

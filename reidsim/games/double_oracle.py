@@ -9,7 +9,7 @@ the game is not zero-sum, it is PSRO of Lanctot et al. 2017, with exact response
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import fsum
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.errors import refuse_first
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.cross_play import (
     MOST_FORMS,
@@ -35,6 +35,16 @@ from reidsim.games.matrix_games import Floats, Mixtures, equilibrium, zero_sum
 Sum = Literal["zero-sum", "general-sum"]
 # A response is added only if it pays more than all known plans by this share of the largest absolute payoff.
 _NEW = 1e-9
+_ITERATIONS = (
+    "iteration",
+    "defenders",
+    "adversaries",
+    "publisher_payoff",
+    "adversary_payoff",
+    "exploitability",
+    "added_defender",
+    "added_adversary",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,20 +75,12 @@ class DoubleOracle:
 class _Plans:
     """Plans of the defender: plans of cross-play, then best responses.
 
-    Payoffs have one row per plan and one column per adversary. `names` holds defender and adversary planned against,
-    and `played` the numbers of the plans that are in the game.
+    Payoffs have one row per plan and one column per adversary. `names` holds defender and adversary planned against.
     """
 
     names: list[tuple[str, str]]
     payoff: Floats
     adversary_payoff: Floats
-    played: list[int] = field(default_factory=list)
-
-    def add(self, name: tuple[str, str], payoff: Floats, adversary_payoff: Floats) -> int:
-        self.names.append(name)
-        self.payoff = np.vstack([self.payoff, payoff])
-        self.adversary_payoff = np.vstack([self.adversary_payoff, adversary_payoff])
-        return len(self.names) - 1
 
 
 def double_oracle(
@@ -127,74 +129,56 @@ def double_oracle(
         If there are too many strategies to plan against several adversaries (`MOST_FORMS`), all adversaries are
         excluded, cross-play has no plan of the oracle against the first adversary, or the tolerance is not above 0.
     """
-    if not tolerance > 0:
-        raise InputError("tolerance out of range", where="tolerance", found=tolerance, expected="an amount above 0")
-    if not can_plan_against_all(opponents):
-        raise InputError("too many releases for a plan against several adversaries", expected=f"at most {MOST_FORMS:,}")
-    payoff, theirs = play.matrix("publisher_payoff"), play.matrix("adversary_payoff")
-    playing = [each for each in opponents if each.name in payoff.columns and not _come_together(each)]
-    left_out = [
-        f"double oracle leaves {each.name!r} out: its adversaries attack together"
-        for each in opponents
-        if _come_together(each)
-    ]
-    if not playing:
-        raise InputError("no adversary attacks alone", where="double oracle")
-    names = [each.name for each in playing]
-    pairs = play.table.iloc[:: payoff.shape[1]]
-    plans = _Plans(
-        list(zip(pairs["defender"], pairs["plans_against"], strict=True)),
-        payoff[names].to_numpy(),
-        theirs[names].to_numpy(),
+    problem, most = "too many releases for a plan against several adversaries", f"at most {MOST_FORMS:,}"
+    refuse_first(
+        (not tolerance > 0, "tolerance out of range", "tolerance", tolerance, "an amount above 0"),
+        (not can_plan_against_all(opponents), problem, None, None, most),
     )
-    first = own if own in names else names[0]
-    if (oracle.name, first) not in plans.names:
-        raise InputError("the initial plan is missing", where="double oracle", found=f"{oracle.name} vs {first}")
-    plans.played.append(plans.names.index((oracle.name, first)))
+    payoff, theirs = play.matrix("publisher_payoff"), play.matrix("adversary_payoff")
+    together = [each.name for each in opponents if _come_together(each)]
+    playing = [each for each in opponents if each.name in payoff.columns and each.name not in together]
+    left_out = [f"double oracle leaves {name!r} out: its adversaries attack together" for name in together]
+    where, names = "double oracle", [each.name for each in playing]
+    refuse_first((not playing, "no adversary attacks alone", where, None, None))
+    pairs = play.table.iloc[:: payoff.shape[1]]
+    known = list(zip(pairs["defender"], pairs["plans_against"], strict=True))
+    plans, first = _Plans(known, payoff[names].to_numpy(), theirs[names].to_numpy()), own if own in names else names[0]
+    missing, found = (oracle.name, first) not in known, f"{oracle.name} vs {first}"
+    refuse_first((missing, "the initial plan is missing", where, found, None))
+    played = [known.index((oracle.name, first))]
     columns = [names.index(first)]
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
     solutions: list[tuple[Mixtures, list[int], list[int]]] = []
     zero = game == "zero-sum"
     for iteration in range(1, most_iterations + 1):
         if progress is not None:
             progress(iteration - 1, most_iterations)
         their_payoff = -plans.payoff if zero else plans.adversary_payoff
-        part = np.ix_(plans.played, columns)
+        part = np.ix_(played, columns)
         solved = zero_sum(plans.payoff[part]) if zero else equilibrium(plans.payoff[part], their_payoff[part])
         mixture = np.zeros(len(names))
         mixture[columns] = solved.columns
         reply = _reply(plans, playing, oracle, mixture, weights)
-        column_values = solved.rows @ their_payoff[plans.played]
+        column_values = solved.rows @ their_payoff[played]
         column = int(column_values.argmax())
         gains = (
             max(float(plans.payoff[reply] @ mixture) - solved.row_payoff, 0.0),
             max(float(column_values[column]) - solved.column_payoff, 0.0),
         )
         their_mean = float(solved.rows @ plans.adversary_payoff[part] @ solved.columns)
-        solutions.append((solved, list(plans.played), list(columns)))
+        solutions.append((solved, list(played), list(columns)))
         ended = fsum(gains) <= tolerance
-        new_row = not ended and gains[0] > 0 and reply not in plans.played
+        new_row = not ended and gains[0] > 0 and reply not in played
         new_column = not ended and gains[1] > 0 and column not in columns
-        rows.append(
-            {
-                "iteration": iteration,
-                "defenders": len(plans.played),
-                "adversaries": len(columns),
-                "publisher_payoff": solved.row_payoff,
-                "adversary_payoff": their_mean,
-                "exploitability": fsum(gains),
-                "best_exploitability": min(fsum(gains), rows[-1]["best_exploitability"] if rows else np.inf),
-                "added_defender": row_name(*plans.names[reply]) if new_row else "",
-                "added_adversary": names[column] if new_column else "",
-            }
-        )
-        if new_row:
-            plans.played.append(reply)
-        if new_column:
-            columns.append(column)
+        added = (row_name(*plans.names[reply]) if new_row else "", names[column] if new_column else "")
+        payoffs = (solved.row_payoff, their_mean, fsum(gains))
+        rows.append((iteration, len(played), len(columns), *payoffs, *added))
+        played += [reply] * new_row
+        columns += [column] * new_column
         if not new_row and not new_column:
             break
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(rows, columns=list(_ITERATIONS))
+    table.insert(6, "best_exploitability", table["exploitability"].cummin())
     best = int(table["exploitability"].argmin())
     if table["best_exploitability"].iloc[-1] > tolerance:
         left = table["best_exploitability"].iloc[-1]
@@ -217,17 +201,18 @@ def _reply(
     """
     faced = {each.name: share for each, share in zip(playing, mixture.tolist(), strict=True) if share > 0}
     games = {each.name: record_game_of(each.truth) for each in playing if each.name in faced}
-    if len(faced) == 1:
-        choice = oracle.choose(next(each.truth for each in playing if each.name in faced))
-    else:
-        choice = oracle.choose(mixed_game(games, faced))
+    alone = next(each.truth for each in playing if each.name in faced)
+    choice = oracle.choose(alone if len(faced) == 1 else mixed_game(games, faced))
     outcomes = np.array([averages_of(paid_in(oracle, each.truth, choice), choice, weights)[:2] for each in playing])
     known = plans.payoff @ mixture
     scale = max(1.0, float(np.abs(plans.payoff).max()))
     if float(outcomes[:, 0] @ mixture) <= known.max() + _NEW * scale:
         return int(known.argmax())
     against = ", ".join(f"{share:.3g} {name}" for name, share in faced.items())
-    return plans.add((oracle.name, against), outcomes[:, 0], outcomes[:, 1])
+    plans.names.append((oracle.name, against))
+    plans.payoff = np.vstack([plans.payoff, outcomes[:, 0]])
+    plans.adversary_payoff = np.vstack([plans.adversary_payoff, outcomes[:, 1]])
+    return len(plans.names) - 1
 
 
 def _mixtures(

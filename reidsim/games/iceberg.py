@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numba
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, PopulationLinker, RecordGame
-from reidsim.games.solvers import branch_and_bound
+from reidsim.games.solvers import Progress, branch_and_bound, no_progress
 from reidsim.linkage.partition import Integers, Positions, Rollup, split, vertices
 from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
@@ -41,12 +39,8 @@ class Held(NamedTuple):
     evaluated: Integers
 
 
-def iceberg(
-    game: RecordGame,
-    constraints: Mapping[str, Constraint],
-    progress: Callable[[int, int], object] = lambda done, total: None,
-) -> dict[str, Choice]:
-    """Return the best strategy of every record under each constraint.
+def iceberg(game: RecordGame, constraint: Constraint | None = None, progress: Progress = no_progress) -> Choice:
+    """Return the best strategy of every record.
 
     The search is meant for lattices of many nodes. A vertex of the search tree fixes the levels of some attributes and
     omits the others (`Rollup`). For a group at a vertex, two facts bound every node beneath the vertex. First, no
@@ -68,35 +62,24 @@ def iceberg(
     Parameters
     ----------
     game : RecordGame
-        If `fits` is false for the game, or a constraint limits sensitive columns, `branch_and_bound` is used instead.
-    constraints : mapping of str to Constraint
+        If `fits` is false for the game, `branch_and_bound` is used instead.
+    constraint : Constraint, optional
+        No constraint, if not given; limits on sensitive columns are not supported, because the size of a group alone
+        does not determine whether it may be released.
     progress : callable, optional
-        Called with the number of parts of the search done and the total number; with `branch_and_bound`, at each node
-        with the number of constraints done and their total number.
+        Called with the number of parts of the search done and the total number.
 
     Returns
     -------
-    dict of str to Choice
-        Exact choices, by name of the constraint; a record is withheld if no strategy satisfies the constraint.
-        `evaluated` counts the strategies whose payoff was computed.
+    Choice
+        Exact choice; a record is withheld if no strategy satisfies the constraint. `evaluated` counts the strategies
+        whose payoff was computed.
     """
-    # With limits on sensitive columns, the size of a group alone does not determine whether it may be released.
-    if not fits(game) or any(constraint.admissible is not None for constraint in constraints.values()):
-        return {
-            name: branch_and_bound(game, constraint, partial(progress, number, len(constraints)))
-            for number, (name, constraint) in enumerate(constraints.items())
-        }
-    found: dict[str, Held] = {}
-    # No-Attack constraints come first: their solutions are also allowed by constraints that permit attacks.
-    for number, name in enumerate(sorted(constraints, key=lambda name: not constraints[name].no_attack)):
-        constraint = constraints[name]
-        before = [held for other, held in found.items() if _is_narrower(constraints[other], constraint)]
-
-        def step(done: int, total: int, number: int = number) -> None:
-            progress(number * total + done, len(constraints) * total)
-
-        found[name] = _search(game, constraint, before[0] if before else None, step)
-    return {name: Choice(found[name].strategies, "iceberg", found[name].evaluated, exact=True) for name in constraints}
+    constraint = constraint or Constraint()
+    if not fits(game):
+        return branch_and_bound(game, constraint, progress)
+    found = _search(game, constraint, progress)
+    return Choice(found.strategies, "iceberg", found.evaluated, exact=True)
 
 
 def fits(game: RecordGame) -> bool:
@@ -117,30 +100,58 @@ def fits(game: RecordGame) -> bool:
     )
 
 
-def _is_narrower(first: Constraint, second: Constraint) -> bool:
-    """Return whether a solution under the first constraint is allowed by the second.
+class Search(NamedTuple):
+    """Data of one search, with its work arrays.
 
-    The result is true only if the first constraint forbids attacks, the second does not, and the second has no
-    `minimum` or the same one.
+    Attributes
+    ----------
+    rollup : Rollup
+        Groups of all people.
+    records : ndarray of int64, shape (n_rows,)
+        0 for records, -1 for other people.
+    amounts : ndarray of float64, shape (4, n_records)
+        Benefit, loss, gain, and cost of an attack including the tie tolerance, in currency units. An attack pays if its
+        expected gain exceeds this cost.
+    lowest : ndarray of int16, shape (n_attributes, n_records) or (n_attributes, 1)
+        Lowest allowed level of each record's attributes; one column if level 0 is allowed for all records.
+    least : int
+        Smallest group size that is searched; smaller groups are skipped.
+    no_attack : bool
+        Whether strategies under which an attack pays are forbidden.
+    fixed, levels : ndarray of int64, shape (n_attributes,)
+        The only level of each attribute to be searched, -1 for all levels; levels of the current vertex.
+    buffers : ndarray of int32, shape (n_attributes + 1, n_rows)
+        Row numbers of the groups of each depth.
+    counts : ndarray of int64, shape (n_groups, 3)
+        Work array.
+    held : Held
+        Best strategies found.
     """
-    same = first.minimum is second.minimum or second.minimum is None
-    return first.no_attack and not second.no_attack and same
+
+    rollup: Rollup
+    records: Integers
+    amounts: Floats
+    lowest: NDArray[np.int16]
+    least: int
+    no_attack: bool
+    fixed: Integers
+    levels: Integers
+    buffers: Positions
+    counts: Integers
+    held: Held
 
 
-def _search(
-    game: RecordGame, constraint: Constraint, before: Held | None, progress: Callable[[int, int], object]
-) -> Held:
+def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Held:
     # As `fits` found: a population linker with a roll-up, a one-shot adversary and a lattice.
     linker, adversary, space, n = cast("Any", game.linker), cast("Any", game.adversary), game.space, game.n_records
     rollup: Rollup = linker.group_sizes.rollup
+    n_attributes, n_rows = rollup.codes.shape
     price = np.asarray(adversary.cost) * np.float64(1 + INDIFFERENCE)
     amounts = np.array([np.broadcast_to(each, (n,)) for each in (game.benefit, game.loss, adversary.gain, price)])
-    lowest = np.zeros((len(rollup.shape), 1 if constraint.minimum is None else n), dtype=np.int16)
+    lowest = np.zeros((n_attributes, 1 if constraint.minimum is None else n), dtype=np.int16)
     if constraint.minimum is not None:
         lowest[:] = np.asarray(constraint.minimum) // rollup.strides[:, None] % rollup.shape[:, None]
     held = Held(np.full(n, -np.inf), np.full(n, WITHHELD, dtype=np.int64), np.zeros(n, dtype=np.int64))
-    if before is not None:
-        held = Held(before.payoff.copy(), before.strategies.copy(), held.evaluated)
     if constraint.minimum is None:
         # Evaluate the unchanged and the fully suppressed release first, so that most groups are skipped at once.
         for strategy in (space.most_specific, space.size - 1):
@@ -150,34 +161,25 @@ def _search(
             better &= (ahead > game.tie()) | ((ahead >= -game.tie()) & (strategy < held.strategies))
             held.payoff[better], held.strategies[better] = outcome.publisher_payoff[better], strategy
             held.evaluated[:] += 1
-    least = _least_safe(amounts) if constraint.no_attack else 0
-    records = np.where(np.arange(rollup.codes.shape[1]) < n, 0, -1)
+    search = Search(
+        rollup,
+        np.where(np.arange(n_rows) < n, 0, -1),
+        amounts,
+        lowest,
+        least=_least_safe(amounts) if constraint.no_attack else 0,
+        no_attack=constraint.no_attack,
+        fixed=np.empty(n_attributes, dtype=np.int64),
+        levels=np.zeros(n_attributes, dtype=np.int64),
+        buffers=np.empty((n_attributes + 1, n_rows), dtype=np.int32),
+        counts=np.zeros((int(rollup.n_groups.max()), 3), dtype=np.int64),
+        held=held,
+    )
+    search.buffers[0] = np.arange(n_rows)
     parts = vertices(rollup.shape.tolist(), _PARTS)
-    buffers = np.empty((len(rollup.shape) + 1, len(records)), dtype=np.int32)
-    buffers[0] = np.arange(len(records))
-    counts = np.zeros((int(rollup.n_groups.max()), 3), dtype=np.int64)
     for done, first_levels in enumerate(parts, start=1):
-        fixed = np.full(len(rollup.shape), -1, dtype=np.int64)
-        fixed[: len(first_levels)] = first_levels
-        _walk(
-            0,
-            0,
-            len(records),
-            int(rollup.people.sum()),
-            0.0,
-            0,
-            fixed,
-            rollup,
-            records,
-            amounts,
-            lowest,
-            least,
-            constraint.no_attack,
-            buffers,
-            counts,
-            np.zeros(len(rollup.shape), dtype=np.int64),
-            held,
-        )
+        search.fixed[:] = -1
+        search.fixed[: len(first_levels)] = first_levels
+        _walk(0, 0, n_rows, int(rollup.people.sum()), 0.0, 0, search)
         progress(done, len(parts))
     return held
 
@@ -202,131 +204,71 @@ def _wins(payoff: float, strategy: int, record: int, amounts: Floats, held: Held
 
 
 @numba.njit(cache=True)
-def _walk(
-    depth: int,
-    begin: int,
-    end: int,
-    size: int,
-    lost: float,
-    strategy: int,
-    fixed: Integers,
-    rollup: Rollup,
-    records: Integers,
-    amounts: Floats,
-    lowest: NDArray[np.int16],
-    least: int,
-    no_attack: bool,
-    buffers: Positions,
-    counts: Integers,
-    levels: Integers,
-    held: Held,
-) -> None:
+def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: int, search: Search) -> None:
     """Search beneath a vertex for better strategies of the records of a group.
 
-    Better strategies are written to `held`.
+    Better strategies are written to `search.held`.
 
     Parameters
     ----------
     depth : int
         Number of attributes whose levels the vertex fixes; all of them at a node of the lattice.
     begin, end : int
-        The group: positions in ``buffers[depth]``, which holds row numbers.
+        The group: positions in ``buffers[depth]``.
     size : int
         Number of people in the group.
     lost : float
-        Least information loss of a record of the group under the fixed levels, `levels`, which make up `strategy`.
-    fixed : ndarray of int64, shape (n_attributes,)
-        The only level of each attribute to be searched; -1 for all levels.
-    records : ndarray of int64, shape (n_rows,)
-        0 for records, -1 for other people.
-    amounts : ndarray of float64, shape (4, n_records)
-        Benefit, loss, gain, and cost of an attack including the tie tolerance, in currency units. An attack pays if its
-        expected gain exceeds this cost.
-    lowest : ndarray of int16, shape (n_attributes, n_records) or (n_attributes, 1)
-        Lowest allowed level of each record's attributes; one column if level 0 is allowed for all records.
-    least : int
-        Smallest group size that is searched; smaller groups are skipped.
-    no_attack : bool
-        Whether strategies under which an attack pays are forbidden.
-    buffers, counts
-        Work arrays.
+        Least information loss of a record of the group under the levels of the vertex, which make up `strategy`.
+    search : Search
     """
-    benefit, loss, gain, price = amounts
-    is_bounded = lowest.shape[1] > 1 or len(benefit) == 1
+    rollup, records, levels, buffers, held = search.rollup, search.records, search.levels, search.buffers, search.held
+    benefit, loss, gain, price = search.amounts
+    is_bounded = search.lowest.shape[1] > 1 or len(benefit) == 1
     if depth == len(rollup.shape):
         for place in range(begin, end):
             record = buffers[depth, place]
             if records[record] < 0:
                 continue
             attacked = gain[record] * (1.0 / size) > price[record]
-            loses, allowed = 0.0, not (attacked and no_attack)
+            loses, allowed = 0.0, not (attacked and search.no_attack)
             for at in range(len(levels)):
                 if levels[at] > 0:
                     loses += rollup.losses[at, levels[at], rollup.codes[at, record]]
-                if is_bounded and levels[at] < lowest[at, record]:
+                if is_bounded and levels[at] < search.lowest[at, record]:
                     allowed = False
             if not allowed:
                 continue
             payoff = benefit[record] * (0.0 if loses > NO_BENEFIT else 1.0 - loses)
             payoff -= loss[record] * (1.0 / size) if attacked else 0.0
             held.evaluated[record] += 1
-            if _wins(payoff, strategy, record, amounts, held):
+            if _wins(payoff, strategy, record, search.amounts, held):
                 held.payoff[record], held.strategies[record] = payoff, strategy
         return
     column = rollup.codes[depth]
     for level in range(rollup.shape[depth]):
-        if fixed[depth] >= 0 and fixed[depth] != level:
+        if search.fixed[depth] >= 0 and search.fixed[depth] != level:
             continue
         levels[depth] = level
-        number = strategy + level * rollup.strides[depth]
+        number, groups = strategy + level * rollup.strides[depth], rollup.groups[depth, level]
+        here, below = buffers[depth], buffers[depth + 1]
         starts, sizes = split(
-            buffers[depth],
-            begin,
-            end,
-            buffers[depth + 1],
-            column,
-            rollup.groups[depth, level],
-            rollup.people,
-            records,
-            0,
-            1,
-            least,
-            counts,
+            here, begin, end, below, column, groups, rollup.people, records, 0, 1, search.least, search.counts
         )
         for group in range(len(sizes)):
             people = max(sizes[group], 1)
-            some = column[buffers[depth + 1, starts[group]]]
-            loses = lost + rollup.least_losses[depth, level, some]
+            loses = lost + rollup.least_losses[depth, level, column[below[starts[group]]]]
             share, found = 1.0 / people, False
             for place in range(starts[group], starts[group + 1]):
-                record = buffers[depth + 1, place]
-                if records[record] < 0 or (is_bounded and level < lowest[depth, record]):
+                record = below[place]
+                if records[record] < 0 or (is_bounded and level < search.lowest[depth, record]):
                     continue
                 most = benefit[record] * (1.0 - loses)
                 if gain[record] * share > price[record]:
-                    if no_attack:
+                    if search.no_attack:
                         continue
                     most -= loss[record] * share
-                if _wins(most, number, record, amounts, held):
+                if _wins(most, number, record, search.amounts, held):
                     found = True
                     break
             if found:
-                _walk(
-                    depth + 1,
-                    starts[group],
-                    starts[group + 1],
-                    people,
-                    loses,
-                    number,
-                    fixed,
-                    rollup,
-                    records,
-                    amounts,
-                    lowest,
-                    least,
-                    no_attack,
-                    buffers,
-                    counts,
-                    levels,
-                    held,
-                )
+                _walk(depth + 1, starts[group], starts[group + 1], people, loses, number, search)

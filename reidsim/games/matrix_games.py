@@ -153,67 +153,43 @@ def _maximin(payoff: Floats) -> Floats:
 
 
 def _lemke_howson(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return an equilibrium of payoffs from 0 to 1: the two mixtures."""
-    m, n = first.shape
-    # Labels 0 to m - 1 are rows, m to m + n - 1 columns. Payoffs are positive, so both polytopes are bounded.
-    of_columns, of_rows = (
-        _Tableau(1 + np.round(_WHOLE * payoff).astype(np.int64), own, slack)
-        for payoff, own, slack in ((second.T, range(m), range(m, m + n)), (first, range(m, m + n), range(m)))
-    )
-    tableaux = (of_columns, of_rows)
-    entering, turn = 0, 0
-    while (leaving := tableaux[turn].pivot(entering)) != 0:
-        entering, turn = leaving, 1 - turn
-    return of_columns.mixture(range(m)), of_rows.mixture(range(m, m + n))
+    """Return an equilibrium of payoffs from 0 to 1: the two mixtures.
 
-
-class _Tableau:
-    """The polytope ``payoff @ mixture <= 1``, ``mixture >= 0`` at a vertex.
-
-    Entries are integers over one denominator.
-
-    Parameters
-    ----------
-    payoff : ndarray of int64, shape (n_replies, n_strategies)
-        Payoff of each reply against each strategy; above 0.
-    strategies, replies : range
-        Labels of the columns and rows.
+    The tableau holds the polytopes ``payoff @ mixture <= 1``, ``mixture >= 0`` of both players, as integers over one
+    denominator. Column 0 is the right-hand side. Columns 1 to k are slacks, one for each reply, because the
+    lexicographic comparison of rows uses them; k more columns are the probabilities of the same k strategies (rows of
+    the game, then its columns).
     """
-
-    def __init__(self, payoff: NDArray[np.int64], strategies: range, replies: range) -> None:
-        n = len(replies)
-        parts = [np.ones((n, 1), dtype=object), np.eye(n, dtype=np.int64).astype(object), payoff.astype(object)]
-        # The right-hand side and the slacks come first, because the lexicographic comparison of rows uses them.
-        self.rows = np.hstack(parts)
-        self.place = {label: column for column, label in enumerate([*replies, *strategies], start=1)}
-        self.basis = list(replies)
-        self.denominator = 1
-
-    def pivot(self, label: int) -> int:
-        """Let a label's variable enter the basis; return the label that leaves it."""
-        column = self.rows[:, self.place[label]]
+    m, n = first.shape
+    k, denominator = m + n, 1
+    # Payoffs are positive, so both polytopes are bounded.
+    own, other = (1 + np.round(_WHOLE * payoff).astype(np.int64).astype(object) for payoff in (first, second.T))
+    slacks = np.hstack([np.ones((k, 1)), np.eye(k), np.zeros((k, k))]).astype(np.int64)
+    tableau = slacks.astype(object)
+    tableau[:m, 1 + k + m :], tableau[m:, 1 + k : 1 + k + m] = own, other
+    basis, entering = np.arange(1, k + 1), 1 + k
+    while True:
+        column = tableau[:, entering].copy()
         tied = np.flatnonzero(column > 0).tolist()
         # The least ratio in lexicographic order; the slacks' columns are independent, so one row is left.
-        for key in range(len(self.rows) + 1):
-            ratios = [Fraction(self.rows[row, key], column[row]) for row in tied]
+        for key in range(k + 1):
+            ratios = [Fraction(tableau[row, key], column[row]) for row in tied]
             tied = [row for row, ratio in zip(tied, ratios, strict=True) if ratio == min(ratios)]
             if len(tied) == 1:
                 break
         row, pivot = tied[0], column[tied[0]]
-        kept = self.rows[row].copy()
-        self.rows = (self.rows * pivot - np.multiply.outer(column.copy(), kept)) // self.denominator
-        self.rows[row], self.denominator = kept, pivot
-        self.basis[row], left = label, self.basis[row]
-        return left
-
-    def mixture(self, labels: range) -> Floats:
-        """Return the mixture at the vertex.
-
-        It is proportional to the variables with these labels.
-        """
-        values = dict(zip(self.basis, self.rows[:, 0], strict=True))
-        total = sum(values.get(label, 0) for label in labels)
-        return np.array([values.get(label, 0) / total for label in labels], dtype=np.float64)
+        kept = tableau[row].copy()
+        tableau = (tableau * pivot - np.multiply.outer(column, kept)) // denominator
+        tableau[row], denominator = kept, pivot
+        leaving, basis[row] = int(basis[row]), entering
+        if leaving in (1, 1 + k):
+            break
+        # The slack of a strategy and its probability are complements: one leaves, the other enters.
+        entering = leaving + k if leaving <= k else leaving - k
+    values = dict(zip((basis - 1 - k).tolist(), tableau[:, 0], strict=True))
+    each = [[values.get(strategy, 0) for strategy in own_strategies] for own_strategies in (range(m), range(m, k))]
+    rows, columns = (np.array([value / sum(part) for value in part], dtype=np.float64) for part in each)
+    return rows, columns
 
 
 @dataclass(frozen=True)

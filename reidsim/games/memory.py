@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Response
@@ -116,22 +115,14 @@ class RememberingLinker:
             cells = self.cells[rows[places]]
             parts.append((places, cells, self.linkers[linker].link(equivalent, cells)))
 
-        def joined(name: str) -> Any:
-            given = [getattr(linked, name) for _, _, linked in parts]
-            if any(each is None for each in given):
-                return None
-            values = np.empty(len(rows))
-            for (places, _, _), each in zip(parts, given, strict=True):
-                values[places] = each
-            return values
-
-        true = joined("group_sizes")
-        equal = all(linked.believed_group_sizes is linked.group_sizes for _, _, linked in parts)
+        linked = [(places, linkage) for places, _, linkage in parts]
+        true = _joined(linked, "group_sizes")
+        equal = all(each.believed_group_sizes is each.group_sizes for _, each in linked)
         return RememberedLinkage(
             true,
-            true if equal else joined("believed_group_sizes"),
-            joined("match_probability"),
-            by_chance=any(linked.by_chance for _, _, linked in parts),
+            true if equal else _joined(linked, "believed_group_sizes"),
+            _joined(linked, "match_probability"),
+            by_chance=any(each.by_chance for _, each in linked),
             cells=self.cells[rows],
             parts=tuple(parts),
         )
@@ -167,24 +158,26 @@ class RememberingAdversary:
         replies = [(places, self.adversary.respond(linked, cells)) for places, cells, linked in linkage.parts]
         if len(replies) == 1:
             return replies[0][1]
-        return Response(**{item.name: _of_all(replies, item.name) for item in fields(Response)})
-
-
-def _of_all(replies: Sequence[tuple[Rows, Response]], name: str) -> Any:
-    """Join a field of all replies into a single array.
-
-    Return None if no reply has the field or, for the gain and the plan, if any reply lacks it.
-    """
-    given = [getattr(reply, name) for _, reply in replies]
-    # The variation of payoffs is known only if every reply has a gain.
-    lacks = any if name in ("gain", "plan", "used") else all
-    if lacks(each is None for each in given):
-        return None
-    kinds = {"attacks": np.bool_, "pays": np.bool_, "plan": np.int64, "used": np.int64}
-    values: NDArray[Any] = np.zeros(sum(len(places) for places, _ in replies), dtype=kinds.get(name, np.float64))
-    for (places, reply), each in zip(replies, given, strict=True):
         # Without a frequency, the adversary always attacks; without `pays`, attacks pay exactly where it attacks.
-        values[places] = each if each is not None else 1.0 if name == "frequency" else reply.attacks
+        default: dict[str, Callable[[Any], Any]] = {"frequency": lambda reply: 1.0, "pays": lambda reply: reply.attacks}
+        names = [item.name for item in fields(Response)]
+        return Response(**{name: _joined(replies, name, default.get(name, lambda reply: None)) for name in names})
+
+
+def _joined(parts: Sequence[tuple[Rows, Any]], name: str, default: Callable[[Any], Any] = lambda part: None) -> Any:
+    """Join a field of all parts into a single array.
+
+    Return None if no part has the field, or if a part lacks it and `default` returns None for this part.
+    """
+    given = [getattr(part, name) for _, part in parts]
+    if given and all(each is None for each in given):
+        return None
+    given = [default(part) if each is None else each for each, (_, part) in zip(given, parts, strict=True)]
+    if any(each is None for each in given):
+        return None
+    values = np.zeros(sum(len(places) for places, _ in parts), dtype=np.result_type(*given, np.bool_))
+    for (places, _), each in zip(parts, given, strict=True):
+        values[places] = each
     return values
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.record_game import Constraint, Linker
 from reidsim.linkage.risk import UniformGuess
-from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+from reidsim.releases.strategy_space import Floats, Strategies, StrategySpace
 
 # Limit on records x strategies in memory at once during the reduction; more take more memory and fewer passes.
 _CHUNK = 1_000_000
@@ -76,46 +76,22 @@ def undominated_options(space: StrategySpace, linker: Linker, constraint: Constr
     """
     n, size = space.n_records, space.size
     minimum = None if constraint is None else constraint.minimum
-    intensity = space.generalization_intensity(np.arange(size))
-    chunk = max(1, _CHUNK // size)
-    kept: list[NDArray[np.int64]] = []
-    utilities: list[Floats] = []
-    successes: list[Floats] = []
-    counts = [np.zeros(1, dtype=np.int64)]
+    chunk, parts = max(1, _CHUNK // size), []
     for begin in range(0, n, chunk):
         rows = np.arange(begin, min(begin + chunk, n))
-        by_strategy = np.empty((2, size, len(rows)))
+        utility, success = np.empty((2, len(rows), size))
         for strategy in range(size):
-            by_strategy[0, strategy] = space.utility(strategy, rows)
-            by_strategy[1, strategy] = UniformGuess().success_probability(linker.link(strategy, rows).group_sizes)
+            utility[:, strategy] = space.utility(strategy, rows)
+            success[:, strategy] = UniformGuess().success_probability(linker.link(strategy, rows).group_sizes)
             if minimum is not None:
-                by_strategy[0, strategy, ~space.at_least(strategy, minimum[rows])] = -1.0
-        utility, success = np.ascontiguousarray(by_strategy.transpose(0, 2, 1))
+                utility[~space.at_least(strategy, minimum[rows]), strategy] = -1.0
         orders = np.argsort(-utility, axis=1, kind="stable")
         keep, per_record = _undominated(utility, success, orders, _SAME_UTILITY)
         record = np.repeat(np.arange(len(rows)), per_record)
-        kept.append(keep)
-        utilities.append(utility[record, keep])
-        successes.append(success[record, keep])
-        counts.append(per_record)
-    strategies = np.concatenate(kept)
-    start = np.cumsum(np.concatenate(counts))
-    return Options(start, strategies, np.concatenate(utilities), np.concatenate(successes), intensity[strategies])
-
-
-def fixed_options(space: StrategySpace, linker: Linker, strategies: Strategies) -> Options:
-    """Return the single option of each record under a fixed policy.
-
-    The policy prescribes one strategy per record, `strategies` (n_records,); no record may be withheld (-1). The
-    success probability is 1 / group size.
-    """
-    n = space.n_records
-    utility, success = np.empty(n), np.empty(n)
-    for strategy in np.unique(strategies).tolist():
-        rows: Rows = np.flatnonzero(strategies == strategy)
-        utility[rows] = space.utility(strategy, rows)
-        success[rows] = UniformGuess().success_probability(linker.link(strategy, rows).group_sizes)
-    return Options(np.arange(n + 1), strategies, utility, success, space.generalization_intensity(strategies))
+        parts.append((per_record, keep, utility[record, keep], success[record, keep]))
+    per_record, strategies, utility, success = map(np.concatenate, zip(*parts, strict=True))
+    start = np.append(0, np.cumsum(per_record))
+    return Options(start, strategies, utility, success, space.generalization_intensity(strategies))
 
 
 def best_options(

@@ -57,15 +57,6 @@ class PeopleLattice(GeneralizationLattice):
     row_sets: RowSets = field(kw_only=True)
     benefit_of_cell: Floats | None = field(default=None, kw_only=True)
 
-    def among(self, rows: slice) -> PeopleLattice:
-        """Return the lattice of a slice of consecutive row sets.
-
-        It reuses the information losses of this lattice.
-        """
-        part = replace(self, row_sets=self.row_sets.of_neighbours(rows))
-        part.__dict__["record_losses"] = tuple(losses[:, rows] for losses in self.record_losses)
-        return part
-
     @property
     def n_records(self) -> int:
         """Number of row sets."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response, arrays_of
-from reidsim.errors import InputError
+from reidsim.errors import refuse_first
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.sensitive_values import AttributeLimits, GainsFrom, SensitiveAttribute, SensitiveGroups
 from reidsim.populations.population import Counts
@@ -229,7 +229,7 @@ class RecordGame:
     Raises
     ------
     InputError
-        If a benefit or loss is negative, or has another shape than () or (n_records,).
+        If a benefit or loss is negative.
     """
 
     space: StrategySpace
@@ -240,15 +240,9 @@ class RecordGame:
 
     def __post_init__(self) -> None:
         for name in ("benefit", "loss"):
-            given = np.asarray(getattr(self, name), dtype=np.float64)
-            if given.shape not in ((), (self.n_records,)):
-                expected = f"one amount, or one for each of {self.n_records} records"
-                raise InputError(f"{name} of the publisher has the wrong shape", found=given.shape, expected=expected)
-            amounts = np.broadcast_to(given, (self.n_records,))
-            if len(amounts) and not amounts.min() >= 0:
-                raise InputError(
-                    f"{name} of the publisher is negative", found=float(amounts.min()), expected="0 or more"
-                )
+            amounts = np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), (self.n_records,))
+            lowest = float(amounts.min(initial=np.inf))
+            refuse_first((not lowest >= 0, f"{name} of the publisher is negative", None, lowest, "0 or more"))
             object.__setattr__(self, name, amounts)
 
     def __repr__(self) -> str:

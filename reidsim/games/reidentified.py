@@ -84,9 +84,8 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
         lost = case.people.payoffs(rng, people)
         adversary = None
         if case.hits is not None:
-            alone = people if case.hits.is_alike(case.people) else None
             # Costs of purchases and of attempts made with certainty are constant, so they shift the distribution.
-            adversary = case.hits.payoffs(rng, alone).shifted(case.earned - case.hits.expected)
+            adversary = case.hits.payoffs(rng).shifted(case.earned - case.hits.expected)
         weights.append(case.probability)
         parts.append(Reidentified(n, people, lost.shifted(case.kept, -1.0), adversary, case.people.expected))
     return mixed(weights, parts)

@@ -8,16 +8,14 @@ differ by record: the sum of the records' worst payoffs is a lower bound of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reidsim.errors import InputError
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
-from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.games.record_game import WITHHELD, RecordGame
+from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 Criterion = Literal["maximin", "minimax-regret", "quantile"]
 CRITERIA: tuple[Criterion, ...] = ("maximin", "minimax-regret", "quantile")
@@ -27,20 +25,19 @@ _MOST_STRATEGIES = 5_000_000
 _CHUNK = 2_000_000
 
 
-@dataclass(frozen=True)
-class RobustChoice:
+class RobustChoice(NamedTuple):
     """Strategies that a criterion selects, and their values.
 
-    Parameters
+    Attributes
     ----------
-    choice : Choice
+    strategies : ndarray of int64, shape (n_records,)
         One strategy per record.
     value : ndarray of float64, shape (n_records,)
         Value of the criterion for the chosen strategy over the parameter points, in currency units per record: worst
-        payoff, largest regret (lower is better) or quantile of payoffs; 0 where the record is withheld.
+        payoff, largest regret (lower is better) or quantile of payoffs.
     """
 
-    choice: Choice
+    strategies: Strategies
     value: Floats
 
 
@@ -53,13 +50,21 @@ def lower_quantile(payoffs: Floats, level: float) -> Floats:
     return np.asarray(np.quantile(payoffs, level, axis=0, method="inverted_cdf"))
 
 
+# Value of a criterion, larger is better, given the payoffs of a strategy, shape (n_points, n_rows), the payoffs of the
+# best strategy of each point, and the level of the quantile.
+_VALUE: Mapping[str, Callable[[Floats, Floats, float], Floats]] = {
+    "maximin": lambda payoff, best, level: payoff.min(axis=0),
+    "minimax-regret": lambda payoff, best, level: -(best - payoff).max(axis=0, initial=0.0),
+    "quantile": lambda payoff, best, level: lower_quantile(payoff, level),
+}
+
+
 def robust_choices(
     games: Sequence[RecordGame],
     criteria: Sequence[Criterion] = CRITERIA,
     *,
     quantile: float = 0.1,
-    constraint: Constraint | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[Criterion, RobustChoice]:
     """Return, by criterion, the strategy of each record that ranks highest.
 
@@ -74,111 +79,49 @@ def robust_choices(
         Names from `CRITERIA`.
     quantile : float
         Level of criterion ``quantile``, in [0, 1]; 0 is maximin.
-    constraint : Constraint, optional
-        With `no_attack`, only strategies are allowed under which an attack pays at no point. Regret is measured against
-        the best strategy of each point that the constraint allows.
     progress : callable, optional
         Called with the number of records done and the total number.
-
-    Returns
-    -------
-    dict of str to RobustChoice
-        Choices that are proved optimal, by criterion. A record without any allowed strategy is withheld, with payoff
-        and value 0.
 
     Raises
     ------
     InputError
         If there are too many strategies.
     """
-    first = games[0]
-    if first.space.size > _MOST_STRATEGIES:
+    size, n, chunk = games[0].space.size, games[0].n_records, max(1, _CHUNK // len(games))
+    if size > _MOST_STRATEGIES:
         raise InputError(
             "too many strategies per record for robust strategies",
             where="stress.robustness.criteria",
-            found=first.space.size,
+            found=size,
             expected=f"at most {_MOST_STRATEGIES:,}",
             hint="set criteria = [] to compare policies only",
         )
-    n, chunk = first.n_records, max(1, _CHUNK // len(games))
-    strategies = {criterion: np.full(n, WITHHELD, dtype=np.int64) for criterion in criteria}
-    values = {criterion: np.zeros(n) for criterion in criteria}
+    found = {name: RobustChoice(np.full(n, WITHHELD, dtype=np.int64), np.full(n, -np.inf)) for name in criteria}
     tie = np.max([game.tie() for game in games], axis=0)
     for begin in range(0, n, chunk):
         rows = np.arange(begin, min(begin + chunk, n))
-        solved = _solve(games, criteria, quantile, constraint or Constraint(), rows, tie[rows])
-        for criterion, (chosen, value) in solved.items():
-            strategies[criterion][rows], values[criterion][rows] = chosen, value
-        if progress is not None:
-            progress(int(rows[-1]) + 1, n)
-    evaluated = np.full(n, first.space.size, dtype=np.int64)
+        best = np.full((len(games), len(rows)), -np.inf)
+        for strategy in range(size) if "minimax-regret" in criteria else ():
+            np.maximum(best, _payoffs(games, strategy, rows), out=best)
+        for strategy in range(size):
+            payoff = _payoffs(games, strategy, rows)
+            for criterion, held in found.items():
+                value = _VALUE[criterion](payoff, best, quantile)
+                better = value > held.value[rows] + tie[rows]
+                held.strategies[rows[better]], held.value[rows[better]] = strategy, value[better]
+        progress(int(rows[-1]) + 1, n)
     return {
-        criterion: RobustChoice(
-            Choice(strategies[criterion], f"robust {criterion}", evaluated, True), values[criterion]
-        )
-        for criterion in criteria
+        name: held._replace(value=-held.value) if name == "minimax-regret" else held for name, held in found.items()
     }
 
 
-def _solve(
-    games: Sequence[RecordGame],
-    criteria: Sequence[Criterion],
-    quantile: float,
-    constraint: Constraint,
-    rows: Rows,
-    tie: Floats,
-) -> dict[Criterion, tuple[NDArray[np.int64], Floats]]:
-    """Return the best strategies of the records `rows` and their values, by criterion."""
-    held = {criterion: _Held(len(rows), tie) for criterion in criteria}
-    best = np.full((len(games), len(rows)), -np.inf)
-    for strategy in range(games[0].space.size):
-        payoff, allowed = _allowed(games, constraint, strategy, rows)
-        if "minimax-regret" in held:
-            np.maximum(best, payoff, out=best, where=allowed)
-        if "maximin" in held:
-            held["maximin"].offer(strategy, payoff.min(axis=0), allowed)
-        if "quantile" in held:
-            held["quantile"].offer(strategy, lower_quantile(payoff, quantile), allowed)
-    if "minimax-regret" in held:
-        for strategy in range(games[0].space.size):
-            payoff, allowed = _allowed(games, constraint, strategy, rows)
-            held["minimax-regret"].offer(strategy, -(best - payoff).max(axis=0, initial=0.0), allowed)
-    sign = {criterion: -1.0 if criterion == "minimax-regret" else 1.0 for criterion in criteria}
-    return {
-        criterion: (found.strategies, np.where(found.strategies == WITHHELD, 0.0, sign[criterion] * found.value))
-        for criterion, found in held.items()
-    }
+def _payoffs(games: Sequence[RecordGame], strategy: int, rows: Rows) -> Floats:
+    """Return the payoffs of a strategy at every parameter point, (n_points, n_rows).
 
-
-def _allowed(
-    games: Sequence[RecordGame], constraint: Constraint, strategy: int, rows: Rows
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the payoffs of a strategy at every parameter point, and if it is allowed.
-
-    Payoffs have shape (n_points, n_rows). All games have the same strategy space and linker, so linkage is computed
-    once.
+    All games have the same strategy space and linker, so linkage is computed once.
     """
     linkage, utility = games[0].linker.link(strategy, rows), games[0].space.utility(strategy, rows)
-    payoff, invited = np.empty((len(games), len(rows))), np.zeros(len(rows), dtype=np.bool_)
-    for point, game in enumerate(games):
-        response = game.adversary.respond(linkage, rows)
-        payoff[point] = game.benefit[rows] * utility - game.loss[rows] * response.reidentified
-        invited |= response.invited
-    return payoff, constraint.allows(games[0].space, strategy, invited, rows)
-
-
-class _Held:
-    """Best strategy of each record so far, and its value; larger values are better.
-
-    `offer` takes a strategy where it is allowed and better by more than the tie tolerance.
-    """
-
-    def __init__(self, n: int, tie: Floats) -> None:
-        self.strategies = np.full(n, WITHHELD, dtype=np.int64)
-        self.value = np.full(n, -np.inf)
-        self._tie = tie
-
-    def offer(self, strategy: int, value: Floats, allowed: NDArray[np.bool_]) -> None:
-        better = allowed & (value > self.value + self._tie)
-        self.strategies[better] = strategy
-        self.value[better] = value[better]
+    replies = [game.adversary.respond(linkage, rows).reidentified for game in games]
+    return np.array(
+        [game.benefit[rows] * utility - game.loss[rows] * risk for game, risk in zip(games, replies, strict=True)]
+    )

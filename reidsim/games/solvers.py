@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,55 +13,50 @@ from reidsim.errors import InputError
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.releases.strategy_space import Floats, Rows
 
+Progress = Callable[..., object]
+
+
+def no_progress(done: int = 0, total: int = 1) -> None:
+    """Report no progress."""
+
 
 def backward_induction(
-    game: RecordGame,
-    constraints: Mapping[str, Constraint],
-    *,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Choice]:
-    """Return the best strategy of every record under each constraint.
+    game: RecordGame, constraint: Constraint | None = None, progress: Progress = no_progress
+) -> Choice:
+    """Return the best strategy of every record.
 
     The search makes one pass over the space. A strategy replaces the best so far if its payoff is larger by more than
     the tie tolerance (`RecordGame.tie`). Among equal payoffs, the first strategy in lattice order is therefore kept, as
     in Algorithm 1. A strategy is skipped for records whose benefit, which bounds the payoff, is not larger than the
-    best payoff under any constraint. Memory is a few arrays with one value per record and constraint, independent of
-    the size of the space.
+    best payoff. Memory is a few arrays with one value per record, independent of the size of the space.
 
     Parameters
     ----------
     game : RecordGame
-    constraints : mapping of str to Constraint
+    constraint : Constraint, optional
+        No constraint, if not given.
     progress : callable, optional
         Called with the number of strategies done and the total number.
 
     Returns
     -------
-    dict of str to Choice
-        Exact choices, by name of the constraint; a record is withheld if no strategy satisfies the constraint.
+    Choice
+        Exact choice; a record is withheld if no strategy satisfies the constraint.
     """
+    constraint = constraint or Constraint()
     n, size, tie = game.n_records, game.space.size, game.tie()
-    best = np.full((len(constraints), n), -np.inf)
-    strategies = np.full(best.shape, WITHHELD, dtype=np.int64)
-    needed = np.full(n, -np.inf)
+    best, strategies = np.full(n, -np.inf), np.full(n, WITHHELD, dtype=np.int64)
     for strategy in range(size):
         benefit = game.benefit_of(strategy)
-        rows = np.flatnonzero(benefit > needed)
+        rows = np.flatnonzero(benefit > best + tie)
         if len(rows):
             response = game.adversary.respond(game.linker.link(strategy, rows), rows)
             payoff = benefit[rows] - game.loss[rows] * response.reidentified
-            for held, chosen, constraint in zip(best, strategies, constraints.values(), strict=True):
-                better = payoff > held[rows] + tie[rows]
-                better &= constraint.allows(game.space, strategy, response.invited, rows)
-                held[rows[better]], chosen[rows[better]] = payoff[better], strategy
-            needed[rows] = best[:, rows].min(axis=0) + tie[rows]
-        if progress is not None:
-            progress(strategy + 1, size)
-    evaluated = np.full(n, size, dtype=np.int64)
-    return {
-        name: Choice(chosen, "backward-induction", evaluated, exact=True)
-        for name, chosen in zip(constraints, strategies, strict=True)
-    }
+            better = payoff > best[rows] + tie[rows]
+            better &= constraint.allows(game.space, strategy, response.invited, rows)
+            best[rows[better]], strategies[rows[better]] = payoff[better], strategy
+        progress(strategy + 1, size)
+    return Choice(strategies, "backward-induction", np.full(n, size, dtype=np.int64), exact=True)
 
 
 # Largest number of open nodes (nodes that wait for a visit); it bounds memory and time.
@@ -73,7 +68,7 @@ _FEWER = "use fewer attributes or levels"
 
 
 def branch_and_bound(
-    game: RecordGame, constraint: Constraint | None = None, progress: Callable[[], object] = lambda: None
+    game: RecordGame, constraint: Constraint | None = None, progress: Progress = no_progress
 ) -> Choice:
     """Find the best strategy of every record while evaluating only few strategies.
 
@@ -107,7 +102,7 @@ def branch_and_bound(
     constraint : Constraint, optional
         No constraint, if not given.
     progress : callable, optional
-        Called at each visited node; their total number is not known in advance.
+        Called without arguments at each visited node; their total number is not known in advance.
 
     Returns
     -------

@@ -5,7 +5,7 @@ The base classes and functions for a user-defined kind can be imported from here
 
 from reidsim.adversaries.response import Linkage
 from reidsim.core.measures import Measure
-from reidsim.games.defenders.best_reply import BestReply
+from reidsim.games.defenders.defender import BestReply
 from reidsim.games.record_game import RecordGame
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.kind import Kind

@@ -109,12 +109,6 @@ class RowSets:
         """Return the entries of some sets, set by set, and each set's start, (n + 1,)."""
         return ranges(self.start[sets], self.lengths[sets])
 
-    def of_neighbours(self, sets: slice) -> RowSets:
-        """Return the row sets of a slice of consecutive sets."""
-        start = self.start[sets.start : sets.stop + 1]
-        entries = slice(start[0], start[-1])
-        return RowSets(start - start[0], self.cells[entries], self.rows[entries], self.people[sets])
-
     def in_classes(self, class_of_cell: NDArray[np.integer], n_classes: int) -> Counts:
         """Return the number of distinct people with a row in each class, (n_classes,)."""
         return self.classed(class_of_cell, n_classes).counts

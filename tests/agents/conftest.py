@@ -52,7 +52,7 @@ def small_setting(small=TOWN, profiles=None, subjects=SUBJECTS, **rules):
         if policy == "no-protection":
             nothing = np.zeros(game.n_records, dtype=np.int64)
             return Choice(nothing + game.space.most_specific, "fixed", nothing, exact=False)
-        return backward_induction(believed, {policy: Constraint(no_attack=policy == "no-attack")})[policy]
+        return backward_induction(believed, Constraint(no_attack=policy == "no-attack"))
 
     return Setting(
         space=game.space,

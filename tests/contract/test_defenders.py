@@ -13,13 +13,9 @@ from masking_worlds import small_worlds
 from tiers import cases, examples
 
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks
-from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
-from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.defenders.defender import FixedForms, OptIn, outcome_of, record_game_of
-from reidsim.games.defenders.k_anonymity import KAnonymity
-from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
-from reidsim.games.defenders.same_form import SameForm
+from reidsim.games.defenders.defender import BestReply, FixedForms, OptIn, outcome_of, record_game_of
+from reidsim.games.defenders.whole_table import KAnonymity, LocalRecoding, MultiDimensional, SameForm
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame
 from reidsim.games.record_game import WITHHELD
 
@@ -29,7 +25,6 @@ DEFENDERS = {
     "best-reply": BestReply(),
     "best-reply-or-nothing": BestReply(may_withhold=True),
     "no-attack": BestReply("no-attack", no_attack=True),
-    "greedy": BestReply("greedy", search="greedy"),
     "same-form": SameForm(),
     "same-form-suppressing": SameForm(suppresses=True),
     "same-form-limited": SameForm(suppresses=True, limit=0.3),
@@ -43,7 +38,6 @@ DEFENDERS = {
     "multi-dimensional": MultiDimensional(),
     "multi-dimensional-no-attack": MultiDimensional(no_attack=True, limit=0.3),
     "k-anonymity": KAnonymity(k=3, limit=0.4),
-    "anytime": BestReply("anytime", search="anytime", most_evaluated=3),
 }
 COMPILED = ("masking-compiled", "masking-one-stage-compiled")
 
@@ -51,14 +45,12 @@ COMPILED = ("masking-compiled", "masking-one-stage-compiled")
 def can_play(defender, game):
     """Return whether a defender supports a game.
 
-    Some defenders need levels of hierarchies; one needs a game that compiled solvers support.
+    Some defenders need levels of hierarchies.
     """
-    if defender == "anytime":
-        return game in COMPILED
     return game.startswith("lattice") or not defender.startswith(("multi-dimensional", "k-anonymity"))
 
 
-EVERY_PAIR = at_least(400, ((defender, game) for defender in DEFENDERS for game in GAMES if can_play(defender, game)))
+EVERY_PAIR = at_least(370, ((defender, game) for defender in DEFENDERS for game in GAMES if can_play(defender, game)))
 
 
 def one_game_each():
@@ -177,10 +169,6 @@ def test_a_minimum_is_kept_to():
     for defender in (SameForm(minimum=minimum), SameForm(minimum=minimum, suppresses=True)):
         chosen = defender.choose(game).strategies
         assert lattice.at_least(int(chosen.max()), np.array([minimum])).all()
-    payoff, _ = payoffs_of_all_forms("lattice-one-shot")
-    allowed = [form for form in range(lattice.size) if lattice.at_least(form, np.array([minimum]))[0]]
-    each = BestReply(minimum=np.full(12, minimum)).choose(game)
-    np.testing.assert_allclose(outcome_of(game, each).publisher_payoff, payoff[allowed].max(axis=0), atol=1e-9)
 
 
 @pytest.mark.parametrize("name", sorted(DEFENDERS))
@@ -231,52 +219,3 @@ def test_partial_knowledge_in_a_masking_game_is_replied_to_exactly():
     found = outcome_of(game, BestReply().choose(game)).publisher_payoff
     expected = outcome_of(player.game, BestReply(may_withhold=True).choose(player.game)).publisher_payoff
     np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("call", "problem"),
-    [
-        (lambda: BestReply(search="lucky"), r"basic: unknown search; found 'lucky'; expected one of exact, greedy"),
-        (lambda: SameForm(limit=1.2), "limit"),
-        (
-            lambda: FixedForms("rule", np.zeros(3, dtype=np.int64)).choose(GAMES["lattice-always"]),
-            (
-                r"rule: the number of releases differs from the number of records; found "
-                r"\(3,\); expected one release, or one for each of 12"
-            ),
-        ),
-        (
-            lambda: FixedForms("rule", 12).choose(GAMES["lattice-always"]),
-            "no such release; found 12",
-        ),
-        (lambda: FixedForms("rule", -2).choose(GAMES["lattice-always"]), "no such release; found -2"),
-        (
-            lambda: BestReply(search="greedy", no_attack=True).choose(GAMES["lattice-always"]),
-            "greedy search does not support constraints",
-        ),
-        (
-            lambda: BestReply(search="greedy").choose(partial_knowledge()),
-            "basic: greedy search does not support this attack; expected an attack in two stages, or search 'exact'",
-        ),
-        (
-            lambda: BestReply(search="anytime").choose(GAMES["lattice-always"]),
-            "basic: anytime search needs a masking game; expected search 'exact' or 'greedy'",
-        ),
-        (lambda: LocalRecoding(limit=-0.1), "limit"),
-        (lambda: MultiDimensional(limit=1.1), "limit"),
-        (lambda: KAnonymity(limit=1.1), "limit"),
-        (lambda: KAnonymity(k=0), "k-anonymity: k of k-anonymity too small; found 0"),
-        (lambda: KAnonymity().choose(masking_world()), "k-anonymity: k-anonymity needs generalization hierarchies"),
-        (
-            lambda: MultiDimensional().choose(masking_world()),
-            "multi-dimensional: multi-dimensional recoding needs generalization hierarchies",
-        ),
-        (
-            lambda: BestReply(minimum=np.zeros(10, dtype=np.int64)).choose(masking_world()),
-            "a masking game does not support a minimum strategy",
-        ),
-    ],
-)
-def test_what_cannot_be_played_is_refused(call, problem):
-    with pytest.raises(InputError, match=problem):
-        call()

@@ -8,6 +8,7 @@ import pytest
 from reidsim.agents.profile import Reply
 from reidsim.kinds.masking.policy import cross_play_policies
 from reidsim.kinds.tables import policy as tables
+from reidsim.kinds.tables.policies import SolvedPolicy
 from reidsim.kinds.tables.policy import TablesPolicy, policies_of_unit
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.policy import Policies, Policy
@@ -38,7 +39,7 @@ def test_policy_is_whole(kind, name):
     assert type(policy).choose is not Policy.choose
     if isinstance(policy, TablesPolicy):
         assert policy.replies in Reply.__args__
-        assert type(policy).pick is not TablesPolicy.pick
+        assert (type(policy).pick is SolvedPolicy.pick) == (policy.replies == "planned")
 
 
 def test_cross_play_compares_every_policy_that_does_not_exclude_itself():

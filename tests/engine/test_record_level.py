@@ -20,12 +20,10 @@ from small_scenario import (
 from tiers import examples
 
 from reidsim.core.measures import columns_of
-from reidsim.errors import InputError
 from reidsim.games.measures import MEASURES
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play, record_table
-from reidsim.kinds.tables.policy import policy_named
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 
@@ -167,9 +165,3 @@ def test_attributes_drawn_from_the_population_agree_with_what_is_known(tmp_path)
     assert {tuple(row) for row in completed.tolist()} <= set(TOWN.people)
     again = build_study(Scenario.load(path))
     np.testing.assert_array_equal(completed, again.lattice.codes[again.cell_of_record])
-
-
-def test_safe_harbor_without_its_section_is_refused(tmp_path):
-    study = build_study(Scenario.load(write_scenario(tmp_path, TOWN, policies=["basic"])))
-    with pytest.raises(InputError, match=r"small.toml: safe_harbor: section missing"):
-        policy_named("safe-harbor").form(study)

@@ -14,7 +14,6 @@ from tiers import examples
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.simple_behaviours import NeverAttacks
-from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame, average_type, averaged, repriced
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Constraint
@@ -73,7 +72,7 @@ def test_solvers_find_the_best_reply_to_all_types(together, no_attack, case):
     game = types_game(small, types, weights, together)
     constraint = Constraint(no_attack=no_attack)
     fast = branch_and_bound(game, constraint)
-    thorough = backward_induction(game, {"it": constraint})["it"]
+    thorough = backward_induction(game, constraint)
     np.testing.assert_array_equal(fast.strategies, thorough.strategies)
     found = evaluate(game, fast)
     for i in range(small.n_records):
@@ -121,33 +120,3 @@ def test_the_average_type_has_the_mean_gain_and_cost_of_the_heaviest_type_s_plan
     assert average.adversary.attack.penalty == ATTACK.penalty
     assert [(each.name, each.weight) for each in averaged(types)] == [("a", 0.2), ("b", 0.5), ("c", 0.3)]
     assert repriced(NeverAttacks(), 3.0, 1.0).gain == 3.0
-
-
-@pytest.mark.parametrize(
-    ("make", "problem"),
-    [
-        (lambda a, b: ([], "one-of"), "no adversary type; expected at least one type"),
-        (lambda a, b: ([replace(a, weight=0.0)], "all"), "no adversary type"),
-        (
-            lambda a, b: ([a, b], "some"),
-            "unknown combination of adversary types; found 'some'; expected one of one-of, all, worst",
-        ),
-        (lambda a, b: ([a, replace(b, name="a")], "one-of"), "adversary type given twice; found 'a'"),
-        (
-            lambda a, b: ([a, replace(b, weight=0.4)], "one-of"),
-            "weights of the adversary types do not sum to 1; found 0.9",
-        ),
-        (lambda a, b: ([a, replace(b, weight=1.5)], "all"), "b: weight of the adversary type out of range; found 1.5"),
-        (lambda a, b: ([a, replace(b, weight=float("nan"))], "all"), "b: weight of the adversary type out of range"),
-    ],
-)
-def test_impossible_types_are_refused(make, problem):
-    linker = SMALL.linker()
-    one, other = (AdversaryType(name, 0.5, linker, OneShotAdversary(1.0, 1.0)) for name in "ab")
-
-    def game():
-        types, together = make(one, other)
-        return TypesGame(SMALL.lattice(), types, np.ones(12), np.ones(12), together)
-
-    with pytest.raises(InputError, match=problem):
-        game()

@@ -12,9 +12,9 @@ from reidsim.adversaries.simple_behaviours import AlwaysAttacks
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE, Opponent, all_types, cross_play
-from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.defenders.defender import FixedForms, OptIn, outcome_of
-from reidsim.games.defenders.same_form import SameForm
+from reidsim.games.defenders import whole_table
+from reidsim.games.defenders.defender import BestReply, FixedForms, OptIn, outcome_of
+from reidsim.games.defenders.whole_table import MultiDimensional, SameForm
 
 WEIGHTS = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])
 DEFENDERS = [
@@ -153,15 +153,12 @@ def test_all_types_counts_one_adversary_once():
     assert {each.name: each.weight for each in game.types} == {"always": 0.5 + 0.125, "random: no": 0.375}
 
 
-def test_who_cannot_play_is_named_with_the_reason():
-    play = cross_play(
-        [Opponent("one-shot", PLAYERS["lattice-one-shot"].game)],
-        [BestReply(), BestReply("lucky", search="greedy", no_attack=True)],
-        own="one-shot",
-    )
-    assert play.left_out == (
-        "defender 'lucky' cannot play: lucky: greedy search does not support constraints; expected search 'exact'",
-    )
+def test_who_cannot_play_is_named_with_the_reason(monkeypatch):
+    monkeypatch.setattr(whole_table, "_MOST_CLASSES", 100)
+    opponents = [Opponent("one-shot", PLAYERS["lattice-one-shot"].game)]
+    play = cross_play(opponents, [BestReply(), MultiDimensional("regions")], own="one-shot")
+    (left_out,) = play.left_out
+    assert left_out.startswith("defender 'regions' cannot play: regions: too many classes to compare; found 144")
     assert set(play.table["defender"]) == {"basic"}
 
 

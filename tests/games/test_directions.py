@@ -13,7 +13,7 @@ from tiers import cases, examples
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.defenders.best_reply import BestReply
+from reidsim.games.defenders.defender import BestReply
 from reidsim.games.directions import best_replies
 from reidsim.games.directions.best_replies import best_release, few_suppressed
 from reidsim.games.directions.effects import effect_on_others, margins_of, release_of, share_as, work_for
@@ -22,7 +22,7 @@ from reidsim.games.directions.linker import DirectedLinker, by_record, directed_
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import branch_and_bound
-from reidsim.kinds.tables.release import ReleasedPeople
+from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute, SensitiveValues
 from reidsim.populations.domain import Attribute, Domain

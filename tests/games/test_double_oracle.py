@@ -9,8 +9,7 @@ from test_cross_play import mixed, opponents
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.cross_play import Opponent, cross_play, mixed_game
-from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.defenders.defender import FixedForms, OptIn, outcome_of, record_game_of
+from reidsim.games.defenders.defender import BestReply, FixedForms, OptIn, outcome_of, record_game_of
 from reidsim.games.double_oracle import double_oracle
 from reidsim.games.matrix_games import zero_sum
 

@@ -20,9 +20,8 @@ from tiers import cases, examples
 from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.rationality import ProspectTheory
 from reidsim.games.adversary_types import AdversaryType, TypesGame, average_type
-from reidsim.games.defenders.best_reply import BestReply
-from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
-from reidsim.games.defenders.same_form import SameForm
+from reidsim.games.defenders.defender import BestReply
+from reidsim.games.defenders.whole_table import LocalRecoding, MultiDimensional, SameForm
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.anytime import anytime_search
@@ -32,7 +31,7 @@ from reidsim.games.full_domain.search import search
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.searches import best_first
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
-from reidsim.games.solvers import backward_induction, branch_and_bound
+from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 from reidsim.releases.lattice import GeneralizationLattice
 
 THEORY = ProspectTheory(loss_aversion=1.2)
@@ -79,7 +78,7 @@ def by_paper(small, i, precision):
 @examples(100)
 def test_branch_and_bound_pays_what_the_best_of_all_strategies_does(small, precision):
     game = erring(small.game(), precision)
-    bounded, enumerated = branch_and_bound(game), backward_induction(game, {"": Constraint()})[""]
+    bounded, enumerated = branch_and_bound(game), backward_induction(game, Constraint())
     np.testing.assert_array_equal(bounded.strategies, enumerated.strategies)
     assert (bounded.evaluated <= enumerated.evaluated).all()
     found = evaluate(game, bounded)
@@ -98,7 +97,7 @@ def test_no_attack_keeps_to_forms_at_which_an_attack_does_not_pay(small, precisi
     game = erring(small.game(), precision)
     constraint = Constraint(no_attack=True, minimum=small.minimum_numbers())
     choice = branch_and_bound(game, constraint)
-    np.testing.assert_array_equal(choice.strategies, backward_induction(game, {"": constraint})[""].strategies)
+    np.testing.assert_array_equal(choice.strategies, backward_induction(game, constraint).strategies)
     for i, strategy in enumerate(choice.strategies.tolist()):
         paper, (payoffs, _) = small.paper(i), by_paper(small, i, precision)
         allowed = [
@@ -124,7 +123,7 @@ def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
     np.testing.assert_allclose(evaluate(game, BestReply().choose(game)).publisher_payoff, best, atol=1e-9)
     alike = SameForm().choose(game)
     assert evaluate(game, alike).publisher_payoff.sum() == pytest.approx(max(payoffs.sum(axis=1).max(), 0.0))
-    greedy = evaluate(game, BestReply(search="greedy").choose(game))
+    greedy = evaluate(game, lattice_search(game))
     assert (greedy.publisher_payoff <= best + 1e-9).all()
     if isinstance(game.space, GeneralizationLattice):
         suppressing = np.maximum(payoffs, 0.0).sum(axis=1)
@@ -278,7 +277,7 @@ def adversary_regrets(tree, profile):
 
 
 def equilibrium_of(small):
-    choice = backward_induction(small.game(), {"basic": Constraint()})["basic"]
+    choice = backward_induction(small.game(), Constraint())
     return evaluate(small.game(), choice)
 
 

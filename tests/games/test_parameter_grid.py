@@ -40,7 +40,7 @@ def test_every_point_is_the_game_solved_there(small, data):
             constraint = Constraint(no_attack=no_attack, minimum=least)
             for here_amounts in money:
                 here = small.with_money(*here_amounts)
-                choice = backward_induction(here.game(), {"it": constraint})["it"]
+                choice = backward_induction(here.game(), constraint)
                 solved = strategies_at(options, *here_amounts, no_attack=no_attack)
                 np.testing.assert_array_equal(solved, choice.strategies)
 
@@ -62,7 +62,7 @@ def test_of_options_that_pay_the_same_the_first_in_lattice_order_is_played_thoug
     a, b = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)), ((0, 1, 2, 3), (0, 0, 0, 0))
     people = [(0, 0)] + [(1, 0)] * 2 + [(0, 1)] * 14
     game = game_of([a, b], people, [(0, 0)], benefit=100.0, loss=75.0, gain=75.0, cost=5.0)
-    assert backward_induction(game.game(), {"it": Constraint()})["it"].strategies.tolist() == [1]
+    assert backward_induction(game.game(), Constraint()).strategies.tolist() == [1]
     options = undominated_options(game.lattice(), game.linker())
     assert {1, 2} <= set(options.strategies.tolist())
     assert strategies_at(options, 100.0, 75.0, 75.0, 5.0).tolist() == [1]
@@ -83,5 +83,5 @@ def test_utilities_that_differ_by_the_order_of_addition_are_equal(order):
             game = game_of(hierarchies, people, [(0, 0, 0)], benefit=100.0, loss=90.0, gain=90.0, cost=90 / 12)
             game = game.with_attributes_in_order(order)
             options = undominated_options(game.lattice(), game.linker())
-            best = backward_induction(game.game(), {"it": Constraint()})["it"].strategies
+            best = backward_induction(game.game(), Constraint()).strategies
             np.testing.assert_array_equal(strategies_at(options, 100.0, 90.0, 90.0, 90 / 12), best)

@@ -13,11 +13,9 @@ from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
-from reidsim.games.defenders import defender, recoding
+from reidsim.games.defenders import defender, whole_table
 from reidsim.games.defenders.defender import outcome_of
-from reidsim.games.defenders.k_anonymity import KAnonymity
-from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
-from reidsim.games.defenders.same_form import SameForm
+from reidsim.games.defenders.whole_table import KAnonymity, LocalRecoding, MultiDimensional, SameForm
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.record_game import WITHHELD, PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
@@ -191,6 +189,6 @@ def test_too_many_forms_are_refused(monkeypatch):
 
 
 def test_too_many_classes_are_refused(monkeypatch):
-    monkeypatch.setattr(recoding, "_MOST_CLASSES", 100)
+    monkeypatch.setattr(whole_table, "_MOST_CLASSES", 100)
     with pytest.raises(InputError, match="multi-dimensional: too many classes to compare; found 144"):
         MultiDimensional().choose(PLAYERS["lattice-one-shot"].game)

@@ -20,7 +20,7 @@ factors = st.floats(1e-3, 1e3, allow_nan=False, allow_infinity=False)
 
 def solve(small, **constraint):
     game = small.game()
-    return evaluate(game, backward_induction(game, {"it": Constraint(**constraint)})["it"])
+    return evaluate(game, backward_induction(game, Constraint(**constraint)))
 
 
 @given(small=small_games(), factor=factors)
@@ -28,7 +28,7 @@ def solve(small, **constraint):
 def test_the_unit_of_money_changes_no_strategy(small, factor):
     scaled = small.scaled(factor)
     for constraint in (Constraint(), Constraint(no_attack=True), Constraint(minimum=small.minimum_numbers())):
-        here, there = (backward_induction(s.game(), {"it": constraint})["it"] for s in (small, scaled))
+        here, there = (backward_induction(s.game(), constraint) for s in (small, scaled))
         np.testing.assert_array_equal(here.strategies, there.strategies)
         here, there = (branch_and_bound(s.game(), constraint) for s in (small, scaled))
         np.testing.assert_array_equal(here.strategies, there.strategies)

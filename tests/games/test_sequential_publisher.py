@@ -108,8 +108,8 @@ def test_the_publishers_best_reply_is_that_of_trying_every_strategy(setting):
     outcomes, clear = setting.worked_out()
     assume(clear)
     game, small = setting.game(), setting.small
-    choices = backward_induction(game, {"basic": Constraint(), "no-attack": Constraint(no_attack=True)})
-    for name, choice in choices.items():
+    for name in ("basic", "no-attack"):
+        choice = backward_induction(game, Constraint(no_attack=name == "no-attack"))
         expected = [setting.best(rows, i, name == "no-attack") for i, rows in enumerate(outcomes)]
         assert choice.strategies.tolist() == expected
         assert branch_and_bound(game, Constraint(no_attack=name == "no-attack")).strategies.tolist() == expected
@@ -179,11 +179,11 @@ def test_publishers_leave_alone_what_is_too_rare_to_be_looked_up():
     assert [bool(game.outcome(strategy).response.attacks[0]) for strategy in range(3)] == [False, True, False]
     for constraint in (Constraint(), Constraint(no_attack=True)):
         assert branch_and_bound(game, constraint).strategies.tolist() == [0]
-        assert backward_induction(game, {"": constraint})[""].strategies.tolist() == [0]
+        assert backward_induction(game, constraint).strategies.tolist() == [0]
     # From the second level on: branch and bound must search beyond the attacked form.
     below = Constraint(no_attack=True, minimum=np.array([1]))
     assert branch_and_bound(game, below).strategies.tolist() == [2]
-    assert backward_induction(game, {"": below})[""].strategies.tolist() == [2]
+    assert backward_induction(game, below).strategies.tolist() == [2]
 
 
 REGISTRY = """
@@ -247,7 +247,7 @@ def test_a_scenario_names_everything_about_the_attack(town):
 
 def test_the_prior_is_the_coverage_of_the_registry_unless_given(town):
     study = study_of(town, registry="people/registry.toml")
-    assert study.own.registry.total == 16
+    assert study.registry.total == 16
     assert study.sequential_attack(study.scenario.economics).prior == 16 / 33
     given_prior = study_of(town, registry="people/registry.toml", prior=0.9)
     assert given_prior.sequential_attack(study.scenario.economics).prior == 0.9

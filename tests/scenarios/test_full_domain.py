@@ -6,7 +6,7 @@ import pytest
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.kinds.tables.solving import planned_game
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
@@ -139,7 +139,7 @@ def test_minimum_levels_and_safe_harbor(folder):
     assert study.minimum == (1, 0)
     assert study.node_game("prosecutor", study.prices).lowest == (1, 0)
     study = study_of(folder, safe_harbor={"age": "age"}, publisher__policies=["basic", "safe-harbor"])
-    assert planned_game(study, "sh-friendly", "prosecutor", study.prices).lowest == (0, 0)
+    assert policy_named("sh-friendly").one_shot_game(study, "prosecutor", study.prices).lowest == (0, 0)
 
 
 # Refused input.

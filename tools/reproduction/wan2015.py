@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.parameter_grid import Options, best_options, fixed_options, undominated_options
+from reidsim.games.parameter_grid import Options, best_options, undominated_options
+from reidsim.games.record_game import Choice
 from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
@@ -117,7 +118,10 @@ def _sensitivity(study: TablesStudy) -> dict[str, Computed]:
     benefit = np.linspace(10, 400, 40)
     cost = np.linspace(0, 300, 151)
     basic = undominated_options(study.lattice, study.truth.linker)
-    harbor = fixed_options(study.lattice, study.truth.linker, study.safe_harbor_strategies)
+    safe = np.asarray(study.safe_harbor)
+    found = evaluate(study.truth, Choice(safe, "safe-harbor", np.ones_like(safe), exact=False))
+    options = (found.utility, found.success_probability, found.generalization_intensity)
+    harbor = Options(np.arange(len(safe) + 1), safe, *options)
 
     def attacked_less(**changes: NDArray[np.float64]) -> NDArray[np.bool_]:
         (mine, _, _), (rule, _, _) = (_averages(study, options, **changes) for options in (basic, harbor))

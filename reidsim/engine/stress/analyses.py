@@ -171,7 +171,7 @@ def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[Criterion, Ro
     """
     parts, space, rows = [], study.world(0).truth.space, kind.row_of_record(study, 0)
     for criterion, robust in choices.items():
-        distinct, cells = np.unique(robust.choice.strategies, return_inverse=True)
+        distinct, cells = np.unique(robust.strategies, return_inverse=True)
         names = ["withheld" if number == WITHHELD else space.describe(number) for number in distinct.tolist()]
         strategy, value = np.array(names, dtype=object)[cells][rows], robust.value[rows]
         of_record = {"record": np.arange(len(rows)), "criterion": criterion, "strategy": strategy, "value": value}

@@ -299,7 +299,7 @@ class _Stress:
         )
         rows = []
         for criterion, robust in choices.items():
-            plan = plans.play(robust.choice.strategies)
+            plan = plans.play(robust.strategies)
             for point, truth in enumerate(truths):
                 measures = self._evaluator.measures(plan, truth, point)
                 rows.append({"point": point, "policy": f"robust-{criterion}", **measures})

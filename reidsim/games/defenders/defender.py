@@ -1,4 +1,4 @@
-"""The interface of defenders, which choose a strategy for each record; fixed rules."""
+"""The interface of defenders, which choose a strategy for each record; best responses and fixed rules."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ import numpy as np
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError
+from reidsim.games.directions.best_replies import best_release
+from reidsim.games.directions.linker import by_record, directed_linker
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.searches import best_first
 from reidsim.games.memory import payoff_of_withholding
-from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Choice, RecordGame
+from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Choice, Constraint, RecordGame
+from reidsim.games.solvers import branch_and_bound
 from reidsim.releases.strategy_space import Strategies
 
 # Largest number of strategies that a defender enumerates; more would take too long.
@@ -106,6 +110,42 @@ def withholding(game: Game, choice: Choice) -> Choice:
 
 
 @dataclass(frozen=True)
+class BestReply:
+    """Choose for each record the release with the highest payoff.
+
+    The search is branch and bound or, in a masking game, best-first search. If the adversary links people to all
+    released records, the choice for one record changes the group sizes of other records. The search is then exact for
+    one record at a time; see `reidsim.games.directions.best_replies`.
+
+    Parameters
+    ----------
+    name : str
+    no_attack : bool
+        Whether to consider only releases that the adversary does not attack.
+    may_withhold : bool
+        Whether a record is withheld if its best payoff is below the payoff of withholding (0 without earlier releases).
+        A masking game always allows this.
+    """
+
+    plans: ClassVar[bool] = True
+
+    name: str = "basic"
+    no_attack: bool = False
+    may_withhold: bool = False
+
+    def choose(self, game: Game) -> Choice:
+        """Return the best strategy of each record; see `Defender`."""
+        if isinstance(game, MaskingGame):
+            return best_first(game, no_attack=self.no_attack)
+        constraint = Constraint(no_attack=self.no_attack)
+        if (linker := directed_linker(game)) is not None:
+            alone = branch_and_bound(by_record(game), constraint)
+            return best_release(game, linker, alone, constraint, may_withhold=self.may_withhold)
+        choice = branch_and_bound(game, constraint)
+        return withholding(game, choice) if self.may_withhold else choice
+
+
+@dataclass(frozen=True)
 class OptIn:
     """Share a record unchanged if this pays more than withholding; else withhold it.
 
@@ -153,26 +193,7 @@ class FixedForms:
     strategies: int | Strategies
 
     def choose(self, game: Game) -> Choice:
-        """Return the prescribed strategies; see `Defender`.
-
-        Raises
-        ------
-        InputError
-            If the strategies are for another number of records, or the game has no such strategy.
-        """
-        n, size = game.n_records, record_game_of(game).space.size
-        given = np.asarray(self.strategies, dtype=np.int64)
-        if given.shape not in ((), (n,)):
-            expected = f"one release, or one for each of {n} records"
-            raise InputError(
-                "the number of releases differs from the number of records",
-                where=self.name,
-                found=given.shape,
-                expected=expected,
-            )
-        strategies = np.broadcast_to(given, (n,)).copy()
-        if n and not (strategies.min() >= WITHHELD and strategies.max() < size):
-            raise InputError(
-                "no such release", where=self.name, found=int(strategies.max()), expected=f"a number below {size}"
-            )
+        """Return the prescribed strategies; see `Defender`."""
+        n = game.n_records
+        strategies = np.broadcast_to(np.asarray(self.strategies, dtype=np.int64), (n,)).copy()
         return Choice(strategies, self.name, np.zeros(n, dtype=np.int64), exact=False)

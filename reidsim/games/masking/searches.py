@@ -270,7 +270,7 @@ def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) ->
     if game.is_compiled:
         found = _run(Opponents.of_one(game, no_attack=no_attack), _by_number, game.space.size)
         return game.chosen("backward-induction", found.strategies, found.payoffs, found.evaluated, exact=True)
-    choice = backward_induction(game.record_game, {"": Constraint(no_attack=no_attack)})[""]
+    choice = backward_induction(game.record_game, Constraint(no_attack=no_attack))
     payoffs = game.evaluate(choice).publisher_payoff
     return game.chosen(choice.solver, choice.strategies, payoffs, choice.evaluated, exact=True)
 

@@ -15,7 +15,7 @@ from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Game, OptIn, withholding
-from reidsim.games.defenders.same_form import SameForm
+from reidsim.games.defenders.whole_table import SameForm
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.opponents import without_inference
@@ -140,7 +140,7 @@ class SearchPolicy(MaskingPolicy):
             if not by_scenario:
                 raise _refused("several adversaries", WHERE, self.name)
             if solver == "backward-induction":
-                return withholding(played, backward_induction(played, {"": Constraint(no_attack=no_attack)})[""])
+                return withholding(played, backward_induction(played, Constraint(no_attack=no_attack)))
             return withholding(played, best_against_several(played, no_attack=no_attack))
         if solver in GENERAL_SOLVERS:
             return GENERAL_SOLVERS[solver](played, no_attack=no_attack)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,24 +16,33 @@ from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.risk import require_part_of
-from reidsim.kinds.tables.release import ReleasedPeople, ReleasedRecords, coded_records, read_release
-from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.people import ReleasedPeople
+from reidsim.kinds.tables.release import (
+    ReleasedRecords,
+    coded_records,
+    read_release,
+    read_sensitive_rows,
+    read_waves,
+    released_keys,
+    sensitive_attributes,
+)
+from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
 from reidsim.kinds.tables.study import PRICES, TablesStudy
 from reidsim.linkage.individual_risk import SampledPeople
 from reidsim.linkage.sensitive_values import SensitiveValues
 from reidsim.linkage.uniqueness.log_linear import fitting_model
-from reidsim.linkage.uniqueness.sample_cells import SampleCells
+from reidsim.linkage.uniqueness.sample_cells import SampleCells, weights_in
 from reidsim.populations.domain import Codes, Domain, distinct_rows, keys_of_both, row_keys
 from reidsim.populations.population import Individuals, Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
-from reidsim.releases.strategy_space import Floats
+from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.drawn_lists import People, lists_of_people
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import key_columns
+from reidsim.scenarios.people import Keys, key_columns
 from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import spelled_out
-from reidsim.tables import numbers, read_table
+from reidsim.tables import numbers, read_table, require_columns
 
 # Sections that affect games, but not the data of the study.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
@@ -56,8 +67,18 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
         raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="tables")
     scenario = loaded.scenario
     with locating(loaded.path):
-        records = read_release(loaded)
-        amounts = _amounts(scenario, records)
+        records, section = read_release(loaded), scenario.release
+        given = _given_amounts(scenario, records)
+        amounts = _amounts(scenario, len(records.codes), given)
+        weights = None if section.weight is None else weights_in(records.frame, section.weight, records.source)
+        if section.sampling_fraction is not None:
+            weights = np.full(len(records.codes), 1 / section.sampling_fraction)
+        person, household = released_keys(scenario, records, given, weights)
+        rows_of = partial(read_sensitive_rows, loaded.folder, records.frame)
+        sensitive = sensitive_attributes(scenario.publisher, records.frame, records.source, rows_of)
+        waves = None
+        if scenario.releases is not None:
+            waves = read_waves(scenario.releases, records, person, sensitive[0].codes if sensitive else None)
         kinds, kind_of_record = _kinds(amounts)
         first, cell_of_record = distinct_rows([*records.codes.T, kind_of_record], len(kind_of_record))
         counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
@@ -68,32 +89,24 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
                 raise InputError("no such level", where=where, found=found, expected=f"at most {levels - 1}")
         if scenario.figures.strategies is not None:
             coded_records(lattice.domain, [scenario.figures.strategies], "figures.strategies")
-        number, kind, persons, household = np.bincount(cell_of_record), kind_of_record[first], None, records.household
+        number, kind, persons = np.bincount(cell_of_record), kind_of_record[first], None
         dataset = Population.from_records(lattice.domain, lattice.codes, number, name="the released records")
         unit = ("record", "records")
-        if records.person is not None:
-            by_benefit = amounts[first, _BENEFIT] if "benefit" in records.prices else None
-            persons = ReleasedPeople.from_lattice(lattice, cell_of_record, records.person, by_benefit)
+        if person is not None:
+            by_benefit = amounts[first, _BENEFIT] if "benefit" in given else None
+            persons = ReleasedPeople.from_lattice(lattice, cell_of_record, person, by_benefit)
             dataset, unit = persons.counted(dataset.name), ("person of the release", "people of the release")
             kinds, kind = _kinds(persons.amounts_of_sets(amounts[first], _BENEFIT))
-            household = household if household is None else household[np.unique(records.person, return_index=True)[1]]
+            household = household if household is None else household[np.unique(person, return_index=True)[1]]
         population = records.population
         if population is not None and _must_hold_release(scenario):
             of_dataset = GeneralizationLattice(records.hierarchies, dataset.cells, counted)
             require_part_of(of_dataset, dataset.counts.astype(np.int64), population, unit)
         safe_harbor = None
-        if (section := scenario.safe_harbor) is not None:
-            people = None
-            if section.zip is not None and section.zip3_population == "population":
-                people = zip3_population_of(population or dataset, section.zip)
-            elif section.zip is not None:
-                path = bundled_folder("populations") / "figures" / "us-2010-zip3.csv.gz"
-                frame = read_table(path, comment="#")
-                people = dict(zip(frame["zip3"], numbers(frame, "people", path), strict=True))
-            safe_harbor = safe_harbor_strategies(
-                lattice, age=section.age, zip_code=section.zip, zip3_population=people, row_of=first
-            )
-            safe_harbor = safe_harbor if persons is None else persons.least_above(safe_harbor)
+        if scenario.safe_harbor is not None:
+            safe_harbor = _safe_harbor(scenario.safe_harbor, lattice, first, population or dataset)
+        if persons is not None and safe_harbor is not None:
+            safe_harbor = persons.least_above(safe_harbor)
         study = TablesStudy(
             loaded,
             lattice,
@@ -103,11 +116,11 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
             population,
             dataset,
             safe_harbor,
-            sampled=_sampled_people(scenario, lattice.domain, records),
+            sampled=_sampled_people(scenario, lattice.domain, records.codes, weights, person),
             persons=persons,
             household_of=household,
-            waves=records.waves,
-            sensitive=SensitiveValues(records.codes, records.sensitive) if records.sensitive else None,
+            waves=waves,
+            sensitive=SensitiveValues(records.codes, sensitive) if sensitive else None,
         )
         study.require_walkable()
         if scenario.lists:
@@ -125,14 +138,36 @@ def _must_hold_release(scenario: TablesScenario) -> bool:
     return scenario.publisher.unit == "table" if given is None else given
 
 
-def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> Floats:
+def _safe_harbor(
+    section: SafeHarborSection, lattice: GeneralizationLattice, first: Keys, population: Population
+) -> Strategies:
+    """Return the least generalization of each cell that Safe Harbor accepts; `first` is a record of each cell."""
+    people = None
+    if section.zip is not None and section.zip3_population == "population":
+        people = zip3_population_of(population, section.zip)
+    elif section.zip is not None:
+        path = bundled_folder("populations") / "figures" / "us-2010-zip3.csv.gz"
+        frame = read_table(path, comment="#")
+        people = dict(zip(frame["zip3"], numbers(frame, "people", path), strict=True))
+    return safe_harbor_strategies(lattice, age=section.age, zip_code=section.zip, zip3_population=people, row_of=first)
+
+
+def _given_amounts(scenario: TablesScenario, records: ReleasedRecords) -> dict[str, Floats]:
+    """Return the payoff parameters from columns of the records, by parameter."""
+    columns = {price: column for price, column in scenario.economics.columns if column is not None}
+    path = Path(records.source)
+    require_columns(records.frame, list(columns.values()), path)
+    return {price: np.asarray(numbers(records.frame, column, path), np.float64) for price, column in columns.items()}
+
+
+def _amounts(scenario: TablesScenario, n: int, given: dict[str, Floats]) -> Floats:
     """Return the payoff parameters of each record, (n_records, 4), as in `PRICES`."""
-    economics, prices = scenario.economics, records.prices
-    given = (economics.benefit, economics.loss, economics.adversary_gain, economics.cost)
-    amounts: dict[str, Any] = dict(zip(PRICES, given, strict=True)) | prices
-    if economics.gain is None and "gain" not in prices:
+    economics = scenario.economics
+    common = (economics.benefit, economics.loss, economics.adversary_gain, economics.cost)
+    amounts: dict[str, Any] = {**dict(zip(PRICES, common, strict=True)), **given}
+    if economics.gain is None and "gain" not in given:
         amounts["gain"] = amounts["loss"]
-    return np.column_stack([np.broadcast_to(amounts[price], len(records.codes)) for price in PRICES])
+    return np.column_stack([np.broadcast_to(amounts[price], n) for price in PRICES])
 
 
 def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:
@@ -146,7 +181,9 @@ def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:
     return kinds, kind.ravel().astype(np.int64)
 
 
-def _sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedRecords) -> SampledPeople | None:
+def _sampled_people(
+    scenario: TablesScenario, domain: Domain, codes: Codes, weights: Floats | None, person: Keys | None
+) -> SampledPeople | None:
     """Return the people whom the records represent; None without sample risk.
 
     They are estimated from the sampling weights or by a log-linear model; see ``release.estimator``.
@@ -156,11 +193,11 @@ def _sampled_people(scenario: TablesScenario, domain: Domain, records: ReleasedR
     InputError
         If a log-linear model has too many cells.
     """
-    codes, weights, name = records.codes, records.weights, "the people represented by the records"
+    name = "the people represented by the records"
     if weights is None or "sample" not in scenario.risks:
         return None
     if scenario.release.estimator == "benedetti-franconi":
-        return SampledPeople.of_records(domain, codes, weights, name, records.person)
+        return SampledPeople.of_records(domain, codes, weights, name, person)
     occur, columns = zip(*(np.unique(column, return_inverse=True) for column in codes.T), strict=True)
     try:
         model = fitting_model(SampleCells.of_records(columns, weights)).everybody()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from reidsim.core.measures import in_words, measures_worded
 from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import HOUSEHOLD_RISK
+from reidsim.games.solvers import no_progress
 from reidsim.kinds.tables.build import build_study, data_content
 from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
 from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints, is_thinnable, record_points
@@ -29,6 +29,7 @@ from reidsim.kinds.tables.released_file import read_released
 from reidsim.kinds.tables.results import TablesResults
 from reidsim.kinds.tables.rounds import planned_releases, require_playable, setting_of
 from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.staged_attack import StagedAttack
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.releases.hierarchy import SUPPRESSED
@@ -125,20 +126,16 @@ class TablesKind(TablesResults):
         timed: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Mapping[str, PolicyOutcome]:
-        """Play policies; one pass serves all policies that optimize each record.
+        """Play policies.
 
-        With `timed` and one generalization for the table, each policy is played alone and its seconds are kept. The
-        first call in a thread plays all policies once before, so that run times exclude the loading of compiled code.
+        With `timed` and one generalization for the table, the seconds of each policy are kept. The first call in a
+        thread plays all policies once before, so that run times exclude the loading of compiled code.
         """
-        if not timed or study.scenario.publisher.unit == "record":
-            return play(study, policies, progress=progress)
-        outcomes = {} if getattr(_warm, "solved", False) else play(study, policies)
-        _warm.solved = True
-        for name in study.scenario.publisher.policies if policies is None else policies:
-            begun = time.perf_counter()
-            outcome = play(study, (name,))[name]
-            outcomes[name] = replace(outcome, seconds=time.perf_counter() - begun)
-        return outcomes
+        timed = timed and study.scenario.publisher.unit == "table"
+        if timed and not getattr(_warm, "solved", False):
+            play(study, policies)
+            _warm.solved = True
+        return play(study, policies, timed=timed, progress=progress or no_progress)
 
     def row_of_record(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the game row of each record: its cell, or its person's row set."""
@@ -189,7 +186,7 @@ class TablesKind(TablesResults):
         if options.stages is not None:
             require_recipe(Path(options.stages), "stages")
         path = options.stages or study.scenario.adversary.stages
-        if path is not None and study.own.staged is None:
+        if path is not None and not isinstance(study.own, StagedAttack):
             staged = study_against(study, planner="one-shot", knowledge=None, stages=path)
             study = study.on_cells_of(staged)
         if None in study.owns:
@@ -334,7 +331,7 @@ class TablesKind(TablesResults):
         `TablesScenario.plain_adversary`) that links with all people, and if group sizes are not whole numbers.
         """
         scenario, adversary = study.scenario, study.scenario.plain_adversary
-        if adversary is None or not study.own.links_with_everybody or "sample" in scenario.risks:
+        if adversary is None or not study.links_with_everybody or "sample" in scenario.risks:
             return None
         people = study.people(adversary.risk)
         whole = np.issubdtype(people.counts.dtype, np.integer)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.parameter_grid import Options, best_options, fixed_options, undominated_options
+from reidsim.games.parameter_grid import Options, best_options, undominated_options
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.solving import constraint_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection
@@ -113,62 +112,62 @@ class OneShotPoints:
 
     def plan(self, policy: str, believed: EconomicsSection) -> OneShotPlan:
         """Pick the best of the undominated strategies; see `Kind.amount_points`."""
-        if (rule := policy_named(policy)).is_rule:
+        rule: Any = policy_named(policy)
+        if rule.is_rule:
             if policy not in self._fixed:
                 self._fixed[policy] = self.play(rule.form(self.study))
             return self._fixed[policy]
-        constraint = constraint_of(self.study, policy)
+        constraint = rule.constraint(self.study)
         restricted = constraint.minimum is not None
         if restricted not in self._thinned:
             self._thinned[restricted] = undominated_options(self.study.space, self.study.truth.linker, constraint)
         options = self._thinned[restricted]
         amounts = (believed.benefit, believed.loss, believed.adversary_gain, believed.cost)
         chosen = best_options(options, *amounts, no_attack=constraint.no_attack)
-        return self._plan(options, chosen, exact=True)
+        withheld, nothing = chosen < 0, np.zeros(len(chosen))
+        return OneShotPlan(
+            Equilibrium(
+                strategies=np.where(withheld, WITHHELD, options.strategies[chosen]),
+                publisher_payoff=nothing,
+                adversary_payoff=nothing,
+                attacked=withheld,
+                success_probability=np.where(withheld, 0.0, options.success[chosen]),
+                utility=np.where(withheld, 0.0, options.utility[chosen]),
+                generalization_intensity=np.where(withheld, 1.0, options.intensity[chosen]),
+                solver="thinned",
+                evaluated=np.diff(options.start),
+                exact=True,
+            )
+        )
 
     def play(self, strategies: Strategies) -> OneShotPlan:
         """Return a plan with the given strategies; see `Kind.amount_points`."""
-        options = fixed_options(self.study.space, self.study.truth.linker, np.maximum(strategies, 0))
-        chosen = np.where(strategies == WITHHELD, WITHHELD, np.arange(len(strategies)))
-        return self._plan(options, chosen, exact=False)
-
-    def _plan(self, options: Options, chosen: NDArray[np.int64], *, exact: bool) -> OneShotPlan:
-        withheld = chosen < 0
-        return OneShotPlan(
-            strategies=np.where(withheld, WITHHELD, options.strategies[chosen]),
-            utility=np.where(withheld, 0.0, options.utility[chosen]),
-            one_shot_success=np.where(withheld, 0.0, options.success[chosen]),
-            intensity=np.where(withheld, 1.0, options.intensity[chosen]),
-            options=np.diff(options.start),
-            exact=exact,
-        )
+        one = np.ones(len(strategies), dtype=np.int64)
+        return OneShotPlan(evaluate(self.study.truth, Choice(strategies, "thinned", one, exact=False)))
 
 
 @dataclass(frozen=True, eq=False)
 class OneShotPlan:
     """Strategies and the outcomes that do not depend on payoff parameters.
 
-    All arrays have shape (n_cells,).
-
     Parameters
     ----------
-    strategies : ndarray of int64
-        Strategy of each cell; -1 if it is withheld.
-    utility, one_shot_success, intensity : ndarray of float64
-        Utility, success probability of an attack and generalization intensity, in [0, 1]; 0, 0 and 1 for a withheld
-        record.
-    options : ndarray of int64
-        Number of strategies compared for each cell.
-    exact : bool
-        Whether the strategies are optimal under the publisher's beliefs.
+    outcome : Equilibrium
+        Strategy of each cell, with its utility, success probability of an attack and generalization intensity; payoffs
+        and attacks are not used.
     """
 
-    strategies: Strategies
-    utility: Floats
-    one_shot_success: Floats
-    intensity: Floats
-    options: NDArray[np.int64]
-    exact: bool
+    outcome: Equilibrium
+
+    @property
+    def strategies(self) -> Strategies:
+        """Strategy of each cell, shape (n_cells,)."""
+        return self.outcome.strategies
+
+    @property
+    def one_shot_success(self) -> Floats:
+        """Success probability of an attack on each cell, shape (n_cells,)."""
+        return self.outcome.success_probability
 
     def equilibrium(self, truth: EconomicsSection) -> Equilibrium:
         """Compute the adversary's best response to the release (Wan et al. 2015, Table 3).
@@ -178,16 +177,10 @@ class OneShotPlan:
         gain, success = truth.adversary_gain, self.one_shot_success
         attacked = gain * success > truth.cost * (1 + INDIFFERENCE)
         risk, payoff = np.where(attacked, success, 0.0), np.where(attacked, gain * success - truth.cost, 0.0)
-        return Equilibrium(
-            strategies=self.strategies,
-            publisher_payoff=truth.benefit * self.utility - truth.loss * risk,
+        return replace(
+            self.outcome,
+            publisher_payoff=truth.benefit * self.outcome.utility - truth.loss * risk,
             adversary_payoff=payoff,
             attacked=attacked,
-            success_probability=success,
-            utility=self.utility,
-            generalization_intensity=self.intensity,
-            solver="thinned",
-            evaluated=self.options,
-            exact=self.exact,
             attempts=Attempts.of_one(risk, payoff, gain, truth.loss),
         )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,19 +22,20 @@ from reidsim.adversaries.sequential.planning import (
 )
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
-from reidsim.errors import InputError
+from reidsim.errors import locating, refuse_first
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.solutions import NodeOutcomes, every_node
 from reidsim.games.people import PeopleLinkage
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
-from reidsim.kinds.tables.policy import POLICIES, policy_named
-from reidsim.kinds.tables.release import coded_records, household_risk
+from reidsim.games.solvers import no_progress
+from reidsim.kinds.tables.people import household_risk
+from reidsim.kinds.tables.policies import TablesChoice, everywhere
+from reidsim.kinds.tables.policy import POLICIES, WHERE, policy_named
+from reidsim.kinds.tables.release import coded_records
 from reidsim.kinds.tables.schema import NodesSection
-from reidsim.kinds.tables.solving import Progress, TablesChoice, choose_all, everywhere, whole_game
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.full_domain import released_class_sizes, released_table
-from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.figures_schema import FileAttackSection, SequentialFiguresSection
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome
@@ -46,7 +49,8 @@ def play(
     study: TablesStudy,
     policies: Sequence[str] | None = None,
     *,
-    progress: Progress | None = None,
+    timed: bool = False,
+    progress: Callable[[int, int], object] = no_progress,
 ) -> dict[str, PolicyOutcome]:
     """Play policies: choose in the believed game, evaluate in the true game.
 
@@ -57,6 +61,8 @@ def play(
     study : TablesStudy
     policies : sequence of str, optional
         Names of policies; by default, the scenario's.
+    timed : bool
+        Whether the seconds of each policy are kept.
     progress : callable, optional
         Called with the number of steps done and the total.
 
@@ -66,12 +72,16 @@ def play(
         Outcome of each policy, in the order of `policies`.
     """
     names = study.scenario.publisher.policies if policies is None else tuple(policies)
-    truth, belief = study.truth, study.belief
-    choices = choose_all(study, [name for name in names if name in POLICIES], belief, progress=progress)
-    outcomes = {}
-    for name in names:
-        choice = choices[name] if name in choices else policy_named(name).defender(study, 0).choose(belief)
-        outcomes[name] = PolicyOutcome(evaluate(_paid_in(study, name, choice, truth), choice), choice)
+    truth, belief, outcomes = study.truth, study.belief, dict[str, PolicyOutcome]()
+    for number, name in enumerate(names):
+
+        def report(done: int = 0, total: int = 1, number: int = number) -> None:
+            progress(number * total + done, len(names) * total)
+
+        policy, begun = policy_named(name), time.perf_counter()
+        choice = policy.choose(study, belief, 0, **({"report": report} if name in POLICIES else {}))
+        found = evaluate(_paid_in(study, name, choice, truth), choice)
+        outcomes[name] = PolicyOutcome(found, choice, time.perf_counter() - begun if timed else None)
     return outcomes
 
 
@@ -80,19 +90,13 @@ def _paid_in(study: TablesStudy, policy: str, choice: Choice, truth: RecordGame)
     return record_game_of(policy_named(policy).paid_in(study, truth, choice))
 
 
-def outcome_of(study: TablesStudy, policy: str, choice: Choice) -> Equilibrium:
-    """Return the outcome of a choice in the true game."""
-    return evaluate(_paid_in(study, policy, choice, study.truth), choice)
-
-
 def found_by(outcome: PolicyOutcome) -> TablesChoice:
     """Return the choice of an outcome of `play`, with details of its search.
 
     A choice of another class gets the default details: no nodes, gap 0, and an unknown planned payout.
     """
     choice = outcome.choice
-    assert choice is not None  # noqa: S101 - outcomes of `play` have a choice
-    return choice if isinstance(choice, TablesChoice) else TablesChoice.from_choice(choice)
+    return choice if isinstance(choice, TablesChoice) else TablesChoice(**vars(choice))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -180,14 +184,10 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd
         adversary_payoff (sums over the records of the class, in currency units; a person's payoff is spread evenly
         over the person's records).
     """
-    lattice, truth, parts = study.lattice, study.truth, []
+    lattice, truth, sets, parts = study.lattice, study.truth, study.row_sets, []
     # Each line is a cell of a game row; `share` turns a payoff per data subject into a sum over the line's records.
-    cell = row = np.arange(lattice.n_records)
-    records = share = study.released
-    if study.persons is not None:
-        sets = study.persons.row_sets
-        cell, row, people = sets.cells, sets.owner, sets.people[sets.owner]
-        records, share = sets.rows * people, sets.rows / sets.rows_of_person[row] * people
+    cell, row, people = sets.cells, sets.owner, sets.people[sets.owner]
+    records, share = sets.rows * people, sets.rows / sets.rows_of_person[row] * people
     names, sums = list(lattice.domain.names), ["suppressed", "attacked", "publisher_payoff", "adversary_payoff"]
     for policy, outcome in outcomes.items():
         found, equilibrium = found_by(outcome), outcome.equilibrium
@@ -196,10 +196,17 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd
         distinct, number = np.unique(found.classes, return_inverse=True)
         described = np.array([lattice.describe(node) for node in distinct.tolist()], dtype=object)
         table = lattice.released(found.classes[row], cell).astype("str")
-        table["node"], table["records"] = described[number][row], records
-        table["people"] = _group_sizes(study, _paid_in(study, policy, found, truth), found.classes, len(cell))
-        withheld, attacked = equilibrium.withheld[row], equilibrium.attacked[row]
-        table["suppressed"], table["attacked"] = records * withheld, records * attacked
+        linker, sizes = _paid_in(study, policy, found, truth).linker, np.ones(len(cell))
+        for node in distinct.tolist():
+            here = np.flatnonzero(found.classes == node)
+            linkage = linker.link(node, here)
+            linkage = linkage.of_records if isinstance(linkage, PeopleLinkage) else linkage
+            sizes[sets.entries_of(here)[0]] = linkage.group_sizes
+        table["node"], table["records"], table["people"] = described[number][row], records, sizes
+        table["suppressed"], table["attacked"] = (
+            records * equilibrium.withheld[row],
+            records * equilibrium.attacked[row],
+        )
         for column in sums[2:]:
             table[column] = share * getattr(equilibrium, column)[row]
         how = {"people": "first"} | dict.fromkeys(["records", *sums], "sum")
@@ -207,29 +214,6 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd
         classes.insert(0, "policy", policy)
         parts.append(classes[["policy", "node", *names, "records", "people", *sums]])
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-
-
-def _group_sizes(study: TablesStudy, game: RecordGame, classes: Strategies, n_lines: int) -> Floats:
-    """Return the true group size, in people, of each cell of each game row at its node.
-
-    Parameters
-    ----------
-    study : TablesStudy
-    game : RecordGame
-    classes : ndarray of int64, shape (n_rows,)
-        Node of each game row.
-    n_lines : int
-        Number of pairs of game row and cell.
-    """
-    people = np.ones(n_lines)
-    for node in np.unique(classes).tolist():
-        here = np.flatnonzero(classes == node)
-        linkage = game.linker.link(node, here)
-        if isinstance(linkage, PeopleLinkage) and study.persons is not None:
-            people[study.persons.row_sets.entries_of(here)[0]] = linkage.of_records.group_sizes
-        else:
-            people[here] = linkage.group_sizes
-    return people
 
 
 def release_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
@@ -309,9 +293,10 @@ def node_tables(
     listable = study.scenario.figures.nodes is not None or study.n_nodes <= _MOST_NODES_LISTED
     best, front = list[pd.DataFrame](), list[pd.DataFrame]()
     for policy in policies:
+        rule: Any = POLICIES[policy]
         nodes = found_by(outcomes[policy]).listed
         if nodes is None and listable:
-            nodes = every_node(whole_game(study, policy, study.belief))
+            nodes = every_node(rule.whole_game(study, study.belief))
         if nodes is not None:
             best.append(_node_rows(study, policy, nodes.best(section.top)))
             front.append(_node_rows(study, policy, nodes.pareto_front()))
@@ -364,14 +349,10 @@ class DroppedColumns:
             for name in publisher.policies
             if name not in self.policies
         )
-        if not self.policies:
-            raise InputError(
-                "no policy supports a minimum level of a column",
-                source=study.loaded.path,
-                where="publisher.policies",
-                found=list(publisher.policies),
-                expected="a policy such as basic, no-attack or no-protection",
-            )
+        problem, found = "no policy supports a minimum level of a column", list(publisher.policies)
+        expected = "a policy such as basic, no-attack or no-protection"
+        with locating(study.loaded.path):
+            refuse_first((not self.policies, problem, WHERE, found, expected))
         if publisher.unit == "record":
             # Branch and bound is also exact, and searches only the remaining generalizations.
             study = study.with_sections(publisher=publisher.model_copy(update={"solver": "branch-and-bound"}))
@@ -405,28 +386,27 @@ class DroppedColumns:
             given = choice.strategies
             joined = np.where(given == WITHHELD, WITHHELD, study.lattice.join(np.maximum(given, 0), lowest))
             if not np.array_equal(joined, given):
-                found[name] = outcome_of(limited, name, replace(choice, strategies=joined))
+                choice = replace(choice, strategies=joined)
+                found[name] = evaluate(_paid_in(limited, name, choice, limited.truth), choice)
         return found
 
 
-def figure_tables(study: TablesStudy, *, progress: Progress | None = None) -> TablesAnalysis:
+def figure_tables(study: TablesStudy, *, progress: Callable[[int, int], object] = no_progress) -> TablesAnalysis:
     """Compute the tables that the scenario section ``figures`` requests."""
     wanted, work = study.scenario.figures, dict[str, Callable[[], pd.DataFrame]]()
-    if (record := wanted.strategies) is not None:
-        work["strategies"] = lambda: strategy_table(study, record)
+    if wanted.strategies is not None:
+        work["strategies"] = partial(strategy_table, study, wanted.strategies)
     if (sequential := wanted.sequential) is not None:
-        work["attacks"] = lambda: attack_table(study, sequential)
+        work["attacks"] = partial(attack_table, study, sequential)
         if sequential.beliefs:
-            work["beliefs"] = lambda: belief_table(study, sequential)
-        if (file_attack := sequential.file_attack) is not None:
-            work["file_attack"] = lambda: file_table(study, sequential, file_attack)
+            work["beliefs"] = partial(belief_table, study, sequential)
+        if sequential.file_attack is not None:
+            work["file_attack"] = partial(file_table, study, sequential, sequential.file_attack)
     tables: dict[str, Any] = {}
     for name, make in work.items():
-        if progress is not None:
-            progress(len(tables), len(work))
+        progress(len(tables), len(work))
         tables[name] = make()
-    if progress is not None and work:
-        progress(len(work), len(work))
+        progress(len(tables), len(work))
     return TablesAnalysis(**tables)
 
 
@@ -506,35 +486,22 @@ def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
         Per setting and distinct pair of group_size (in the registry) and match_probability (share of the population
         with the record's values): risk_known, risk_unknown and records (number of records).
     """
-    if study.own.registry is None:
-        raise InputError(
-            "the attack has no registry",
-            source=study.loaded.path,
-            where="adversary.sequential.registry",
-            expected="a population",
-        )
+    registry, where = study.registry, "adversary.sequential.registry"
+    with locating(study.loaded.path):
+        refuse_first((registry is None, "the attack has no registry", where, None, "a population"))
+    assert registry is not None  # noqa: S101 - for the type checker
     link = study.truth.linker.link(study.lattice.most_specific)
     share = link.match_probability
     assert share is not None  # noqa: S101 - a linker of a registry knows the population
-    parts = []
+    parts, kinds = [], ["group_size", "match_probability", "risk_known", "risk_unknown"]
     for setting, attack in settings_of(study, section).items():
-        belief = BinomialBelief(round(study.own.registry.total), share)
-        cells = pd.DataFrame(
-            {
-                "group_size": link.group_sizes,
-                "match_probability": share,
-                "risk_known": plan_known(attack, link.group_sizes).reidentified,
-                "risk_unknown": plan_unknown(attack, link.group_sizes, belief).reidentified,
-                "records": study.weights,
-            }
-        )
-        pairs = cells.groupby(
-            ["group_size", "match_probability", "risk_known", "risk_unknown"], as_index=False, observed=True
-        )
+        belief = BinomialBelief(round(registry.total), share)
+        known = plan_known(attack, link.group_sizes).reidentified
+        unknown = plan_unknown(attack, link.group_sizes, belief).reidentified
+        cells = pd.DataFrame(dict(zip(kinds, (link.group_sizes, share, known, unknown), strict=True)))
+        pairs = cells.assign(records=study.weights).groupby(kinds, as_index=False, observed=True)
         parts.append(pd.DataFrame(pairs["records"].sum()).assign(setting=setting))
-    table = pd.concat(parts, ignore_index=True)
-    columns = ["setting", "group_size", "match_probability", "risk_known", "risk_unknown", "records"]
-    return pd.DataFrame(table, columns=columns)
+    return pd.concat(parts, ignore_index=True)[["setting", *kinds, "records"]]
 
 
 def file_table(study: TablesStudy, section: SequentialFiguresSection, file_attack: FileAttackSection) -> pd.DataFrame:

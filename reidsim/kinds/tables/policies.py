@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating
-from reidsim.games.defenders.defender import FixedForms, Game, OptIn, record_game_of
-from reidsim.games.defenders.k_anonymity import KAnonymity
-from reidsim.games.defenders.recoding import LocalRecoding, MultiDimensional
-from reidsim.games.directions.linker import directed_linker
+from reidsim.games.adversary_types import TypesGame
+from reidsim.games.defenders.defender import Game, OptIn, record_game_of
+from reidsim.games.defenders.whole_table import KAnonymity, LocalRecoding, MultiDimensional
+from reidsim.games.directions.best_replies import best_release
+from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
-from reidsim.games.full_domain.anytime import anytime_search
+from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
+from reidsim.games.full_domain.anytime import explore
+from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
+from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.record_level import record_level
+from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.solutions import FullDomainSolution, NodeOutcomes
+from reidsim.games.iceberg import iceberg
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, RecordGame
-from reidsim.games.solvers import branch_and_bound, lattice_search
+from reidsim.games.solvers import Progress, backward_induction, branch_and_bound, lattice_search, no_progress
 from reidsim.kinds.tables.policy import (
     ONE_RECORD_PER_PERSON,
     ONE_SENSITIVE_COLUMN,
@@ -36,29 +42,125 @@ from reidsim.kinds.tables.policy import (
     Rows,
     TablesPolicy,
 )
-from reidsim.kinds.tables.solving import (
-    SPLITS,
-    TablesChoice,
-    best_node,
-    choose,
-    constraint_of,
-    everywhere,
-    node_strategies,
-    planned,
-    search_nodes,
-    whole_game,
-)
+from reidsim.linkage.number_checks import most_within
+from reidsim.linkage.risk import UniformGuess
+from reidsim.releases.full_domain import common_levels
 from reidsim.releases.strategy_space import Strategies
+from reidsim.scenarios.adversary_schema import Risk
 from reidsim.scenarios.policy import K_ANONYMITY, k_of
 
 if TYPE_CHECKING:
     # Avoids a circular import: the study's module imports the schema, whose default publisher reads the registry.
     from reidsim.kinds.tables.study import TablesStudy
 
-Report = Callable[[], object]
 # Number of nodes that policy `anytime` evaluates unless the scenario gives a budget: more nodes may improve the choice,
 # and take more time.
 FEW_NODES = 100
+# Name of the solver of multi-dimensional recoding.
+SPLITS = "splits"
+_EXACT = {"backward-induction": backward_induction, "branch-and-bound": branch_and_bound, "iceberg": iceberg}
+
+
+@dataclass(frozen=True)
+class TablesChoice(Choice):
+    """A choice of generalizations with details of its search.
+
+    Parameters
+    ----------
+    planned_payout : float
+        Payout over all records that the publisher expects, in currency units; NaN if unknown.
+    nodes : tuple of int
+        Nodes of the table: one, or one per round of local recoding; empty for other policies and without a solution.
+    gap : float
+        Bound on the difference between the payout and the optimum, as a share of the best case; NaN without a bound.
+    unproved_rounds : int
+        Rounds of local recoding that a budget ended.
+    classes : ndarray of int64, shape (n_cells,), optional
+        Node whose equivalence classes are the units of decision for each cell, released or not.
+    listed : NodeOutcomes, optional
+        Outcomes of the nodes evaluated, if a search with a budget kept them.
+    """
+
+    planned_payout: float = np.nan
+    nodes: tuple[int, ...] = ()
+    gap: float = 0.0
+    unproved_rounds: int = 0
+    classes: Strategies | None = None
+    listed: NodeOutcomes | None = None
+
+
+def everywhere(study: TablesStudy, node: int) -> Strategies:
+    """Return a node for each game row, shape (n_rows,)."""
+    return np.full(study.space.n_records, node, dtype=np.int64)
+
+
+def _replies_by_size(study: TablesStudy, game: RecordGame, risk: Risk) -> bool:
+    """Return whether the responses depend on class sizes only.
+
+    This needs one-shot adversary types that link with the same people, guess uniformly and have one gain and one cost.
+    """
+    if not isinstance(game, TypesGame) or risk == "sample" or np.ptp(game.benefit) or np.ptp(game.loss):
+        return False
+    return all(
+        each.linker is study.linker(risk)
+        and isinstance(each.adversary, OneShotAdversary)
+        and isinstance(each.adversary.risk, UniformGuess)
+        and not np.ndim(each.adversary.gain)
+        and not np.ndim(each.adversary.cost)
+        for each in game.types
+    )
+
+
+def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Prices | None:
+    """Return the payoff parameters of a game against a one-shot adversary.
+
+    Return None for other adversaries, or if the gains and costs by row do not match the study's kinds.
+    """
+    adversary = game.adversary
+    if not isinstance(adversary, OneShotAdversary) or not isinstance(adversary.risk, UniformGuess):
+        return None
+    if not np.ndim(adversary.gain) and not np.ndim(adversary.cost):
+        return replace(prices, gain=np.asarray(adversary.gain), cost=np.asarray(adversary.cost))
+    gain, cost = study.gain_and_cost(prices)
+    return prices if np.array_equal(adversary.gain, gain) and np.array_equal(adversary.cost, cost) else None
+
+
+def search_nodes(study: TablesStudy, game: FullDomainGame) -> tuple[FullDomainSolution, NodeOutcomes | None]:
+    """Search the lattice by the scenario's method, exact or with a budget.
+
+    Returns
+    -------
+    solution : FullDomainSolution
+    outcomes : NodeOutcomes or None
+        Outcomes of the evaluated nodes after a search with a budget; None after an exact search.
+    """
+    publisher = study.scenario.publisher
+    if publisher.search == "exact":
+        return search(game, prune=publisher.prune), None
+    return explore(game, nodes=publisher.nodes, seconds=publisher.seconds)
+
+
+def node_strategies(game: FullDomainGame, node: int) -> Strategies:
+    """Return `node` for each released cell and -1 for suppressed ones, (n_cells,)."""
+    return np.where(game.kept_at(node), node, WITHHELD)
+
+
+def best_node(study: TablesStudy, game: FullDomainGame) -> TablesChoice:
+    """Return the best node; records that do not pay there are suppressed."""
+    solution, listed = search_nodes(study, game)
+    node = int(solution.nodes[0])
+    found = node != NO_SOLUTION
+    return TablesChoice(
+        node_strategies(game, node),
+        study.scenario.publisher.search,
+        everywhere(study, solution.evaluated),
+        solution.exact,
+        planned_payout=float(solution.payout[0]),
+        nodes=(node,) if found else (),
+        gap=float(solution.gap[0]),
+        classes=everywhere(study, node) if found else None,
+        listed=listed,
+    )
 
 
 class SolvedPolicy(TablesPolicy):
@@ -68,9 +170,98 @@ class SolvedPolicy(TablesPolicy):
     generalizations of the others. `choose` also plays the policy against adversaries who look people up.
     """
 
-    def choose(self, study: TablesStudy, game: Game, draw: int) -> Choice:
-        """Return the generalization of each game row, shape (n_rows,)."""
-        return choose(study, self.name, record_game_of(game))
+    def choose(self, study: TablesStudy, game: Game, draw: int, report: Progress = no_progress) -> Choice:
+        """Return the generalization of each game row, shape (n_rows,).
+
+        `report` is called during a long search, with the number of steps done and the total.
+
+        Raises
+        ------
+        InputError
+            If the policy cannot be played in this game, or ignores limits on sensitive columns that the scenario sets.
+        """
+        played = record_game_of(game)
+        if study.scenario.publisher.attribute_limits and not self.meets_attribute_limits:
+            raise InputError("the policy does not support limits on sensitive columns", where=self.name)
+        linker = directed_linker(played)
+        if linker is not None:
+            return self._choose_looked_up(study, self.planned(study, played), linker)
+        report()
+        return self.pick(study, played, report)
+
+    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
+        """Return the choice in a game with independent success probabilities."""
+        raise NotImplementedError
+
+    def _choose_looked_up(self, study: TablesStudy, game: RecordGame, linker: DirectedLinker) -> Choice:
+        """Return the choice against adversaries who look people up.
+
+        A policy that optimizes each record starts from its choice in direction "record", in which the adversary looks
+        for the person of a record, and changes records until no change improves the release. A no-attack policy with
+        one generalization for the table withholds the records that are still attacked; it withholds all records if this
+        exceeds the suppression limit. Rules and the lattice search of Wan et al. 2015 ignore the direction.
+        """
+        publisher = study.scenario.publisher
+        separate = self.separates_records(publisher)
+        choice = self.choose(study, by_record(game), 0) if separate else self.pick(study, game, no_progress)
+        if self.improves_each(publisher):
+            return best_release(game, linker, choice, **self.improvement(study))
+        if separate or not self.forbids_attacks:
+            return choice
+        strategies = without_attacked(game, choice.strategies)
+        if study.weights[strategies == WITHHELD].sum() > most_within(publisher.suppression_limit, study.n_subjects):
+            strategies = np.full_like(strategies, WITHHELD)
+        return replace(choice, strategies=strategies)
+
+    def improvement(self, study: TablesStudy) -> dict[str, Any]:
+        """Return the arguments of `best_release` for the improvement of records."""
+        return {"constraint": self.constraint(study)}
+
+    def constraint(self, study: TablesStudy) -> Constraint:
+        """Return the constraint on the generalization of each record.
+
+        It combines the policy's own constraint (no attack, or Safe Harbor) with the minimum levels of attributes and
+        the limits on sensitive columns.
+        """
+        lowest = study.lattice.index(study.minimum)
+        minimum = study.safe_harbor if self.within_safe_harbor else None
+        if lowest:
+            levels = everywhere(study, lowest)
+            minimum = levels if minimum is None else study.lattice.join(minimum, levels)
+        return Constraint(self.forbids_attacks, minimum, study.admissible)
+
+    def planned(self, study: TablesStudy, game: RecordGame) -> RecordGame:
+        """Return the game on which the policy plans.
+
+        If only classes above gain/cost people count as safe, a no-attack policy plans against an eager adversary, who
+        attacks also when indifferent.
+        """
+        return eager(game) if study.scenario.publisher.safe_class == "above" and self.forbids_attacks else game
+
+    def whole_game(self, study: TablesStudy, game: RecordGame) -> FullDomainGame:
+        """Return the full-domain game of the policy, with the adversaries of a record game.
+
+        Compiled searches can solve it if there is a single one-shot adversary that links with all people, losses are
+        the publisher's believed losses, and there are neither sample risk nor limits on sensitive columns; otherwise it
+        is an `AnyAdversaryGame`.
+        """
+        risk, prices = study.scenario.planned_risk, study.believed(study.prices)
+        # A publisher who foresees purchases of resources plans on games with higher losses.
+        if game.linker is study.linker(risk) and np.array_equal(game.loss, study.of_cells(prices.loss)):
+            # Sample risk estimates the people of a class from two counts; compiled searches need one.
+            own = None if risk == "sample" or study.admissible else _prices_against(study, game, prices)
+            if own is not None:
+                return self.one_shot_game(study, risk, own)
+        given, by_size = self.one_shot_game(study, risk, prices), _replies_by_size(study, game, risk)
+        return AnyAdversaryGame.from_record_game(given, game, by_size=by_size, admissible=study.admissible)
+
+    def one_shot_game(self, study: TablesStudy, risk: Risk, prices: Prices) -> FullDomainGame:
+        """Return the full-domain game of the policy against a one-shot adversary."""
+        minimum = study.minimum
+        if self.within_safe_harbor and study.safe_harbor is not None:
+            lowest = common_levels(study.lattice, study.safe_harbor)
+            minimum = tuple(np.maximum(minimum, lowest).tolist())
+        return study.node_game(risk, prices, no_attack=self.forbids_attacks, minimum=minimum)
 
 
 class Rule(SolvedPolicy):
@@ -79,9 +270,13 @@ class Rule(SolvedPolicy):
     is_rule = True
     thins = True
 
-    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+    def form(self, study: TablesStudy) -> Strategies:
+        """Return the prescribed node of each game row, shape (n_rows,)."""
+        raise NotImplementedError
+
+    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the prescribed generalizations."""
-        return FixedForms(self.name, self.form(study)).choose(game)
+        return Choice(self.form(study), self.name, everywhere(study, 0), exact=False)
 
 
 @POLICIES.register("safe-harbor")
@@ -95,7 +290,8 @@ class SafeHarbor(Rule):
 
     def form(self, study: TablesStudy) -> Strategies:
         """Return the least generalization that Safe Harbor accepts, shape (n_rows,)."""
-        return study.safe_harbor_strategies
+        assert study.safe_harbor is not None  # noqa: S101 - the scenario has the section that the policy needs
+        return study.safe_harbor
 
 
 class BestOfUnit(SolvedPolicy):
@@ -104,14 +300,14 @@ class BestOfUnit(SolvedPolicy):
     of_unit = True
     thins = True
 
-    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the best generalization of each record, or the best node."""
         if self.picks_node(study.scenario.publisher):
-            return best_node(study, whole_game(study, self.name, game))
-        played = planned(study, self.name, game)
-        if study.scenario.publisher.solver == "lattice-search":
+            return best_node(study, self.whole_game(study, game))
+        played, solver = self.planned(study, game), study.scenario.publisher.solver
+        if solver == "lattice-search":
             return lattice_search(played)
-        return branch_and_bound(played, constraint_of(study, self.name), report)
+        return _EXACT[solver](played, self.constraint(study), report)
 
 
 @POLICIES.register("basic")
@@ -193,13 +389,13 @@ class RecordLevel(SolvedPolicy):
     improves = True
     rows = Rows(table=8)
 
-    def improvement(self, study: TablesStudy, constraint: Constraint) -> dict[str, Any]:
+    def improvement(self, study: TablesStudy) -> dict[str, Any]:
         """Return the constraint and allow the withholding of records."""
-        return {"constraint": constraint, "may_withhold": True}
+        return {"constraint": self.constraint(study), "may_withhold": True}
 
-    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the best generalization of each record, or withhold the record."""
-        played = whole_game(study, self.name, game)
+        played = self.whole_game(study, game)
         if not isinstance(played, AnyAdversaryGame):
             best = record_level(played)
             payout = dot(best.payoff, played.released)
@@ -211,7 +407,7 @@ class RecordLevel(SolvedPolicy):
         withheld = payoff_of_withholding(own)
         strategies = np.where(payoff > withheld + own.tie(), choice.strategies, WITHHELD)
         payout = dot(np.where(strategies == WITHHELD, withheld, payoff), played.released)
-        return replace(TablesChoice.from_choice(choice, planned_payout=payout), strategies=strategies)
+        return TablesChoice(**vars(choice) | {"strategies": strategies}, planned_payout=payout)
 
 
 @POLICIES.register("record-level-no-attack")
@@ -240,9 +436,9 @@ class FullDomain(SolvedPolicy):
     of_node = True
     rows = Rows(record=6)
 
-    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the best node; records that do not pay there are suppressed."""
-        return best_node(study, whole_game(study, self.name, game))
+        return best_node(study, self.whole_game(study, game))
 
 
 @POLICIES.register("full-domain-no-attack")
@@ -272,9 +468,9 @@ class LocalRecodingPolicy(SolvedPolicy):
     needs = frozenset({SIZES_AMONG_LEFT, SEPARATE_RECORDS})
     rows = Rows(record=5, table=4)
 
-    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return for each record the node of the round that releases it."""
-        played = whole_game(study, self.name, game)
+        played = self.whole_game(study, game)
         section = study.scenario.publisher
         if isinstance(played, AnyAdversaryGame):
             if "prosecutor" in study.scenario.risks:
@@ -350,11 +546,11 @@ class MultiDimensionalPolicy(SolvedPolicy):
         """Return whether suppression is unlimited, so that the best recoding is found."""
         return bool(publisher.suppression_limit == 1.0)
 
-    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the generalization of each record's region."""
         if study.persons is not None:
             raise InputError("the policy needs one record per person", where=self.name)
-        played = whole_game(study, self.name, game)
+        played = self.whole_game(study, game)
         section = study.scenario.publisher
         if isinstance(played, AnyAdversaryGame):
             limit, lowest = section.suppression_limit, study.lattice.index(study.minimum)
@@ -396,7 +592,7 @@ class LatticeSearch(SolvedPolicy):
     separate = True
     rows = Rows(record=3)
 
-    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the strategies at which the greedy search stops."""
         return lattice_search(game)
 
@@ -413,10 +609,10 @@ class Anytime(SolvedPolicy):
     of_whole_table = True
     rows = Rows(table=3)
 
-    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the best node within the budget."""
-        played = whole_game(study, self.name, game)
-        solution = anytime_search(played, nodes=study.scenario.publisher.nodes or FEW_NODES)
+        played = self.whole_game(study, game)
+        solution, _ = explore(played, nodes=study.scenario.publisher.nodes or FEW_NODES)
         strategies, evaluated = node_strategies(played, int(solution.nodes[0])), everywhere(study, solution.evaluated)
         return Choice(strategies, "anytime", evaluated, solution.exact)
 
@@ -434,13 +630,12 @@ class OptInPolicy(SolvedPolicy):
     improves = True
     rows = Rows(record=7, table=10)
 
-    def improvement(self, study: TablesStudy, constraint: Constraint) -> dict[str, Any]:
+    def improvement(self, study: TablesStudy) -> dict[str, Any]:
         """Return the limits to two strategies: the unchanged record, and withholding."""
         unchanged = np.arange(study.lattice.size) == study.lattice.most_specific
-        limits = Constraint(admissible=constraint.admissible)
-        return {"constraint": limits, "may_withhold": True, "forms": unchanged}
+        return {"constraint": Constraint(admissible=study.admissible), "may_withhold": True, "forms": unchanged}
 
-    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the better of the two strategies."""
         return OptIn(admissible=study.admissible).choose(game)
 
@@ -461,7 +656,7 @@ class KAnonymityPolicy(SolvedPolicy):
     is_rule = True
     rows = Rows(record=9, table=14)
 
-    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
+    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the k-anonymous node with the largest utility, for every record.
 
         If the publisher's unit is the table, some records may be withheld, and the result is a `TablesChoice` with the
@@ -475,7 +670,7 @@ class KAnonymityPolicy(SolvedPolicy):
         node = int(choice.strategies.max(initial=WITHHELD))
         if not of_table or node == WITHHELD:
             return choice
-        return TablesChoice.from_choice(choice, nodes=(node,), classes=everywhere(study, node))
+        return TablesChoice(**vars(choice), nodes=(node,), classes=everywhere(study, node))
 
 
 @POLICIES.register("independent")
@@ -508,7 +703,7 @@ class HoldFirst(BestOfUnit):
 
 @POLICIES.register("m-invariance")
 class MInvariance(SolvedPolicy):
-    """m-invariance of successive releases (Xiao and Tao 2007)."""
+    """m-invariance of successive releases (Xiao and Tao 2007), planned before the first round."""
 
     label = "m-invariance"
     description = (
@@ -520,10 +715,6 @@ class MInvariance(SolvedPolicy):
     replies = "planned"
     needs = frozenset({SEVERAL_RELEASES, ONE_SENSITIVE_COLUMN, ONE_RECORD_PER_PERSON})
     rows = Rows()
-
-    def pick(self, study: TablesStudy, game: RecordGame, report: Report) -> Choice:
-        """Raise an error, because releases are planned before the first round."""
-        raise InputError("the policy needs rounds of several releases", where=self.name)
 
 
 @POLICIES.register("random")

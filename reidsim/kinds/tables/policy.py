@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from reidsim.agents.profile import Reply
-from reidsim.games.record_game import Choice, Constraint, RecordGame
-from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, Policies, Policy
 from reidsim.scenarios.python_objects import OwnPolicy
 from reidsim.scenarios.user_defined import PartName
@@ -102,7 +100,7 @@ class TablesPolicy(Policy):
         """Return whether the policy improves record by record against person lookups.
 
         Under person lookups, the success probability of a record depends on the generalizations of the others, so that
-        the best generalizations are searched by changing one record after the other; see `choose_looked_up`.
+        the best generalizations are searched by changing one record after the other; see `SolvedPolicy`.
         """
         return self.improves or self.picks_each(publisher)
 
@@ -119,24 +117,6 @@ class TablesPolicy(Policy):
             return bool(publisher.solver != "lattice-search")
         exact: bool = publisher.search == "exact" and publisher.suppression_limit == 1.0
         return self.improves or (self.picks_node(publisher) and exact)
-
-    def improvement(self, study: Any, constraint: Constraint) -> dict[str, Any]:
-        """Return the arguments of `best_release` for the improvement of records."""
-        return {"constraint": constraint}
-
-    def form(self, study: Any) -> Strategies:
-        """Return the node that a rule prescribes for each game row, shape (n_rows,).
-
-        Policies that are no rules raise a `ValueError`.
-        """
-        raise ValueError(f"{self.name} prescribes no release")
-
-    def pick(self, study: Any, game: RecordGame, report: Any) -> Choice:
-        """Return the choice in a game with independent success probabilities.
-
-        `report` is called during a long search.
-        """
-        raise NotImplementedError
 
 
 class OwnTablesPolicy(OwnPolicy, TablesPolicy):

@@ -1,12 +1,13 @@
-"""Read the data of a table scenario: records, people, hierarchies, payoff columns."""
+"""Read the data of a table scenario: records, people, hierarchies, sensitive columns."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,9 +15,7 @@ from numpy.typing import NDArray
 
 from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating, nearest, refuse_rows
-from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.people import PeopleLattice, PeopleLinker
-from reidsim.games.record_game import Linker
+from reidsim.kinds.tables.people import Waves
 from reidsim.kinds.tables.schema import (
     AttributeSection,
     PublisherSection,
@@ -24,90 +23,47 @@ from reidsim.kinds.tables.schema import (
     ReleasesSection,
     TablesScenario,
 )
-from reidsim.linkage.people import PeopleOfRows, RowSets, largest_in_groups, ranges
 from reidsim.linkage.sensitive_values import SensitiveAttribute
-from reidsim.linkage.uniqueness.sample_cells import weights_in
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population, complete_records
 from reidsim.releases.adult import read_adult
 from reidsim.releases.hierarchy import Hierarchy, require_rows_of_values
 from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows
-from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
-from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys, key_columns, keys_of_records, require_same
 from reidsim.scenarios.python_objects import people_named, table_named
-from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
+from reidsim.tables import DELIMITERS, read_table, require_columns
 
 # Texts of the column `leaves` for records that stay to the end.
 _NEVER = ("", "na", "nan", "none")
 
 
-@dataclass(frozen=True, eq=False)
-class Waves:
-    """Waves in which each record or person is released.
+class ReleasedRecords(NamedTuple):
+    """Records of a table scenario and their population.
 
-    Parameters
+    Attributes
     ----------
-    labels : tuple of str
-        Labels of the waves in order, as in the file.
-    enters, leaves : ndarray of int64, shape (n,)
-        Indices, from 0, of the first wave with the person or record, and of the first later wave without it; the number
-        of waves if it stays.
-    sensitive : ndarray of int64, shape (n,), optional
-        Code of the sensitive value of the person or record.
-    """
-
-    labels: tuple[str, ...]
-    enters: NDArray[np.int64]
-    leaves: NDArray[np.int64]
-    sensitive: NDArray[np.int64] | None = None
-
-    @cached_property
-    def schedule(self) -> NDArray[np.bool_]:
-        """Whether each person or record is in each wave, shape (n_waves, n)."""
-        waves = np.arange(len(self.labels))[:, None]
-        return (self.enters <= waves) & (waves < self.leaves)
-
-
-@dataclass(frozen=True, eq=False)
-class ReleasedRecords:
-    """Input data of a table scenario, as read.
-
-    Parameters
-    ----------
+    source : str or Path
+    frame : DataFrame
+        All columns of the records, one row per record.
     codes : ndarray of int32, shape (n_records, n_attributes)
         Category codes of the quasi-identifiers, completed from the population.
     hierarchies : tuple of Hierarchy
         One per quasi-identifier; they contain the domain.
     population : Population or None
         The population, over the same domain.
-    prices : dict of str to ndarray of float64, shape (n_records,)
-        Payoff parameters from columns of the records, in currency units, by ``benefit``, ``loss``, ``gain`` or
-        ``cost``.
-    weights : ndarray of float64, shape (n_records,), or None
-        Number of people that each record represents, if known.
-    person, household : ndarray of int, shape (n_records,), optional
-        Numbers of the person and the household of each record.
-    waves : Waves, optional
-        The releases that contain each data subject.
-    sensitive : tuple of SensitiveAttribute
-        Values of the sensitive columns.
     """
 
+    source: str | Path
+    frame: pd.DataFrame
     codes: Codes
     hierarchies: tuple[Hierarchy, ...]
     population: Population | None
-    prices: dict[str, Floats]
-    weights: Floats | None = None
-    person: Keys | None = None
-    household: Keys | None = None
-    waves: Waves | None = None
-    sensitive: tuple[SensitiveAttribute, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +91,7 @@ class _Rows:
 
 
 def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
-    """Read the records, the population, the hierarchies and the payoff columns.
+    """Read the records, the population and the hierarchies.
 
     Information loss counts all categories of an attribute, including categories that do not occur. The categories are
     the categories in the population if a recipe makes it, because a release is valued by the information about people
@@ -188,22 +144,7 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
         hierarchy_of(domain[name], a.hierarchy, loaded.folder, f"attributes.{name}.hierarchy", tables.get(name))
         for name, a in attributes.items()
     )
-    prices: dict[str, Floats] = {}
-    for price, column in scenario.economics.columns:
-        if column is not None:
-            require_columns(frame, [column], Path(source))
-            prices[price] = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
-    weights, section = None, scenario.release
-    if section.sampling_fraction is not None:
-        weights = np.full(len(frame), 1 / section.sampling_fraction)
-    elif section.weight is not None:
-        weights = weights_in(frame, section.weight, source)
-    person, household = _keys(scenario, frame, source, prices, weights)
-    sensitive = sensitive_attributes(scenario.publisher, frame, source, partial(_sensitive_rows, loaded, frame))
-    waves = None
-    if scenario.releases is not None:
-        waves = _waves(scenario.releases, frame, source, person, sensitive[0].codes if sensitive else None)
-    return ReleasedRecords(codes, hierarchies, population, prices, weights, person, household, waves, sensitive)
+    return ReleasedRecords(source, frame, codes, hierarchies, population)
 
 
 def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, str]) -> tuple[str | Path, pd.DataFrame]:
@@ -355,14 +296,12 @@ def coded_records(domain: Domain, records: Sequence[Mapping[str, str]], where: s
         return domain.encode(pd.DataFrame(list(records)))
 
 
-def _keys(
-    scenario: TablesScenario,
-    frame: pd.DataFrame,
-    source: str | Path,
-    prices: Mapping[str, Floats],
-    weights: Floats | None,
+def released_keys(
+    scenario: TablesScenario, records: ReleasedRecords, amounts: Mapping[str, Floats], weights: Floats | None
 ) -> tuple[Keys | None, Keys | None]:
     """Return the person and the household of each record; None without a column.
+
+    `amounts` holds the payoff parameters from columns, by name of the parameter.
 
     Raises
     ------
@@ -370,13 +309,14 @@ def _keys(
         If a key is missing, or a person's records differ in household, loss, gain, cost or weight. The error names the
         row.
     """
-    section = scenario.release
-    person = None if section.person is None else keys_of_records(frame, section.person, source)
-    household = None if section.household is None else keys_of_records(frame, section.household, source)
+    section, source, frame = scenario.release, records.source, records.frame
+    person, household = (
+        None if columns is None else keys_of_records(frame, columns, source)
+        for columns in (section.person, section.household)
+    )
     if person is not None:
-        for price, amounts in prices.items():
-            if price != "benefit":
-                require_same(amounts, person, price, source, str(getattr(scenario.economics.columns, price)))
+        for price in [name for name in amounts if name != "benefit"]:
+            require_same(amounts[price], person, price, source, str(getattr(scenario.economics.columns, price)))
         if weights is not None and section.weight is not None:
             require_same(weights, person, "weight", source, section.weight, frame[list(key_columns(section.person))])
         if household is not None:
@@ -418,25 +358,16 @@ def sensitive_attributes(
         rows = rows_of(name, section) if isinstance(section, Table) else None
         attribute = Attribute(name, natural_categories(text) if rows is None else tuple(row[0] for row in rows))
         codes = np.asarray(attribute.labels.get_indexer(pd.Index(text)), dtype=np.int64)
-        refuse_rows(
-            codes < 0,
-            "value missing from its hierarchy",
-            source=source,
-            column=name,
-            found=text,
-            expected=f"a value of {where}",
-        )
-        columns.append(
-            SensitiveAttribute.from_codes(name, codes, hierarchy_of(attribute, section, Path(), where, rows).groups)
-        )
+        problem, expected = "value missing from its hierarchy", f"a value of {where}"
+        refuse_rows(codes < 0, problem, source=source, column=name, found=text, expected=expected)
+        groups = hierarchy_of(attribute, section, Path(), where, rows).groups
+        columns.append(SensitiveAttribute.from_codes(name, codes, groups))
     return tuple(columns)
 
 
-def _sensitive_rows(
-    loaded: Scenario[TablesScenario], frame: pd.DataFrame, name: str, section: Table
-) -> list[list[str]]:
+def read_sensitive_rows(folder: Path, frame: pd.DataFrame, name: str, section: Table) -> list[list[str]]:
     """Read the rows of a sensitive column's hierarchy file."""
-    path = loaded.folder / section.file
+    path = folder / section.file
     with locating(path, f"publisher.sensitive_hierarchies.{name}"):
         rows = read_hierarchy_rows(path, delimiter=section.delimiter)
         check_header(rows, header=section.header, used=set(frame[name].astype("str").str.strip()), names={name})
@@ -445,12 +376,8 @@ def _sensitive_rows(
     return rows
 
 
-def _waves(
-    section: ReleasesSection,
-    frame: pd.DataFrame,
-    source: str | Path,
-    person: Keys | None,
-    sensitive: NDArray[np.int64] | None,
+def read_waves(
+    section: ReleasesSection, records: ReleasedRecords, person: Keys | None, sensitive: NDArray[np.int64] | None
 ) -> Waves:
     """Read the waves in which each record or person is released.
 
@@ -463,6 +390,7 @@ def _waves(
         If a column is missing, a value is neither a number nor a date, a record leaves before it enters, or a person's
         records differ. The error names the row.
     """
+    source, frame = records.source, records.frame
     require_columns(frame, list(section.columns.values()), Path(source))
     enters, leaves = (
         pd.Series("", index=frame.index) if column is None else frame[column].astype("str").str.strip()
@@ -480,14 +408,9 @@ def _waves(
     number = times.rank(method="dense") - 1
     first = enters.map(number).to_numpy().astype(np.int64)
     last = leaves.map(number).where(~stays, len(labels)).to_numpy().astype(np.int64)
-    refuse_rows(
-        last <= first,
-        "a record leaves before its release",
-        source=source,
-        column=section.leaves,
-        found=leaves,
-        expected=lambda row: f"a wave after {enters.iloc[row]}",
-    )
+    early, problem = last <= first, "a record leaves before its release"
+    expected = f"a wave after {enters.iloc[int(early.argmax())]}"
+    refuse_rows(early, problem, source=source, column=section.leaves, found=leaves, expected=expected)
     if person is None:
         return Waves(labels, first, last, sensitive)
     for key, waves in (("enters", first), ("leaves", last)):
@@ -504,171 +427,3 @@ def _time_of(text: str, *, dated: bool) -> float:
     except ValueError:
         return np.nan
     return time if np.isfinite(time) else np.nan
-
-
-@dataclass(frozen=True, eq=False)
-class ReleasedPeople:
-    """People behind the records of a release, if a person may have several records.
-
-    A row set tells how many records a person has in each cell. People with equal row sets share a game row.
-
-    Parameters
-    ----------
-    of_record : ndarray of int, shape (n_records,)
-        The person of each record; persons are numbered from 0 in the order of their first record.
-    set_of_person : ndarray of int, shape (n_people,)
-        The row set of each person.
-    space : PeopleLattice
-        Generalizations of row sets, which consist of cells of records.
-    linkers : dict
-        Cache of the linkers of people, by the `id` of the linker of cells.
-    """
-
-    of_record: Keys
-    set_of_person: Keys
-    space: PeopleLattice
-    linkers: dict[int, PeopleLinker] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def from_lattice(
-        cls, lattice: GeneralizationLattice, cell_of_record: Keys, of_record: Keys, benefit_of_cell: Floats | None
-    ) -> ReleasedPeople:
-        """Group the records by person; see `PeopleLattice`.
-
-        Parameters
-        ----------
-        lattice : GeneralizationLattice
-            Over the cells of the records.
-        cell_of_record, of_record : ndarray of int, shape (n_records,)
-            The cell and the person of each record.
-        benefit_of_cell : ndarray of float64, shape (n_cells,), or None
-            Benefit of a record in each cell, in currency units; None if it is the same for all records.
-        """
-        row_sets, set_of_person = RowSets.from_rows(cell_of_record, of_record)
-        space = PeopleLattice(
-            lattice.hierarchies,
-            lattice.codes,
-            lattice.loss_attributes,
-            row_sets=row_sets,
-            benefit_of_cell=benefit_of_cell,
-        )
-        return cls(of_record, set_of_person, space)
-
-    @property
-    def row_sets(self) -> RowSets:
-        """Distinct sets of cells that people's records occupy."""
-        return self.space.row_sets
-
-    @property
-    def of_sets(self) -> Keys:
-        """First person of each row set, shape (n_sets,)."""
-        return np.unique(self.set_of_person, return_index=True)[1]
-
-    def linker(self, linker: Linker) -> PeopleLinker:
-        """Return the linker of people for a linker of cells; cached."""
-        # The cached linker keeps `linker` alive, so that its `id` is not reused.
-        return self.linkers.setdefault(id(linker), PeopleLinker(linker, self.row_sets))
-
-    def amounts_of_sets(self, amounts: Floats, benefit: int) -> Floats:
-        """Return the payoff parameters of a person in each row set, shape (n_sets, 4).
-
-        The benefit is the mean over the person's records if it differs by record. The other parameters are equal in
-        all records of a person.
-
-        Parameters
-        ----------
-        amounts : ndarray of float64, shape (n_cells, 4)
-            Payoff parameters of each cell, in currency units.
-        benefit : int
-            Column of `amounts` that holds the benefit.
-        """
-        sets = self.row_sets
-        of_sets = amounts[sets.cells[sets.start[:-1]]]
-        if self.space.benefit_of_cell is not None:
-            of_sets[:, benefit] = sets.means(amounts[:, benefit])
-        return of_sets
-
-    def least_above(self, strategies: Strategies) -> Strategies:
-        """Return the least common generalization of each row set, shape (n_sets,).
-
-        It is at or above the strategy of each cell in the row set.
-
-        Parameters
-        ----------
-        strategies : ndarray of int64, shape (n_cells,)
-        """
-        levels = self.space.all_levels(strategies)[self.row_sets.cells]
-        most = np.maximum.reduceat(levels, self.row_sets.start[:-1], axis=0)
-        return np.asarray(most @ np.array(self.space.strides, dtype=np.int64))
-
-    def counted(self, name: str) -> PeopleOfRows:
-        """Return the people as a population; a person counts once in each group."""
-        return PeopleOfRows.from_codes(self.space.domain, self.space.codes, self.row_sets, name=name)
-
-    def on_cells(
-        self, lattice: GeneralizationLattice, cell_of_record: Keys, old_cell: NDArray[np.integer]
-    ) -> tuple[ReleasedPeople, Keys]:
-        """Return the same people on finer cells, and the old row set of each new one.
-
-        Parameters
-        ----------
-        lattice : GeneralizationLattice
-            Over the finer cells.
-        cell_of_record : ndarray of int, shape (n_records,)
-            The finer cell of each record.
-        old_cell : ndarray of int, shape (n_cells,)
-            The old cell of each finer cell.
-        """
-        benefit = self.space.benefit_of_cell
-        finer = ReleasedPeople.from_lattice(
-            lattice, cell_of_record, self.of_record, None if benefit is None else benefit[old_cell]
-        )
-        return finer, self.set_of_person[finer.of_sets]
-
-    def split(self, sets: Keys) -> ReleasedPeople:
-        """Return the people with a separate row set for each item of `sets`, (n,).
-
-        Items are numbers of row sets and may repeat; each new row set has one person. With the row set of each person
-        as `sets`, each person has its own row set.
-        """
-        entries, start = self.row_sets.entries_of(sets)
-        row_sets = RowSets(
-            start, self.row_sets.cells[entries], self.row_sets.rows[entries], np.ones(len(sets), dtype=np.int64)
-        )
-        return replace(
-            self, set_of_person=np.arange(len(sets)), space=replace(self.space, row_sets=row_sets), linkers={}
-        )
-
-    def among(self, people: NDArray[np.int64]) -> tuple[ReleasedPeople, Keys]:
-        """Return the participants, and the cell of each of their records.
-
-        Participants are in the order of their row sets, and records in the order of their participants.
-
-        Parameters
-        ----------
-        people : ndarray of int64, shape (n_sets,)
-            Number of participants of each row set.
-        """
-        sets = self.row_sets
-        space = replace(self.space, row_sets=replace(sets, people=people))
-        each, records = np.repeat(np.arange(sets.n_sets), people), sets.rows_of_person
-        position, _ = ranges((np.cumsum(records) - records)[each], records[each])
-        of_record = np.repeat(np.arange(len(each)), records[each])
-        return ReleasedPeople(of_record, each, space), np.repeat(sets.cells, sets.rows)[position]
-
-
-def household_risk(equilibrium: Equilibrium, row_of_subject: Keys, household: Keys) -> Floats:
-    """Return the re-identification risk of each person's household, (n_subjects,).
-
-    The adversary makes one attempt on a household: on the member with the largest re-identification probability. This
-    probability is 0 for people who are not attacked.
-
-    Parameters
-    ----------
-    equilibrium : Equilibrium
-    row_of_subject : ndarray of int, shape (n_subjects,)
-        The row of each person in the equilibrium.
-    household : ndarray of int, shape (n_subjects,)
-        The household of each person.
-    """
-    return largest_in_groups(equilibrium.risk[row_of_subject], household)

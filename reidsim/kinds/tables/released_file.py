@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -15,16 +14,17 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import arrays_of
 from reidsim.core.files import free_memory, require_memory
 from reidsim.core.numerics import log
-from reidsim.errors import InputError, listed, locating, nearest, refuse_rows
+from reidsim.errors import InputError, listed, locating, nearest, refuse_first, refuse_rows
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.people import PeopleLattice
 from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage
-from reidsim.kinds.tables.release import ReleasedPeople, columns_of_release
+from reidsim.kinds.tables.people import ReleasedPeople
+from reidsim.kinds.tables.release import columns_of_release
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.set_sizes import people_fitting
 from reidsim.releases.cell_sets import CellReader, Members
-from reidsim.releases.strategy_space import Floats, Rows, Strategies
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import Risk
 from reidsim.tables import read_table, require_columns, sniff_delimiter
 from reidsim.wording import counted
@@ -58,16 +58,12 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
         If the file cannot be read, its evaluation needs more memory than is free, or its rows cannot be matched. The
         error names row and column.
     """
-    if study.scenario.looks_up:
-        raise InputError(
-            "a released file is evaluated only against adversaries with direction record",
-            source=study.loaded.path,
-            where="adversary.direction",
-            found=study.scenario.adversary.direction,
-            expected="record",
-        )
-    if not path.is_file():
-        raise InputError("no such file", source=path, expected="a released file")
+    problem = "a released file is evaluated only against adversaries with direction record"
+    direction = study.scenario.adversary.direction
+    with locating(study.loaded.path):
+        refuse_first((study.scenario.looks_up, problem, "adversary.direction", direction, "record"))
+    with locating(path):
+        refuse_first((not path.is_file(), "no such file", None, None, "a released file"))
     free = free_memory()
     frame = read_table(path, delimiter=sniff_delimiter(path))
     rows, width = frame.shape
@@ -98,8 +94,7 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
         return np.arange(len(frame))
     require_columns(frame, [key], path)
     _, release = columns_of_release(study.loaded, {key: key})
-    rows = frame[key].str.strip()
-    records = release[key]
+    rows, records = frame[key].str.strip(), release[key]
     places = pd.Series(np.arange(len(records)), index=pd.MultiIndex.from_arrays([records, _occurrence(records)]))
     wanted = pd.MultiIndex.from_arrays([rows, _occurrence(rows)])
     found = places.reindex(wanted).to_numpy()
@@ -107,13 +102,9 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
     refuse_rows(np.isnan(found), "no such record", column=key, found=rows, expected=expected)
     of_key, in_release = rows.value_counts(), records.value_counts()
     fewer = of_key.index[(of_key < in_release.reindex(of_key.index)).to_numpy()]
-    refuse_rows(
-        rows.isin(fewer[:1]),
-        "the key has fewer rows than records in the release",
-        column=key,
-        found=rows,
-        expected=lambda row: f"all {in_release[fewer[0]]} rows of the key, or none, or another key",
-    )
+    problem, all_rows = "the key has fewer rows than records in the release", in_release.get(next(iter(fewer), ""))
+    expected = f"all {all_rows} rows of the key, or none, or another key"
+    refuse_rows(rows.isin(fewer[:1]), problem, column=key, found=rows, expected=expected)
     return found.astype(np.intp)
 
 
@@ -191,13 +182,11 @@ class ReleasedFile:
         The first array holds the lowest level at which the set equals a group of the hierarchy; -1 if it equals none.
         The second holds the lowest level at which one group contains the whole set; the highest level if none does.
         """
-        return tuple(
-            (
-                np.array([next((level for level, exact in _around(groups, members) if exact), -1) for members in own]),
-                np.array([next(level for level, _ in _around(groups, members)) for members in own]),
-            )
-            for groups, own in zip((h.groups for h in self.study.lattice.hierarchies), self.sets, strict=True)
-        )
+        groups = [hierarchy.groups for hierarchy in self.study.lattice.hierarchies]
+        found = [
+            [_levels_of(of_value, members) for members in own] for of_value, own in zip(groups, self.sets, strict=True)
+        ]
+        return tuple((exact, covering) for exact, covering in (np.array(each).T for each in found))
 
     @cached_property
     def is_of_hierarchies(self) -> NDArray[np.bool_]:
@@ -217,9 +206,8 @@ class ReleasedFile:
         study = self.study
         if study.persons is not None:
             return self._play_people(study.persons)
-        keys, kept = np.unique(
-            np.column_stack([study.cell_of_record[self.record], self.rows]), axis=0, return_inverse=True
-        )
+        lines = np.column_stack([study.cell_of_record[self.record], self.rows])
+        keys, kept = np.unique(lines, axis=0, return_inverse=True)
         own, none = study.on_cells(keys[:, 0]), np.zeros(len(keys), dtype=np.int64)
         utility, covering = self._utility(keys[:, 0], keys[:, 1:])
         if self.is_of_hierarchies.all():
@@ -260,24 +248,21 @@ class ReleasedFile:
 
         `rows` holds the sets of each row, shape (n_rows, n_attributes).
         """
+        supported, row = "rows of the scenario's hierarchies", int((~self.is_of_hierarchies).argmax())
+        found = f"row {row + 1} of the released file"
+        if study.persons is not None:
+            supported, found = "files in which each record is a person", "release.person"
+        expected = 'gains_from = "identity", without knowledge, stages, registry and sample risk'
         for name, each in study.each.items():
             # Sample risk has no estimate of the people in an arbitrary set of values.
-            section = each.scenario.adversary
-            if not each.own.links_with_everybody or section.risk == "sample" or section.gains_from != "identity":
-                supported, row = "rows of the scenario's hierarchies", int((~self.is_of_hierarchies).argmax())
-                found = f"row {row + 1} of the released file"
-                if study.persons is not None:
-                    supported, found = "files in which each record is a person", "release.person"
-                raise InputError(
-                    f"this adversary is supported only for {supported}",
-                    where="adversary" if name is None else f"adversaries.{name}",
-                    found=found,
-                    expected='gains_from = "identity", without knowledge, stages, registry and sample risk',
-                )
+            section, where = each.scenario.adversary, "adversary" if name is None else f"adversaries.{name}"
+            wrong = not each.links_with_everybody or section.risk == "sample" or section.gains_from != "identity"
+            refuse_first((wrong, f"this adversary is supported only for {supported}", where, found, expected))
         names, sizes = study.lattice.domain.names, dict[Risk, Floats]()
         for risk in sorted(study.scenario.risks):
             sizes[risk] = np.maximum(people_fitting(self.study.people(risk), names, self.sets, rows), 1)
-        game = study.game_on(space, lambda each: FixedLinkage.from_sizes(sizes[each.scenario.adversary.risk]))
+        only = cast("StrategySpace", space)
+        game = study.game_on(only, lambda each: FixedLinkage.from_sizes(sizes[each.scenario.adversary.risk]))
         none = np.zeros(space.n_records, dtype=np.int64)
         return evaluate(game, Choice(none, "given", none, exact=False))
 
@@ -309,7 +294,7 @@ class ReleasedFile:
 
 
 class _AsReleased:
-    """Strategy space with one strategy: the rows as released.
+    """Strategy space with one strategy, the rows as released; only the methods that `evaluate` uses.
 
     Parameters
     ----------
@@ -322,42 +307,20 @@ class _AsReleased:
     def __init__(self, utility: Floats, intensity: Floats) -> None:
         self.n_records, self._utility, self._intensity = len(utility), utility, intensity
 
-    def successors(self, strategy: int) -> Iterator[int]:
-        """Yield nothing, as there is no other strategy."""
-        return iter(())
-
-    def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return True for all rows, as the only strategy is at or above itself."""
-        return np.ones(len(minimum), dtype=np.bool_)
-
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return the utility of each row."""
         return self._utility if rows is None else self._utility[rows]
-
-    def average_utility(self, strategy: int) -> float:
-        """Return the mean utility over all rows."""
-        return float(self._utility.mean())
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
         """Return the intensity of the least lattice generalization that covers each row."""
         return self._intensity
 
-    def describe(self, strategy: int) -> str:
-        """Return the name of the only strategy."""
-        return "as released"
 
-
-def _around(groups: NDArray[np.int32], members: Members) -> Iterator[tuple[int, bool]]:
-    """Yield the levels at which one group contains a set, lowest first.
-
-    Each level comes with whether the set is the whole group.
-    """
-    for level, of_value in enumerate(groups):
-        inside = of_value[members]
-        if (inside == inside[0]).all():
-            yield level, bool((of_value == inside[0]).sum() == members.sum())
-    # If no single group contains the set, the highest level is the closest cover.
-    yield len(groups) - 1, False
+def _levels_of(groups: NDArray[np.int32], members: Members) -> tuple[int, int]:
+    """Return the levels of a set of values; see `ReleasedFile._levels`."""
+    covering = [level for level, of_value in enumerate(groups) if np.ptp(of_value[members]) == 0]
+    exact = [level for level in covering if (groups[level] == groups[level][members][0]).sum() == members.sum()]
+    return (exact or [-1])[0], (covering or [len(groups) - 1])[0]
 
 
 def _with_withheld(found: Equilibrium, row_of: Rows, record: Rows, n_records: int) -> Equilibrium:

@@ -26,9 +26,9 @@ from reidsim.kinds.tables.outcomes import (
     record_table,
     release_table,
 )
+from reidsim.kinds.tables.people import household_risk
+from reidsim.kinds.tables.policies import SPLITS, TablesChoice
 from reidsim.kinds.tables.policy import POLICIES, policy_named
-from reidsim.kinds.tables.release import household_risk
-from reidsim.kinds.tables.solving import SPLITS, TablesChoice, choose
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.kind import Kind
@@ -215,7 +215,7 @@ def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
         f"{each.linked_population.name!r} has; each counts as the only such person": None
         for each in study.each.values()
         # A registry may be incomplete, so that a record without a match there is no error.
-        if each.own.registry is None and (outside := int(study.released[each.group_sizes.outside].sum()))
+        if each.registry is None and (outside := int(study.released[each.group_sizes.outside].sum()))
     }
     yield from lines
 
@@ -290,7 +290,7 @@ def _direction_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium
     for name, equilibrium in equilibria.items():
         price = exposed = np.nan
         if name in POLICIES and not POLICIES[name].is_rule:
-            before = evaluate(truth, choose(study, name, alone))
+            before = evaluate(truth, POLICIES[name].choose(study, alone, 0))
             price = float(np.mean(before.utility) - np.mean(equilibrium.utility))
             exposed = float(np.mean(before.attack_probability))
         rows[name] = (price, exposed, exposed_to_weighted(study, equilibrium.strategies))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from reidsim.adversaries.drawn_lists import DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Reply, Setting, Solve
-from reidsim.errors import InputError, listed, locating
-from reidsim.games.record_game import Choice, Linker, RecordGame
+from reidsim.errors import listed, locating, refuse_first
+from reidsim.games.record_game import Linker
 from reidsim.kinds.tables.policy import POLICIES, WHERE, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
@@ -116,11 +116,11 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
 
     def among(setting: Setting, participants: NDArray[np.int64]) -> Setting:
         part = study.among(participants)
-        return replace(setting, profiles=profiles_of(part, agents), solve=partial(_solve, part))
+        return replace(setting, profiles=profiles_of(part, agents), solve=part.solve)
 
     def split(cells: Rows, participants: NDArray[np.int64]) -> tuple[StrategySpace, Solve]:
         part = study.split(cells, participants)
-        return part.space, partial(_solve, part)
+        return part.space, part.solve
 
     def profiles_among(participants: NDArray[np.int64]) -> tuple[AdversaryProfile, ...]:
         return profiles_of(study.among(participants), agents)
@@ -136,7 +136,7 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         loss=study.of_cells(study.prices.loss),
         believed_loss=study.of_cells(study.believed(study.prices).loss),
         profiles=profiles,
-        solve=partial(_solve, study),
+        solve=study.solve,
         is_fixed=lambda policy: policy_named(policy).is_rule,
         forbids_attacks=lambda policy: policy_named(policy).forbids_attacks,
         # Group sizes under journalist risk are counted in the population and do not depend on participation.
@@ -179,12 +179,6 @@ def planned_releases(study: TablesStudy, policy: str) -> PlannedReleases:
     return PlannedReleases(forms, np.concatenate(added))
 
 
-def _solve(study: TablesStudy, policy: str, game: RecordGame) -> Choice:
-    """Return the strategies of a policy in a game on a study's records."""
-    require_playable(study, policy)
-    return policy_named(policy).defender(study, 0).choose(game)
-
-
 def require_playable(study: TablesStudy, policy: str) -> None:
     """Check that a policy can be played in repeated rounds.
 
@@ -217,12 +211,9 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
         where = section_of(study.scenario, name)
         with named(None if None in study.owns else name):
             own = _in_rounds(against[name], section, agents)
-            if section.needs_resources and not (section.holds or section.buys):
-                problem, expected = (
-                    "the adversary has no resource to attack with",
-                    "at least one resource in holds or buys",
-                )
-                raise InputError(problem, where=f"{where}.holds", found=[], expected=expected)
+            has_none = section.needs_resources and not (section.holds or section.buys)
+            problem, expected = "the adversary has no resource to attack with", "at least one resource in holds or buys"
+            refuse_first((has_none, problem, f"{where}.holds", [], expected))
             _check_of_one_sort(study, section, where)
             both = [
                 (each, _planner(own, section, agents, each))
@@ -258,10 +249,10 @@ def _economics(study: TablesStudy) -> EconomicsSection:
         given = getattr(study.prices, price)
         amounts[price] = float(given.flat[0])
         for name, section in types_of(study.scenario).items():
-            if getattr(section, price) is None and (given != given.flat[0]).any():
-                where = f"{section_of(study.scenario, name)}.{price}"
-                problem = f"rounds of agents need the same {price} for all records"
-                raise InputError(problem, where=where, expected="an amount")
+            differs = getattr(section, price) is None and (given != given.flat[0]).any()
+            where = f"{section_of(study.scenario, name)}.{price}"
+            problem = f"rounds of agents need the same {price} for all records"
+            refuse_first((differs, problem, where, None, "an amount"))
     return study.scenario.economics.model_copy(update=amounts)
 
 
@@ -270,7 +261,6 @@ def _check_of_one_sort(study: TablesStudy, section: WeightedSection, where: str)
     lists = study.scenario.lists
     resources = (*(section.holds or ()), *section.buys)
     others = [each for each in resources if each not in lists]
-    if others and len(others) < len(resources):
-        problem, found = "drawn lists cannot be combined with other resources", listed(resources)
-        expected = f"a `kind` for {others[0]!r}, or none of {listed(lists)}"
-        raise InputError(problem, where=where, found=found, expected=expected)
+    problem, both = "drawn lists cannot be combined with other resources", 0 < len(others) < len(resources)
+    expected = f"a `kind` for {next(iter(others), '')!r}, or none of {listed(lists)}"
+    refuse_first((both, problem, where, listed(resources), expected))

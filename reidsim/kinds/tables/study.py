@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +26,15 @@ from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.solutions import MOST_NODES
 from reidsim.games.people import adversary_of_people
-from reidsim.games.record_game import AdmissibleGroups, AttributeLinker, Linker, PopulationLinker, RecordGame
+from reidsim.games.record_game import AdmissibleGroups, AttributeLinker, Choice, Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
-from reidsim.kinds.tables.policy import WHERE
-from reidsim.kinds.tables.release import ReleasedPeople
+from reidsim.kinds.tables.people import ReleasedPeople, Waves
+from reidsim.kinds.tables.policy import WHERE, policy_named
 from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.staged_attack import StagedAttack, staged_records
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import SampledPeople, sizes_among
+from reidsim.linkage.people import RowSets
 from reidsim.linkage.sensitive_values import SensitiveGroups, SensitiveValues
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
@@ -49,42 +51,13 @@ from reidsim.scenarios.several_adversaries import loaded_alone, named
 from reidsim.scenarios.study import Study, World, digest_of
 from reidsim.validation import revalidated
 
-if TYPE_CHECKING:
-    from reidsim.kinds.tables.release import Waves
-    from reidsim.kinds.tables.staged_attack import StagedAttack
-
 PRICES = ("benefit", "loss", "gain", "cost")
 
 
-@dataclass(frozen=True, eq=False)
-class OwnAdversary:
-    """Resources with which an adversary links; by default, it links with all people.
-
-    Parameters
-    ----------
-    registry : Population, optional
-        People that a sequential attack can look up.
-    guesses : bool
-        Whether a sequential attack does not know group sizes before it has access to the registry.
-    knowledge : Knowledge, optional
-        Background knowledge about the persons of the cells.
-    staged : StagedAttack, optional
-        Attack in stages, which infers attributes before it links.
-    holds : tuple of str
-        Names of the lists drawn from the people in which the adversary looks records up.
-    """
-
-    registry: Population | None = None
-    guesses: bool = False
-    knowledge: Knowledge | None = None
-    staged: StagedAttack | None = None
-    holds: tuple[str, ...] = ()
-
-    @property
-    def links_with_everybody(self) -> bool:
-        """Whether the adversary links with all people and knows their values."""
-        linked = (self.registry, self.knowledge, self.staged)
-        return not self.guesses and not self.holds and linked == (None, None, None)
+# Resource with which an adversary links: people whom a sequential attack can look up, background knowledge about the
+# persons of the cells, or an attack in stages, which infers attributes before it links; None for linkage with all
+# people, or with lists drawn from them.
+Resource = Population | Knowledge | StagedAttack | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +96,10 @@ class TablesStudy(Study[TablesScenario]):
         Resources that are lists drawn from the people; with such lists, each record is a separate row.
     sensitive : SensitiveValues, optional
         Values of the sensitive columns of all records of the table.
-    owns : dict of OwnAdversary
-        Resources with which each adversary links, by name; the name of a single, unnamed adversary is None.
+    owns : dict of Resource
+        Resource with which each adversary links, by name; the name of a single, unnamed adversary is None.
     linkers : dict
-        Cache of the linkers of cells. The first item of a key is an `OwnAdversary`, or None for linkage with all
+        Cache of the linkers of cells. The first item of a key identifies the resource; it is None for linkage with all
         people. Linkers do not depend on payoff parameters, so that derived studies can reuse them.
     """
 
@@ -143,7 +116,7 @@ class TablesStudy(Study[TablesScenario]):
     waves: Waves | None = None
     drawn: DrawnLists | None = None
     sensitive: SensitiveValues | None = None
-    owns: dict[str | None, OwnAdversary] = field(default_factory=lambda: {None: OwnAdversary()})
+    owns: dict[str | None, Resource] = field(default_factory=lambda: dict[str | None, Resource]({None: None}))
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
     # Data subjects and game rows
@@ -164,9 +137,17 @@ class TablesStudy(Study[TablesScenario]):
         return self.lattice if self.persons is None else self.persons.space
 
     @property
+    def row_sets(self) -> RowSets:
+        """Cells of the records of each game row; each row is a cell if each record is a person."""
+        if self.persons is not None:
+            return self.persons.row_sets
+        cells = np.arange(self.lattice.n_records + 1)
+        return RowSets(cells, cells[:-1], np.ones_like(cells[:-1]), self.released)
+
+    @property
     def weights(self) -> NDArray[np.int64]:
         """Number of data subjects in each game row, shape (n_rows,)."""
-        return self.released if self.persons is None else self.persons.row_sets.people
+        return self.row_sets.people
 
     @property
     def row_of_subject(self) -> Keys:
@@ -242,15 +223,8 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def sensitive_groups(self) -> SensitiveGroups:
-        """Sensitive values of the records that match each game row.
-
-        Raises
-        ------
-        InputError
-            If the scenario names no sensitive column.
-        """
-        if self.sensitive is None:
-            raise InputError("no sensitive column", source=self.loaded.path, where="publisher.sensitive")
+        """Sensitive values of the records that match each game row."""
+        assert self.sensitive is not None  # noqa: S101 - the scenario has the column that limits and gains need
         return self.sensitive.groups(self.lattice)
 
     @property
@@ -270,19 +244,6 @@ class TablesStudy(Study[TablesScenario]):
     def n_nodes(self) -> int:
         """Number of lattice nodes at or above the minimum levels."""
         return math.prod(np.subtract(self.lattice.shape, self.minimum).tolist())
-
-    @property
-    def safe_harbor_strategies(self) -> Strategies:
-        """Safe Harbor generalization of each game row, shape (n_rows,).
-
-        Raises
-        ------
-        InputError
-            If the scenario has no section ``safe_harbor``.
-        """
-        if self.safe_harbor is None:
-            raise InputError("section missing", source=self.loaded.path, where="safe_harbor")
-        return self.safe_harbor
 
     def require_walkable(self) -> None:
         """Check that the lattice is small enough for the search that the scenario needs.
@@ -308,16 +269,38 @@ class TablesStudy(Study[TablesScenario]):
     # Adversaries
 
     @property
-    def own(self) -> OwnAdversary:
-        """Resources of a single, unnamed adversary; the default with named adversaries."""
-        return self.owns.get(None) or OwnAdversary()
+    def own(self) -> Resource:
+        """Resource of a single, unnamed adversary; None with named adversaries."""
+        return self.owns.get(None)
+
+    @property
+    def registry(self) -> Population | None:
+        """People that the sequential attack of a single, unnamed adversary can look up."""
+        return self.own if isinstance(self.own, Population) else None
+
+    @property
+    def holds(self) -> tuple[str, ...]:
+        """Names of the lists in which the adversary looks records up."""
+        # Ties between lists are broken by the order in the scenario file, not by the order in `holds`.
+        return tuple(name for name in self.scenario.resources if name in (self.scenario.adversary.holds or ()))
+
+    @property
+    def _guesses(self) -> bool:
+        """Whether a sequential attack does not know group sizes before it has access to the registry."""
+        section = self.scenario.adversary
+        return section.plans_sequentially and section.sequential.belief == "unknown" and not section.holds
+
+    @property
+    def links_with_everybody(self) -> bool:
+        """Whether the adversary links with all people and knows their values."""
+        return self.own is None and not self._guesses and not self.holds
 
     @cached_property
     def each(self) -> dict[str | None, TablesStudy]:
         """Study against each adversary alone, by name; {None: self} without names."""
         return {name: self if name is None else self._alone(name, own) for name, own in self.owns.items()}
 
-    def _alone(self, name: str, own: OwnAdversary) -> TablesStudy:
+    def _alone(self, name: str, own: Resource) -> TablesStudy:
         """Return the study against one named adversary; its gain and cost apply."""
         amounts = {price: np.asarray(amount) for price, amount in self.scenario.adversaries[name].amounts.items()}
         loaded, prices = loaded_alone(self.loaded, name), replace(self.prices, **amounts)
@@ -335,35 +318,30 @@ class TablesStudy(Study[TablesScenario]):
         """
         section, loaded, study, cells = self.scenario.adversary, self.loaded, self, 0
         if self.scenario.adversaries:
-            owns: dict[str | None, OwnAdversary] = {}
+            owns: dict[str | None, Resource] = {}
             while cells < study.lattice.n_records:
                 # All adversaries share one partition, so that a split for one requires another pass for the others.
                 cells = study.lattice.n_records
                 for name in self.scenario.adversaries:
                     with named(name):
-                        found = study._alone(name, OwnAdversary()).equipped()
+                        found = study._alone(name, None).equipped()
                     owns[name] = found.own
                     if found.lattice is not study.lattice:
                         study = replace(found, loaded=loaded, prices=self.prices, linkers={})
             return replace(study, owns=owns)
-        own = OwnAdversary()
+        own: Resource = None
         if section.stages is not None:
-            from reidsim.kinds.tables.staged_attack import staged_records
-
             path = require_recipe(loaded.folder / section.stages, "adversary.stages")
-            study, staged = staged_records(self, path)
-            own = OwnAdversary(staged=staged)
-        elif section.holds:
-            # Ties between lists are broken by the order in the scenario file, not by the order in `holds`.
-            own = OwnAdversary(holds=tuple(name for name in self.scenario.resources if name in section.holds))
+            study, own = staged_records(self, path)
         elif section.knowledge is not None:
-            lattice = self.lattice
-            own = OwnAdversary(
-                knowledge=load_knowledge(section.knowledge, lattice.domain, lattice.codes, base=loaded.folder)
-            )
-        elif section.plans_sequentially:
-            own = OwnAdversary(registry=self._registry(), guesses=section.sequential.belief == "unknown")
+            own = self._knowledge_of(self.lattice.codes)
+        elif section.plans_sequentially and not section.holds:
+            own = self._registry()
         return replace(study, owns={None: own})
+
+    def _knowledge_of(self, codes: Codes) -> Knowledge:
+        recipe, folder = str(self.scenario.adversary.knowledge), self.loaded.folder
+        return load_knowledge(recipe, self.lattice.domain, codes, base=folder)
 
     def _registry(self) -> Population | None:
         given, where = self.scenario.adversary.sequential.registry, "adversary.sequential.registry"
@@ -373,20 +351,14 @@ class TablesStudy(Study[TablesScenario]):
             domain = self.lattice.domain
             everybody = people_named(given, self.loaded).marginal(domain.names)
             registry = over_domain(domain, everybody, self.scenario.attributes)
-        if registry.total > self.linked_population.total:
-            raise InputError(
-                "the registry has more people than the population",
-                where=where,
-                found=registry.total,
-                expected=f"at most {self.linked_population.total:,.0f}",
-            )
+        problem, most = "the registry has more people than the population", self.linked_population.total
+        refuse_first((registry.total > most, problem, where, registry.total, f"at most {most:,.0f}"))
         return registry
 
     @property
     def _coverage(self) -> float:
         """Share of the linked population in the registry; 1 without a registry."""
-        registry = self.own.registry
-        return 1.0 if registry is None else float(registry.total / self.linked_population.total)
+        return 1.0 if self.registry is None else float(self.registry.total / self.linked_population.total)
 
     def sequential_attack(self, economics: EconomicsSection) -> SequentialAttack:
         """Return the sequential attack with the gain and cost of payoff parameters."""
@@ -402,9 +374,9 @@ class TablesStudy(Study[TablesScenario]):
             If a user's adversary cannot be created, or if gain or cost of a sequential adversary differ by record.
         """
         section, own = self.scenario.adversary, self.own
-        if section.planner == "one-shot" and own.staged is not None:
-            return section.erring(own.staged.by(gain, cost), "adversary.rationality")
-        size = round((own.registry or self.linked_population).total) if own.guesses else None
+        if section.planner == "one-shot" and isinstance(own, StagedAttack):
+            return section.erring(own.by(gain, cost), "adversary.rationality")
+        size = round((self.registry or self.linked_population).total) if self._guesses else None
         return planner(section, gain, cost, loaded=self.loaded, coverage=self._coverage, registry_size=size)
 
     def adversary(self, prices: Prices) -> Adversary:
@@ -428,10 +400,12 @@ class TablesStudy(Study[TablesScenario]):
         If `guessed`, only the coverage of lists drawn from the people is known, and not their members.
         """
         section, own, everybody = self.scenario.adversary, self.own, self.linker(risk)
-        known = not section.looks_up and section.gains_from == "identity"
-        if known and own.links_with_everybody:
+        if isinstance(own, StagedAttack):
+            return own.linker
+        identifies = not section.looks_up and section.gains_from == "identity"
+        if identifies and self.links_with_everybody:
             return everybody
-        key = (own, risk, guessed) if known else (None, risk, section.direction, section.gains_from)
+        key = (self.holds or None if own is None else id(own), risk, guessed, section.direction, section.gains_from)
         if key in self.linkers:
             return self.linkers[key]
         linker: Linker
@@ -443,14 +417,12 @@ class TablesStudy(Study[TablesScenario]):
             linker = DirectedLinker(self.space, section.direction, of_rows, released, self.kind)
         elif section.gains_from != "identity":
             linker = AttributeLinker(self.sensitive_groups, section.gains_from)
-        elif own.staged is not None:
-            linker = own.staged.linker
-        elif own.knowledge is not None:
-            linker = KnowledgeLinker(self.lattice, self.people(risk), own.knowledge)
-        elif self.drawn is not None and own.holds:
-            linker = DrawnListsLinker(self.lattice, self.drawn, own.holds, guessed=guessed)
+        elif isinstance(own, Knowledge):
+            linker = KnowledgeLinker(self.lattice, self.people(risk), own)
+        elif self.drawn is not None and self.holds:
+            linker = DrawnListsLinker(self.lattice, self.drawn, self.holds, guessed=guessed)
         else:
-            sizes = everybody.group_sizes if own.registry is None else self.group_sizes
+            sizes = everybody.group_sizes if own is None else self.group_sizes
             linker = PopulationLinker(sizes, population=everybody.group_sizes)
         self.linkers[key] = linker
         return linker
@@ -458,8 +430,8 @@ class TablesStudy(Study[TablesScenario]):
     @property
     def group_sizes(self) -> GroupSizes:
         """Group sizes of the distinct cells: in the registry if there is one."""
-        if self.own.registry is not None:
-            return GroupSizes(self.own.registry, self.lattice, holds_records=False)
+        if self.registry is not None:
+            return GroupSizes(self.registry, self.lattice, holds_records=False)
         return self.linker(self.scenario.linked_risk).group_sizes
 
     # Games
@@ -534,6 +506,10 @@ class TablesStudy(Study[TablesScenario]):
         study = replace(self, prices=self.prices_of(economics))
         return study._against_each(lambda each: each._planned(each.prices))
 
+    def solve(self, policy: str, game: RecordGame) -> Choice:
+        """Return the choice of a policy in a game on the study's records."""
+        return policy_named(policy).choose(self, game, 0)
+
     def world(self, draw: int = 0) -> World:
         """Return the games of a draw; all draws have the same records."""
         return World(self.truth, self.belief, self.weights)
@@ -593,8 +569,8 @@ class TablesStudy(Study[TablesScenario]):
             linkers={},
         )
 
-    def _own_of(self, codes: Codes, cells: Rows | None = None) -> OwnAdversary:
-        """Return the adversary's resources for other records, which may be in `cells`.
+    def _own_of(self, codes: Codes, cells: Rows | None = None) -> Resource:
+        """Return the adversary's resource for other records, which may be in `cells`.
 
         Raises
         ------
@@ -607,16 +583,12 @@ class TablesStudy(Study[TablesScenario]):
             staged = "a multi-stage attack is supported only on the records of the scenario"
             lists = "lists are supported only for the records of the scenario"
             refuse_first(
-                (own.staged, staged, "adversary.stages", None, None),
-                (own.holds, lists, "adversary.holds", None, None),
+                (isinstance(own, StagedAttack), staged, "adversary.stages", None, None),
+                (self.holds, lists, "adversary.holds", None, None),
             )
-        elif own.staged is not None:
-            linker = own.staged.linker.of_records(self.lattice_of(codes), cells)
-            return replace(own, staged=replace(own.staged, linker=linker))
-        if own.knowledge is None:
-            return own
-        recipe, folder = str(self.scenario.adversary.knowledge), self.loaded.folder
-        return replace(own, knowledge=load_knowledge(recipe, self.lattice.domain, codes, base=folder))
+        elif isinstance(own, StagedAttack):
+            return replace(own, linker=own.linker.of_records(self.lattice_of(codes), cells))
+        return self._knowledge_of(codes) if isinstance(own, Knowledge) else own
 
     def on_cells_of(self, other: TablesStudy) -> TablesStudy:
         """Return this study on the finer cells of another study."""
@@ -646,7 +618,7 @@ class TablesStudy(Study[TablesScenario]):
         section = whole.model_copy(update={"planner": section.planner})
         study = self.with_sections(adversary=section, adversaries={})
         study = study.by_subject() if section.looks_up else study
-        if _links(section) == _links(before) and alone:
+        if alone and _linkage_of(section) == _linkage_of(before):
             return study
         everybody = {key: linker for key, linker in study.linkers.items() if key[0] is None}
         return replace(study, linkers=everybody).equipped()
@@ -739,23 +711,15 @@ class TablesStudy(Study[TablesScenario]):
         parts += [self.persons and self.persons.of_record, self.household_of]
         parts += [] if self.waves is None else [self.waves.enters, self.waves.leaves, self.waves.sensitive]
         parts += [] if self.sensitive is None else [each.codes for each in self.sensitive.columns]
-        parts += [self.population, self.sampled, *(study.own.registry for study in self.each.values())]
+        parts += [self.population, self.sampled, *(study.registry for study in self.each.values())]
         if self.drawn is not None:
             parts.append(self.drawn.person)
             parts += [column for each in self.drawn.lists.values() for column in (each.person, *each.columns.values())]
         return digest_of(repr([h.labels for h in self.lattice.hierarchies]), parts)
 
 
-def _links(section: AdversarySection) -> tuple[object, ...]:
+def _linkage_of(section: AdversarySection) -> tuple[object, ...]:
     """Return the settings of an adversary that determine its linker."""
     plan = section.sequential if section.plans_sequentially else None
-    of_plan = plan and (plan.registry, plan.belief)
-    return (
-        section.knowledge,
-        section.stages,
-        section.holds,
-        of_plan,
-        section.risk,
-        section.direction,
-        section.gains_from,
-    )
+    settings = (section.knowledge, section.stages, section.holds, section.risk, section.direction, section.gains_from)
+    return (*settings, plan and (plan.registry, plan.belief))
