@@ -110,6 +110,7 @@ def environment(file_format: AnyFormat) -> Environment:
         "breakable": lambda text: Markup("<wbr>").join(map(_html_text, _JOINTS.split(text))),
         "code_span": _code_span,
         "count": lambda number: f"{number:,}",
+        "count_or_dash": lambda number: "-" if number is None else f"{number:,}",
         "counted": counted,
         "fenced": _fenced,
         "listed": listed,
@@ -120,6 +121,7 @@ def environment(file_format: AnyFormat) -> Environment:
         "number": number_text,
         "odds": odds,
         "squeeze": lambda text: Markup(_squeezed(escaped(text))),
+        "precise_amount": amount_text,
         "path": lambda text: Markup(quote(text)),
         "tight": lambda text: Markup("\n".join(filter(str.strip, text.splitlines()))),
     }
@@ -135,6 +137,11 @@ def environment(file_format: AnyFormat) -> Environment:
 def render(name: str, context: Mapping[str, Any], file_format: AnyFormat = "html") -> Markup:
     """Render a template, named without its suffix, with the values in `context`."""
     return Markup(environment(file_format).get_template(f"{name}.jinja").render(context))
+
+
+def amount_text(value: float) -> str:
+    """Write an amount with two decimals, or three significant digits if small."""
+    return f"{value:,.2f}" if abs(value) >= 0.005 or value == 0 else f"{value:.3g}"
 
 
 def odds(risk: float) -> str:

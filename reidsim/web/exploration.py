@@ -18,7 +18,6 @@ from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
 from reidsim.reports.page.decision import mean_payoffs
-from reidsim.reports.page.release import read_back_rows
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.releases import Releases, releases_of
 from reidsim.reports.verdict import best_policy
@@ -118,10 +117,8 @@ def read_back_html(shown: Explored) -> str:
         return render("read_back", context | {"problem": str(error)})
     if releases is None or not shown.policies:
         return ""
-    payoffs = mean_payoffs(run)
-    audited = read_back_rows(releases, payoffs)
-    named = {"unit_sentence": unit_sentence(run.manifest), "releases": releases, "payoffs": payoffs}
-    return render("read_back", context | named | {"read_back": audited})
+    named = {"unit_sentence": unit_sentence(run.manifest), "releases": releases, "payoffs": mean_payoffs(run)}
+    return render("read_back", context | named)
 
 
 class Explorer:

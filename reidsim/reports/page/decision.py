@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.switch.amounts import BreakEven
 from reidsim.reports import verdict
-from reidsim.reports.page.release import columns_of_release, read_back_rows
+from reidsim.reports.page.release import columns_of_release
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.releases import Releases
-from reidsim.reports.writer import Cell, Table
+from reidsim.reports.writer import Cell, Table, amount_text
 from reidsim.scenarios.people import once_each
 from reidsim.scenarios.report_sentences import GAIN, LOSS, gain_goes_with_loss, section
 from reidsim.wording import Code, Inline, number_text
@@ -23,6 +22,7 @@ from reidsim.wording import Code, Inline, number_text
 _POINTS_SHOWN = 30
 # Level of the quantile of the number of people re-identified, less a tolerance for rounding.
 _LEVEL = 0.95 - 1e-9
+_MEASURES = ["publisher_payoff", "share_attacked", "risk"]
 _ROBUSTNESS = {"policy", "mean_payoff", "worst_payoff", "largest_regret", "points"}
 _CROSS_PLAY = ["defender", "plans_against", "adversary"]
 
@@ -45,18 +45,16 @@ def decision(run: StoredRun, releases: Releases | None, even: BreakEven | None, 
     InputError
         If a table cannot be read.
     """
-    runs = run.runs
+    runs, kind, message = run.runs, "", "This kind of run has no policies to compare; the tables and figures follow."
     if "runs" not in run.tables:
         return _under_uncertainty(run)
     if runs.empty:
-        return {"message": "No run finished, so there is no answer.", "message_kind": "warning"}
-    if {"policy", "publisher_payoff", "share_attacked", "risk"} <= set(runs.columns):
+        kind, message = "warning", "No run finished, so there is no answer."
+    elif {"policy", *_MEASURES} <= set(runs.columns):
         return _policies(run, releases, even, samples)
-    if {"knowledge", "overall_risk"} <= set(runs.columns):
-        cohorts = run.table("cohorts") if "cohorts" in run.tables else None
-        return {"message": verdict.assessment_verdict(runs, cohorts=cohorts), "message_kind": "answer"}
-    message = "This kind of run has no policies to compare; the tables and figures follow."
-    return {"message": message, "message_kind": ""}
+    elif {"knowledge", "overall_risk"} <= set(runs.columns):
+        kind, message = "answer", verdict.assessment_verdict(runs, cohorts=run.table_with("cohorts"))
+    return {"message": message, "message_kind": kind}
 
 
 def mean_payoffs(run: StoredRun) -> dict[str, float]:
@@ -65,13 +63,13 @@ def mean_payoffs(run: StoredRun) -> dict[str, float]:
     The highest payoff comes first. Policies whose payoffs belong to another game are not compared, unless there is no
     other policy.
     """
-    payoffs = _compared(_means(run), run)["publisher_payoff"]
-    return {str(name): float(payoff) for name, payoff in payoffs.items()}
+    return {str(name): float(payoff) for name, payoff in _compared(_means(run), run)["publisher_payoff"].items()}
 
 
 def _means(run: StoredRun) -> pd.DataFrame:
-    columns = [name for name in ("publisher_payoff", "share_attacked", "risk", "utility") if name in run.runs]
-    return run.runs.astype({"policy": str}).groupby("policy", sort=False)[columns].mean()
+    """Return the mean measures of each policy over rounds and points."""
+    runs = run.runs.astype({"policy": str})
+    return runs.groupby("policy", sort=False)[[name for name in (*_MEASURES, "utility") if name in runs]].mean()
 
 
 def _compared(means: pd.DataFrame, run: StoredRun) -> pd.DataFrame:
@@ -83,28 +81,30 @@ def _compared(means: pd.DataFrame, run: StoredRun) -> pd.DataFrame:
 def _policies(run: StoredRun, releases: Releases | None, even: BreakEven | None, samples: bool) -> dict[str, Any]:
     means = _means(run)
     order = _compared(means, run)
-    rows = list(_rows(run, order))
+    rows, payoffs = _rows(run, order), mean_payoffs(run)
     n_points = run.runs["point"].nunique() if "point" in run.runs else 1
-    payoffs = mean_payoffs(run)
-    best, safest = rows[0], next(row for row in rows if row["name"] == verdict.least_exposed(order))
+    decides = "subject" if run.kind is not None and run.kind.decides == "subject" else "publisher"
+    of_rounds = []
+    if "broken_guarantees" in run.tables:
+        broken = run.table("broken_guarantees")
+        of_rounds.append(verdict.broken_guarantee_sentences(broken, payoff=f"{decides}'s payoff"))
+    if "rounds" in run.tables and n_points == 1:
+        of_rounds.append(verdict.distinct_people(run.table("rounds"), list(order.index)))
     economics = section(run.content, "economics")
-    has_prices = {"benefit", "loss", "cost"} <= set(economics)
-    names = ("benefit", "loss", "gain", "cost") if has_prices else ()
+    names = ("benefit", "loss", "gain", "cost") if {"benefit", "loss", "cost"} <= set(economics) else ()
     context = {
         "message": "",
         "cross_play": None,
         "rows": rows,
-        "best": best,
-        "safest": safest,
+        "safest": next(row for row in rows if row["name"] == verdict.least_exposed(order)),
         "releases": releases,
         "payoffs": payoffs,
         "run": run,
         "unit": run.units[0],
         "n_points": n_points,
-        "decides": "subjects" if _subjects_decide(run) else "publisher",
-        "tied": [row["name"] for row in rows if verdict.same_payoff(row["payoff"], best["payoff"])],
-        "ahead": _difference(best["payoff"], safest["payoff"]),
-        "of_rounds": list(_of_rounds(run, list(order.index), n_points)),
+        "decides": "subjects" if decides == "subject" else decides,
+        "tied": [name for name, payoff in payoffs.items() if verdict.same_payoff(payoff, rows[0]["payoff"])],
+        "of_rounds": of_rounds,
         "even": even,
         "prices": {name: economics.get(name, economics["loss"]) for name in names},
         "of_paper": OF_PAPER | {"gain": OF_PAPER["loss"]},
@@ -118,21 +118,20 @@ def _policies(run: StoredRun, releases: Releases | None, even: BreakEven | None,
         return context
     signed = releases.by_policy[releases.to_sign(payoffs)]
     return context | {
-        "read_back": read_back_rows(releases, payoffs),
         "singled_out": signed.audit["singled_out"],
         "columns": columns_of_release(signed, samples=samples),
     }
 
 
-def _rows(run: StoredRun, order: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield payoff and exposure of each policy; averages are over records, rounds and points.
+def _rows(run: StoredRun, order: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return payoff and exposure of each policy; averages are over records, rounds and points.
 
     Entries: ``name``; ``payoff`` per record; ``given_up``, the difference from the highest payoff as text;
     ``attacked``, the share of the records attacked; ``risk``, the mean probability of re-identification; ``utility``,
-    the mean share of the full benefit that the release keeps; ``expected``, the expected number of people
-    re-identified, and ``people``, the same (or the risk if the number of people is unknown) as text; ``high``, the 95th
-    percentile of this number; ``highest``, the highest probability over records that an attack would identify the
-    person, whether or not it is made, 0 for withheld records. Unknown values are None.
+    the mean share of the full benefit that the release keeps; ``people``, the expected number of people re-identified
+    (or the risk if the number of people is unknown) as text; ``high``, the 95th percentile of this number; ``highest``,
+    the highest probability over records that an attack would identify the person, whether or not it is made, 0 for
+    withheld records. Unknown values are None.
     """
     found = run.table_with("reidentified", {"policy", "people", "at_most"}).astype({"policy": str})
     likely = found[found["at_most"] >= _LEVEL].groupby("policy")["people"].min()
@@ -140,22 +139,20 @@ def _rows(run: StoredRun, order: pd.DataFrame) -> Iterator[dict[str, Any]]:
     attackable = once_each(records, run.content).astype({"policy": str})
     highest = attackable.fillna({"success_probability": 0.0}).groupby("policy")["success_probability"].max()
     most = float(order["publisher_payoff"].iloc[0])
-    for name in order.index.tolist():
-        means = order.loc[name]
-        payoff, risk = float(means["publisher_payoff"]), float(means["risk"])
-        expected = None if run.n_counted is None else risk * run.n_counted
-        yield {
+    return [
+        {
             "name": name,
-            "payoff": payoff,
-            "given_up": "-" if verdict.same_payoff(payoff, most) else _difference(most, payoff),
-            "attacked": float(means["share_attacked"]),
-            "risk": risk,
-            "utility": means.get("utility"),
-            "expected": expected,
-            "people": f"{risk:.4f}" if expected is None else _people_text(expected),
+            "payoff": row["publisher_payoff"],
+            "given_up": _difference(most, row["publisher_payoff"]),
+            "attacked": row["share_attacked"],
+            "risk": row["risk"],
+            "utility": row.get("utility"),
+            "people": f"{row['risk']:.4f}" if run.n_counted is None else _people_text(row["risk"] * run.n_counted),
             "high": int(likely[name]) if name in likely else None,
             "highest": float(highest.get(name, 0.0)) if len(records) else None,
         }
+        for name, row in zip(map(str, order.index), order.to_dict("records"), strict=True)
+    ]
 
 
 def _people_text(number: float) -> str:
@@ -164,18 +161,6 @@ def _people_text(number: float) -> str:
     if number >= 10 or number == 0:
         return f"{number:,.0f}"
     return f"{number:,.1f}" if number >= 0.1 else "fewer than 0.1"
-
-
-def _subjects_decide(run: StoredRun) -> bool:
-    return run.kind is not None and run.kind.decides == "subject"
-
-
-def _of_rounds(run: StoredRun, policies: list[str], n_points: int) -> Iterator[str]:
-    if "broken_guarantees" in run.tables:
-        payoff = "subject's payoff" if _subjects_decide(run) else "publisher's payoff"
-        yield verdict.broken_guarantee_sentences(run.table("broken_guarantees"), payoff=payoff)
-    if "rounds" in run.tables and n_points == 1:
-        yield from filter(None, [verdict.distinct_people(run.table("rounds"), policies)])
 
 
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
@@ -188,12 +173,11 @@ def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
         return None
     first, second = order.index[:2]
     wide = runs.pivot_table(index=["point", "replication"], columns="policy", values="publisher_payoff", observed=True)
-    difference = (wide[first] - wide[second]).dropna().to_numpy(dtype=np.float64)
-    if len(difference) < 2:
+    lead = (wide[first] - wide[second]).dropna()
+    if len(lead) < 2:
         return None
-    mean, error = float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(len(difference)))
-    numbers = {"number": len(difference), "mean": _amount(mean), "error": _amount(error)}
-    return {"first": first, "second": second, **numbers, "is_clear": abs(mean) > 2 * error}
+    numbers = {"number": len(lead), "mean": lead.mean(), "error": lead.sem()}
+    return {"first": first, "second": second, **numbers, "is_clear": abs(lead.mean()) > 2 * lead.sem()}
 
 
 def _points(run: StoredRun) -> dict[str, Any]:
@@ -221,20 +205,17 @@ def _points(run: StoredRun) -> dict[str, Any]:
 
 
 def _difference(larger: float, smaller: float) -> str:
-    """Write the difference of two amounts so that it agrees with the rounded amounts."""
-    written = round(larger, 2) - round(smaller, 2)
-    return _amount(larger - smaller if verdict.same_payoff(round(larger, 2), round(smaller, 2)) else written)
-
-
-def _amount(value: float) -> str:
-    """Write an amount with two decimals, or three significant digits if small."""
-    return f"{value:,.2f}" if abs(value) >= 0.005 or value == 0 else f"{value:.3g}"
+    """Write the difference of two amounts so that it agrees with the rounded amounts; a dash if they are equal."""
+    if verdict.same_payoff(larger, smaller):
+        return "-"
+    written = round(larger, 2), round(smaller, 2)
+    return amount_text(larger - smaller if verdict.same_payoff(*written) else written[0] - written[1])
 
 
 def _under_uncertainty(run: StoredRun) -> dict[str, Any]:
     """Return the values of the template `decision` for a stress test or cross-play."""
     if len(run.table_with("robustness", _ROBUSTNESS)):
-        tables = {name: run.table(name) for name in ("robustness", "sensitivity", "guarantee") if name in run.tables}
+        tables = {name: run.table_with(name) for name in ("robustness", "sensitivity", "guarantee")}
         return {"message": verdict.stress_verdict(tables, run.units[0]), "message_kind": "answer"}
     played = run.table_with("cross_play", {*_CROSS_PLAY, "publisher_payoff"})
     if len(played):
@@ -243,7 +224,7 @@ def _under_uncertainty(run: StoredRun) -> dict[str, Any]:
     return {"message": text, "message_kind": ""}
 
 
-def _cross_play(run: StoredRun, table: pd.DataFrame) -> dict[str, Any]:
+def _cross_play(run: StoredRun, table: pd.DataFrame) -> Mapping[str, Any]:
     """Return the best defenders of cross-play, each as a row of a table or None.
 
     ``own``: highest payoff against the scenario's own adversary. ``safest``: highest least payoff over all adversaries.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,9 @@ from reidsim.audit.identifiers import why_identifying
 from reidsim.errors import InputError
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.audited import DEFINITION, Release, audit_warnings, by_fitting_rows
-from reidsim.reports.shared.records import ChosenForms, SharedRecords, chosen_forms, policies_of
-from reidsim.reports.shared.releases import Releases
-from reidsim.reports.writer import Cell, odds, shortened
+from reidsim.reports.shared.audited import Release
+from reidsim.reports.shared.records import SharedRecords, chosen_forms, policies_of
+from reidsim.reports.writer import Cell, shortened
 from reidsim.scenarios.hierarchy_schema import Dates, Groups, Intervals, Prefix, Table
 from reidsim.scenarios.people import PERSON
 from reidsim.validation import validated
@@ -25,8 +24,8 @@ from reidsim.wording import Code, counted
 SAMPLES = 3
 # Maximum number of other columns on the first page, and of columns in the appendix.
 _MOST_ON_FIRST_PAGE, _MOST_IN_APPENDIX = 12, 60
-# Maximum number of policies audited on the first page, and of cells shown per policy.
-_POLICIES_SHOWN, _MOST_CELLS = 4, 8
+# Maximum number of cells shown per policy.
+_MOST_CELLS = 8
 _ARROW = " \N{RIGHTWARDS ARROW} "
 
 
@@ -45,29 +44,26 @@ def columns_of_release(release: Release, *, samples: bool) -> dict[str, Any]:
     """
     shared, source = release.shared, release.shared.source
     places = sample_rows(release) if samples else []
-    attribute_of = {column: attribute for attribute, column in source.columns.column_of.items()}
+    attribute_of = source.attribute_of
     rows: list[tuple[str, list[Cell]]] = []
     for column in map(str, source.frame.columns):
-        attribute = attribute_of.get(column)
-        if attribute is not None:
-            name = column if source.columns.header else attribute
-            of_sample = _changes(shared, column, name, places)
-            rows.append(("changed", [Code(column), treatment(shared, attribute), *of_sample]))
+        if column in attribute_of:
+            way, words, cells = "changed", treatment(shared, attribute_of[column]), _changes(shared, column, places)
         elif column in shared.kept_columns:
             reason = shared.declared.get(column)
-            declared = f"; declared unknown to outsiders: {reason}" if reason else ""
-            rows.append(("kept", [Code(column), f"kept as it is{declared}", *["unchanged"] * len(places)]))
+            words = "kept as it is" + (f"; declared unknown to outsiders: {reason}" if reason else "")
+            way, cells = "kept", ["unchanged"] * len(places)
         else:
             why = why_identifying(column, source.frame[column], source.persons)
-            said = f"omitted: direct identifier ({why})" if why else "omitted"
-            rows.append(("omitted", [Code(column), said, *["omitted"] * len(places)]))
-    changed, kept, omitted = ([row for of, row in rows if of == way] for way in ("changed", "kept", "omitted"))
+            way, cells = "omitted", ["omitted"] * len(places)
+            words = f"omitted: direct identifier ({why})" if why else "omitted"
+        rows.append((way, [Code(column), words, *cells]))
+    changed, kept, omitted = ([row for own, row in rows if own == way] for way in ("changed", "kept", "omitted"))
     others = [*kept, *omitted]
-    is_wide = len(others) > _MOST_ON_FIRST_PAGE
-    more_kept = max(0, len(kept) - _MOST_IN_APPENDIX)
+    is_wide, more_kept = len(others) > _MOST_ON_FIRST_PAGE, max(0, len(kept) - _MOST_IN_APPENDIX)
     return {
         "header": ["Column", "In the release", *(f"Sample row {at}" for at in range(1, len(places) + 1))],
-        "shown": changed if is_wide else [*(row for of, row in rows if of != "omitted"), *omitted],
+        "shown": changed if is_wide else [*(row for way, row in rows if way != "omitted"), *omitted],
         "others": [row[:2] for row in others[:_MOST_IN_APPENDIX]] if is_wide else None,
         "more": {"kept": more_kept, "omitted": max(0, len(others) - _MOST_IN_APPENDIX) - more_kept},
         "numbers": {"all": len(rows), "kept": len(kept), "omitted": len(omitted)},
@@ -90,14 +86,12 @@ def sample_rows(release: Release) -> list[int]:
     return [int(place) for place in real[first][order]]
 
 
-def _changes(shared: SharedRecords, column: str, name: str, places: list[int]) -> list[str]:
+def _changes(shared: SharedRecords, column: str, places: list[int]) -> list[str]:
     """Return the value of a column before and after the release, for some rows."""
+    name = column if shared.source.columns.header else shared.source.attribute_of[column]
     before = shared.source.frame[column].iloc[shared.own[places]].astype(str).str.strip()
-    after = shared.table[name].iloc[places].astype(str)
-    return [
-        f"{shortened(old or '(empty)')}{_ARROW}{shortened(new or '(empty)')}"
-        for old, new in zip(before, after, strict=True)
-    ]
+    pairs = zip(before, shared.table[name].iloc[places].astype(str), strict=True)
+    return [_ARROW.join(shortened(value or "(empty)") for value in pair) for pair in pairs]
 
 
 def treatment(shared: SharedRecords, attribute: str) -> str:
@@ -112,11 +106,9 @@ def treatment(shared: SharedRecords, attribute: str) -> str:
         table[attribute].iloc[rows].astype(str).to_numpy() for table in (shared.forms.labels, shared.source.truth)
     )
     levels, names = _levels(shared, attribute, rows), _level_names(shared, attribute)
-    generalized = np.full(len(rows), "generalized", dtype=object)
-    if levels is not None and names:
-        # The level above the named levels is suppression.
-        words = np.array([f"generalized to {name}" for name in ("", *names)] + ["generalized"], dtype=object)
-        generalized = words[np.minimum(levels, len(words) - 1)]
+    # The level above the named levels is suppression.
+    words = np.array(["", *(f"generalized to {name}" for name in names), "generalized"], dtype=object)
+    generalized = "generalized" if levels is None or not names else words[np.minimum(levels, len(words) - 1)]
     same = labels == truth if levels is None else levels == 0
     ways = np.where(same, "shared as is", np.where(labels == SUPPRESSED, "suppressed", generalized))
     shares = pd.Series(ways).value_counts(normalize=True).sort_index().sort_values(ascending=False, kind="stable")
@@ -160,36 +152,6 @@ def _level_names(shared: SharedRecords, attribute: str) -> Sequence[str]:
             return ()
 
 
-def read_back_rows(releases: Releases, payoffs: Mapping[str, float]) -> dict[str, Any]:
-    """Return the audits of the best releases, for template `read_back_table`."""
-    ranked = releases.ranked(payoffs)
-    rows: list[list[Cell]] = []
-    for policy in ranked[:_POLICIES_SHOWN]:
-        counts = releases.by_policy[policy]
-        keys = ("smallest_class", "people_who_fit_one_alone", "people_more_exposed_than_promised")
-        within = "yes" if releases.is_within_limit(policy) else "NO"
-        numbers = [_number(counts.audit[key]) for key in keys]
-        rows.append([Code(policy), *numbers, odds(counts.risk.record), odds(counts.risk.person), within])
-    kept = sorted({name for policy in ranked for name in releases.by_policy[policy].shared.kept_columns})
-    return {"rows": rows, "kept": kept}
-
-
-def release_audit(releases: Releases) -> dict[str, Any]:
-    """Return the values of the template `release_audit`: other counts and warnings."""
-    rows: list[list[Cell]] = []
-    warnings: list[str] = []
-    for name, release in releases.by_policy.items():
-        audit = release.audit
-        fewest = (_number(audit[key]) for key in ("fewest_people_of_a_row", "fewest_rows_of_a_person"))
-        rows.append([Code(name), *fewest, by_fitting_rows(audit)])
-        warnings += audit_warnings(audit, name, release.shared.forms.highest_risk)
-    return {"definition": DEFINITION, "rows": rows, "warnings": warnings}
-
-
-def _number(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else "-"
-
-
 def highest_risk(run: StoredRun, shown: Sequence[str] | None = None) -> dict[str, Any] | None:
     """Return the values of the template `highest_risk`.
 
@@ -224,19 +186,14 @@ def highest_risk(run: StoredRun, shown: Sequence[str] | None = None) -> dict[str
     rows: list[list[Cell]] = []
     for policy in policies:
         forms = chosen_forms(run, run.kind, scenario, attributes, policy)
-        people = records.loc[records["policy"] == policy, PERSON].to_numpy() if PERSON in records else None
-        rows += _cells(forms, np.arange(len(forms.labels)) if people is None else people)
+        person = records.loc[records["policy"] == policy, PERSON].to_numpy() if PERSON in records else None
+        table = forms.labels.assign(success_=forms.success, person_=forms.labels.index if person is None else person)
+        groups = table[forms.shared].groupby(attributes, sort=False, observed=True)
+        cells = groups.agg(success_=("success_", "max"), person_=("person_", "nunique")).reset_index()
+        order = ["rounded_", "person_"]
+        worst = cells.assign(rounded_=cells["success_"].round(12)).sort_values(order, ascending=False, kind="stable")
+        for row in worst.head(_MOST_CELLS).to_dict("records"):
+            values = [f"{name} {row[name] or '(empty)'}" for name in attributes if row[name] != SUPPRESSED]
+            words = shortened(", ".join(values)) if values else "all values suppressed"
+            rows.append([Code(policy), words, f"{row['person_']:,}", f"{row['success_']:.4f}"])
     return {"unit": run.units[0], "units": run.units, "rows": rows, "most": _MOST_CELLS} if rows else None
-
-
-def _cells(forms: ChosenForms, person: NDArray[Any]) -> Iterator[list[Cell]]:
-    attributes = list(forms.labels.columns)
-    table = forms.labels.assign(success_=forms.success, person_=person)[forms.shared]
-    groups = table.groupby(attributes, sort=False, observed=True)
-    cells = groups.agg(success_=("success_", "max"), person_=("person_", "nunique")).reset_index()
-    cells["rounded_"] = cells["success_"].round(12)
-    worst = cells.sort_values(["rounded_", "person_"], ascending=False, kind="stable").head(_MOST_CELLS)
-    for row in worst.to_dict("records"):
-        values = [f"{name} {row[name] or '(empty)'}" for name in attributes if row[name] != SUPPRESSED]
-        words = shortened(", ".join(values)) if values else "all values suppressed"
-        yield [Code(forms.policy), words, f"{row['person_']:,}", f"{row['success_']:.4f}"]

@@ -22,14 +22,14 @@ from reidsim.kinds.assessment.outputs import RISKS_OF_PERSONS
 from reidsim.populations.files import require_new_file, write_new_file
 from reidsim.reports.captions import DECISION_FIGURES, MAIN_COLUMNS, figure_caption, table_caption
 from reidsim.reports.page.decision import decision, mean_payoffs
-from reidsim.reports.page.release import highest_risk, release_audit
+from reidsim.reports.page.release import highest_risk
 from reidsim.reports.page.sources import assumptions, question, repeat
 from reidsim.reports.page.stored_run import StoredRun, open_results
-from reidsim.reports.shared.releases import Releases, releases_of
+from reidsim.reports.shared.audited import DEFINITION, audit_warnings, by_fitting_rows
+from reidsim.reports.shared.releases import releases_of
 from reidsim.reports.writer import Bar, Cell, Figure, Format, Table, Term, render, shortened
 from reidsim.scenarios.load import Scenario, scenario_kind
 from reidsim.scenarios.people import once_each, unit_sentence
-from reidsim.scenarios.report_sentences import loss_text
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.validation import validated
@@ -89,10 +89,9 @@ def write_report(
         If the folder contains no results, a file in it cannot be read, the suffix of `output` belongs to another
         format, or the report exists or cannot be written.
     """
-    folder = Path(folder)
-    path = folder / f"report.{ENDINGS[file_format or 'html']}" if output is None else Path(output)
+    path = Path(folder) / f"report.{ENDINGS[file_format or 'html']}" if output is None else Path(output)
     of_ending = _FORMAT_OF.get(path.suffix.lower())
-    if file_format is not None and of_ending is not None and file_format != of_ending:
+    if file_format is not None and of_ending not in (None, file_format):
         raise InputError(
             "the file ending belongs to another format",
             source=path,
@@ -149,22 +148,42 @@ def report_text(
     """
     run, link_from = open_results(Path(folder)), Path(beside).absolute()
     problems: list[str] = []
-    releases = _releases(run, None if shared_file is None else Path(shared_file), problems)
-    even = _break_even(run, break_even, problems, progress)
+    releases = even = None
+    try:
+        releases = releases_of(run, None if shared_file is None else Path(shared_file))
+    except InputError as error:
+        if shared_file is not None:
+            raise
+        problems.append(f"The records as released were not read back: {error}")
+    seconds = float(run.manifest.get("timings_seconds", {}).get("play", 0.0))
+    if break_even is None and seconds > _MOST_SECONDS:
+        problems.append(
+            f"No break-even was computed, because the run took {seconds:,.0f} seconds: use --break-even to solve "
+            "the game at other losses, which takes 10 to 25 times as long."
+        )
+    elif break_even is not False:
+        try:
+            even = _break_even_of(run, progress)
+        except InputError as error:
+            problems.append(f"No break-even was computed: {error}")
     values = assumptions(run, None if scenario_file is None else Path(scenario_file))
     first = decision(run, releases, even, samples=cells)
     shown = None if releases is None else [releases.to_sign(mean_payoffs(run))]
     worst = highest_risk(run, shown) if cells else None
+    audits: dict[str, Any] = {"releases": releases, "definition": DEFINITION}
+    audits |= {"by_fitting_rows": by_fitting_rows, "audit_warnings": audit_warnings}
+    losses = {"even": even, "unit": run.units[0], "tried": even and [times * even.own for times in TIMES_OWN]}
     columns = first.get("columns", {"others": None})
+    # For each part: its template with the template's values, None for a part that is left out.
     on_paper = {
         "Decision": ("decision", first),
         "Warnings": _parts(_warnings(run, problems), "warning"),
         "Question": ("question", question(run)),
-        "Break-even losses": ("break_even", even and _break_even_context(even, run.units[0])),
+        "Break-even losses": ("break_even", even and losses),
         "Figures": _parts(_figures(run, link_from, main=True)),
         "Risk of single records": ("risk_distribution", _risk_distribution(run)),
         "Cells at the highest risk": ("highest_risk", worst),
-        "The release, read back": ("release_audit", releases and release_audit(releases)),
+        "The release, read back": ("release_audit", releases and audits),
         "Assumptions and their sources": ("assumptions", values),
         "Limits": ("limits", {}),
         "Appendix: other columns": ("other_columns", columns if columns["others"] else None),
@@ -185,17 +204,16 @@ def report_text(
     ]
     today, by = date.today(), ", ".join(filter(None, (author, institution)))
     version, seed = run.manifest["versions"].get("reidsim", ""), run.manifest.get("seed", 0)
+    confidential = "Confidential: as sensitive as the records, because it shows values (--no-cells omits them)"
     subtitles = [
         unit_sentence(run.manifest),
         f"Prepared{f' by {by}' if by else ''} on {today.day} {today:%B %Y}",
         f"Scenario {run.name}, seed {seed}, run with reidsim {version}",
-        "Confidential: as sensitive as the records, because it shows values (--no-cells omits them)"
-        if cells and (releases is not None or worst is not None)
-        else "",
+        confidential if cells and not (releases is None and worst is None) else "",
     ]
     page = {
         "title": run.content.get("title") or run.name,
-        "subtitles": list(filter(None, subtitles)),
+        "subtitles": filter(None, subtitles),
         "sections": [section for section in sections if section["body"].strip()],
     }
     text = str(render(f"page.{file_format}", page, file_format))
@@ -205,41 +223,6 @@ def report_text(
 
 def _parts(parts: Iterable[str | Table | Figure], kind: str = "") -> tuple[str, dict[str, Any]]:
     return "parts", {"parts": list(parts), "kind": kind}
-
-
-def _releases(run: StoredRun, shared_file: Path | None, problems: list[str]) -> Releases | None:
-    """Read back the releases of a run; on failure, record the problem.
-
-    The error is raised if the user named a released file.
-    """
-    try:
-        return releases_of(run, shared_file)
-    except InputError as error:
-        if shared_file is not None:
-            raise
-        problems.append(f"The records as released were not read back: {error}")
-        return None
-
-
-def _break_even(
-    run: StoredRun, wanted: bool | None, problems: list[str], progress: Progress | None
-) -> BreakEven | None:
-    """Solve the game at other losses, if wanted or, by default, if the run was quick.
-
-    If it is not done because the run took long, or fails, the reason is added to `problems`.
-    """
-    seconds = float(run.manifest.get("timings_seconds", {}).get("play", 0.0))
-    if wanted is None and seconds > _MOST_SECONDS:
-        problems.append(
-            f"No break-even was computed, because the run took {seconds:,.0f} seconds: use --break-even to solve "
-            "the game at other losses, which takes 10 to 25 times as long."
-        )
-    elif wanted is not False:
-        try:
-            return _break_even_of(run, progress)
-        except InputError as error:
-            problems.append(f"No break-even was computed: {error}")
-    return None
 
 
 def _break_even_of(run: StoredRun, progress: Progress | None) -> BreakEven | None:
@@ -263,29 +246,12 @@ def _break_even_of(run: StoredRun, progress: Progress | None) -> BreakEven | Non
     if kind.in_rounds(scenario) or not isinstance(content.get("economics"), dict):
         return None
     found = break_even(Scenario(run.name, Path(path), scenario, content), progress=progress)
-    before = run.runs.groupby("policy", observed=True)["publisher_payoff"].mean()
+    played = run.runs.groupby("policy", observed=True)["publisher_payoff"].mean()
     for policy, payoff in found.payoffs[found.own].items():
-        if abs(payoff - before[policy]) > _SAME * max(abs(payoff), found.own):
-            raise InputError(
-                f"the payoff of policy {policy!r} differs from the run",
-                source=run.folder,
-                found=payoff,
-                expected=f"{before[policy]:g}",
-                hint="run the scenario again",
-            )
+        if abs(payoff - played[policy]) > _SAME * max(abs(payoff), found.own):
+            problem, hint = f"the payoff of policy {policy!r} differs from the run", "run the scenario again"
+            raise InputError(problem, source=run.folder, found=payoff, expected=f"{played[policy]:g}", hint=hint)
     return found
-
-
-def _break_even_context(even: BreakEven, unit: str) -> dict[str, Any]:
-    """Return the values of the template `break_even`, with payoffs at some losses."""
-    # Skip losses that were tried only to locate a change of the best policy.
-    tried = {times * even.own for times in TIMES_OWN}
-    rows = [
-        [loss_text(loss), *(f"{payoffs[policy]:,.2f}" for policy in even.payoffs[even.own])]
-        for loss, payoffs in even.payoffs.items()
-        if loss in tried
-    ]
-    return {"even": even, "unit": unit, "even_rows": rows}
 
 
 def _warnings(run: StoredRun, problems: Sequence[str]) -> Iterator[str]:
@@ -301,30 +267,29 @@ def _measures(run: StoredRun) -> Iterator[Table]:
 
     In assessments, there is one column per background knowledge, and separate tables for each size of the release.
     """
-    measures = run.measures
     group = next((name for name in ("policy", "knowledge") if name in run.runs), None)
-    if group is None or not measures:
+    if group is None or not run.measures:
         return
-    sizes = run.runs["records"].unique() if group == "knowledge" and "records" in run.runs else [None]
+    facts = run.manifest.get("policies", {})
     points = run.runs["point"].nunique() if "point" in run.runs else 1
+    over = "".join(f" and over {n:,} {of}" for n, of in ((run.rounds, "rounds"), (points, "points")) if n > 1)
+    sizes = run.runs["records"].unique() if group == "knowledge" and "records" in run.runs else [None]
     for size in sizes:
         runs = run.runs if size is None else run.runs[run.runs["records"] == size]
-        means = runs.groupby(group, sort=False, observed=True)[list(measures)].mean()
-        caption = f"Means over all {run.units[1] if size is None else f'persons, {size:,} records released'}"
-        caption += "".join(f" and over {n:,} {of}" for n, of in ((run.rounds, "rounds"), (points, "points")) if n > 1)
+        means = runs.groupby(group, sort=False, observed=True)[list(run.measures)].mean()
+        whom = run.units[1] if size is None else f"persons, {size:,} records released"
         for start in range(0, len(means), _POLICIES_A_TABLE):
             shown = means.iloc[start : start + _POLICIES_A_TABLE]
-            names = [str(name) for name in shown.index]
-            rows: list[list[Cell]] = [
-                # Only the first table of a series prints the definitions.
-                [measure.label if start else Term(measure.label, measure.definition), *map(measure.text, shown[column])]
-                for column, measure in measures.items()
-            ]
-            facts = run.manifest.get("policies", {})
+            names = list(map(str, shown.index))
+            terms = {
+                Term(of.label, of.definition): list(map(of.text, shown[name])) for name, of in run.measures.items()
+            }
             if set(names) <= set(facts):
                 solver = Term("Solver", "and whether the release is proved optimal under the publisher's beliefs")
-                rows.append([solver.name if start else solver, *(_solver(facts[name]) for name in names)])
-            yield Table(["", *map(Code, names)], rows, caption)
+                terms[solver] = [_solver(facts[name]) for name in names]
+            # Only the first table of a series prints the definitions.
+            rows: list[list[Cell]] = [[term.name if start else term, *texts] for term, texts in terms.items()]
+            yield Table(["", *map(Code, names)], rows, f"Means over all {whom}{over}")
 
 
 def _solver(facts: Mapping[str, Any]) -> str:
@@ -354,15 +319,14 @@ def _tables(run: StoredRun) -> dict[str, Any]:
     for name in (name for name in run.tables if name not in _IN_SECTIONS):
         table = run.table(name)
         words = "waves" if name == "rounds" and "wave" in table else name
-        columns = MAIN_COLUMNS.get(words)
+        columns = MAIN_COLUMNS.get(words, ())
         table = table[list(columns)] if columns and set(columns) <= set(table.columns) else table
-        caption = table_caption(words, run.kind)
-        size = f"{caption}, {len(table):,} rows"
+        caption, file = table_caption(words, run.kind), f"{name}.parquet"
         if {"record", *run.attributes} & set(map(str, table.columns)):
             # A report must not reveal values or outcomes of single records.
-            named.append((f"{name}.parquet", f"{size} about single records."))
+            named.append((file, f"{caption}, {len(table):,} rows about single records."))
         elif len(table) > _ROWS_SHOWN or len(table.columns) > _COLUMNS_SHOWN:
-            named.append((f"{name}.parquet", f"{size} by {len(table.columns)} columns."))
+            named.append((file, f"{caption}, {len(table):,} rows by {len(table.columns)} columns."))
         elif len(table):
             rows = [list(map(_cell, row)) for row in table.itertuples(index=False, name=None)]
             texts = frozenset(place for place, column in enumerate(table) if not is_numeric_dtype(table[column]))
@@ -413,8 +377,8 @@ def _risk_distribution(run: StoredRun) -> dict[str, Any] | None:
         return context
     if not {"knowledge", "overall"} <= set(records.columns):
         return None
-    sizes = records["records"].unique() if "records" in records else [None]
-    for size in dict.fromkeys((min(sizes), max(sizes))) if len(sizes) > 1 else sizes:
+    sizes = sorted(records["records"].unique()) if "records" in records else [None]
+    for size in dict.fromkeys((sizes[0], sizes[-1])):
         chosen = records if size is None else records[records["records"] == size]
         of = "" if size is None else f", release of {size:,} records"
         for column in ("marketer", "overall"):
@@ -429,7 +393,7 @@ def _by_class(records: pd.DataFrame, group: str, column: str, caption: str) -> I
     for start in range(0, len(values), _GROUPS_A_TABLE):
         names, found = zip(*values[start : start + _GROUPS_A_TABLE], strict=True)
         numbers = [rows.dropna().to_numpy(dtype=np.float64) for rows in found]
-        rows: list[list[Cell]] = [
+        rows = [
             # A small positive share differs from zero.
             [label, *(Bar(share, "below 0.01%" if 0 < share < 0.00005 else f"{share:.2%}") for share in shares)]
             for label, *shares in zip(_CLASSES, *(class_shares(each).tolist() for each in numbers), strict=True)

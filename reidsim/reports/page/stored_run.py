@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -192,10 +192,10 @@ class StoredRun:
             raise InputError("the table has no columns, or the folder has no tables", source=path)
         return table
 
-    def table_with(self, name: str, columns: set[str]) -> pd.DataFrame:
+    def table_with(self, name: str, columns: Collection[str] = ()) -> pd.DataFrame:
         """Read a table by name; empty if it does not exist or lacks one of the columns."""
         table = pd.DataFrame() if name not in self.tables else self.records if name == "records" else self.table(name)
-        return table if columns <= set(table.columns) else pd.DataFrame(columns=list(columns))
+        return table if set(columns) <= set(table.columns) else pd.DataFrame(columns=list(columns))
 
 
 def open_results(folder: Path) -> StoredRun:

@@ -141,6 +141,11 @@ class SourceRecords:
     path: Path
     frame: pd.DataFrame
 
+    @property
+    def attribute_of(self) -> dict[str, str]:
+        """Attribute of each column that is a quasi-identifier."""
+        return {column: attribute for attribute, column in self.columns.column_of.items()}
+
     @cached_property
     def persons(self) -> NDArray[np.int64]:
         """Person number of each record, shape (n_records,).
@@ -342,7 +347,7 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     if len(frame) != len(forms.labels):
         problem, expected = "the number of records differs from the run", f"{len(forms.labels)} records"
         raise InputError(problem, source=source.path, found=len(frame), expected=expected)
-    attribute_of = {column: attribute for attribute, column in columns.column_of.items()}
+    attribute_of = source.attribute_of
     refuse_keys(run.content, kept.names)
     for where, keep in (("--keep", kept.columns), ("--keep-identifier", kept.identifiers)):
         require_distinct("column named twice", keep, source=where)
@@ -399,7 +404,7 @@ def _counterfeit_rows(
     InputError
         If the run does not list its counterfeit records, or they would lack a value of another column.
     """
-    run, attribute_of = source.run, {column: name for name, column in source.columns.column_of.items()}
+    run, attribute_of = source.run, source.attribute_of
     rounds = run.table_with("rounds", {"policy", "draw", "round", "counterfeits"})
     if rounds.empty:
         problem, hint = "the results do not list the counterfeit records", "run the scenario again"
