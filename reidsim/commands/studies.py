@@ -221,8 +221,8 @@ def cross_play(
         from reidsim.engine.batch.folder import telling_kept
         from reidsim.engine.cross_play.run import CrossPlayOptions, cross_play_loaded, has_several_plays
         from reidsim.games.cross_play import require_measure
-        from reidsim.reports.cross_play_tables import cross_play_tables, double_oracle_tables, equilibrium_tables
         from reidsim.reports.illustration import illustrate
+        from reidsim.reports.study_tables import cross_play_tables, double_oracle_tables, equilibrium_tables
 
     require_measure(measure, where="--measure")
     options = CrossPlayOptions(

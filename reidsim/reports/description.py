@@ -412,24 +412,17 @@ def _codes(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int32]:
             found=str(column.type),
             hint="name the columns that are attributes",
         )
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
-    chunks = column.unify_dictionaries().chunks
-    # Indices may be of a narrow unsigned type, which cannot represent -1.
-    wide = [chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
-    values = chunks[0].dictionary.to_pandas()
-    if pd.api.types.is_string_dtype(values):
-        values = values.str.strip().replace("", None)
+    values = column.to_pandas().astype("category").cat
+    labels = values.categories
+    if pd.api.types.is_string_dtype(labels):
+        labels = labels.str.strip().where(labels.str.strip() != "", None)
     # The last entry is the code of nulls, whose index is -1.
-    codes: NDArray[np.int32] = np.append(pd.factorize(values)[0] + 1, MISSING).astype(np.int32)
-    return np.asarray(codes[np.concatenate(wide)])
+    codes = np.append(pd.factorize(labels)[0] + 1, MISSING)[values.codes]
+    return np.asarray(codes, dtype=np.int32)
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    values: NDArray[np.float64] = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy(dtype=np.float64)
-    return values
+    return np.asarray(pd.to_numeric(column.to_pandas().astype(object), errors="coerce"), dtype=np.float64)
 
 
 def _weights(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.float64]:

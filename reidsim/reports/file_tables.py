@@ -70,13 +70,13 @@ def description_tables(description: FileDescription) -> Iterator[Table]:
     table = titled_table(description.title or description.path.name, ["", "number"], caption, rows=facts.items())
     table.show_header = False
     yield table
-    table = titled_table("Attributes", ["", "Distinct values", "Records without"])
+    rows: list[list[str | Text]] = []
     for attribute in description.attributes:
-        missing = f"{attribute.missing:,} ({attribute.missing / description.records:.2%})"
-        table.add_row(Text(attribute.name), f"{attribute.distinct:,}", missing if attribute.missing else "-")
-        if attribute.missing:
-            table.caption = "a missing value counts as a separate value, which matches only missing values"
-    yield table
+        missing = f"{attribute.missing:,} ({attribute.missing / description.records:.2%})" if attribute.missing else "-"
+        rows.append([Text(attribute.name), f"{attribute.distinct:,}", missing])
+    separate = any(attribute.missing for attribute in description.attributes)
+    caption = "a missing value counts as a separate value, which matches only missing values" if separate else ""
+    yield titled_table("Attributes", ["", "Distinct values", "Records without"], caption, rows=rows)
     title = "Records by group size" if people is None else "People by smallest group size"
     table = titled_table(title, ["Group size", "Cells", several.capitalize(), f"Share of {several}"])
     table.columns[0].justify = "right"

@@ -1,9 +1,10 @@
-"""Lay out the results of the commands `stress`, `switch` and `attributes`."""
+"""Lay out the results of the commands `stress`, `switch`, `attributes` and `cross-play`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
+from textwrap import wrap
 from typing import Any
 
 import pandas as pd
@@ -12,35 +13,70 @@ from rich.text import Text
 
 from reidsim.core.measures import Measure
 from reidsim.engine.attributes.run import AttributesResult
+from reidsim.engine.cross_play.equilibria import BEST, MAXIMIN, MINIMAX_REGRET, WORST
+from reidsim.engine.cross_play.run import CrossPlayResult
 from reidsim.engine.results import measures_in_manifest
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.run import StressResult
 from reidsim.engine.switch.run import SwitchResult
+from reidsim.games.cross_play import row_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
-from reidsim.reports.terminal_table import text_with_interval, texts_of, titled_table
+from reidsim.reports.terminal_table import columns_that_fit, table_of, text_with_interval, texts_of, titled_table
 from reidsim.reports.writer import render
 from reidsim.scenarios.people import counted_units
+from reidsim.wording import counted
 
 # Measures shown in tables and figures of attributes.
 SHOWN = (PUBLISHER_PAYOFF, RISK)
 
-
-# Columns of the robustness table: heading, and format with the column that marks the best policies.
-_ROBUSTNESS = {
-    "": "{policy}",
-    "mean": "{mean_payoff:,.2f}",
-    "worst": "{worst_payoff:,.2f}{maximin}",
-    "quantile": "{quantile_payoff:,.2f}{quantile_best}",
-    "largest regret": "{largest_regret:,.2f}{minimax_regret}",
-    "best at": "{share_best:.0%}",
-}
-_MARKS = ("maximin", "quantile_best", "minimax_regret")
+# Columns of the robustness table, with the columns that mark the best policies.
+_ROBUSTNESS = (
+    "{policy} | mean {mean_payoff:,.2f} | worst {worst_payoff:,.2f}{maximin} | quantile {quantile_payoff:,.2f}"
+    "{quantile_best} | largest regret {largest_regret:,.2f}{minimax_regret} | best at {share_best:.0%}"
+)
+_MARKS = ["maximin", "quantile_best", "minimax_regret"]
+_BOXES = "policy {policy} | bad points {share_bad:.0%} | box {words} | coverage {coverage:.0%} | density {density:.0%}"
+_GUARANTEE = (
+    "policy {policy} | safe records {share_safe:.0%} | parameter {parameter} | believed {believed:,.4g} | "
+    "breaking {breaking:,.4g} | error {error:,.4g}"
+)
 # Printed sensitivity indices, the most important first, and their meaning.
 _SOBOL = "{total:.2f} ({first-order:.2f})", "total (first-order)"
 _MORRIS = (
     "{mu_star:,.4g} ({sigma:,.4g})",
     "mu_star (sigma): mean change of the output per step of the parameter (and standard deviation)",
 )
+# Intervals that are narrower than this, relative to the value, come from runs without random draws and are not shown.
+_DRAWN = 1e-9
+_CRITERIA = {
+    "maximin": ("least_payoff", "Maximin", "pays at least", ""),
+    "minimax_regret": ("largest_regret", "Minimax regret", "is at most", " below the best response"),
+}
+_CONCEPTS = {
+    MAXIMIN: "guarantees {:,.2f} against every adversary",
+    MINIMAX_REGRET: "mean regret of at most {:,.2f} against every adversary",
+    BEST: "the best equilibrium for the defender, with payoff {:,.2f}",
+    WORST: "the worst equilibrium for the defender, with payoff {:,.2f}",
+}
+_EXPLOITABILITY = (
+    "defender {name} | least {least_payoff:,.2f} | below maximin {exploitability:,.2f} | best reply {best_reply} | "
+    "pays then {payoff_then:,.2f}"
+)
+_ITERATIONS = (
+    "{iteration} | plans {defenders} | adversaries {adversaries} | payoff {publisher_payoff:,.4f} | "
+    "to gain {exploitability:,.4f} | least {best_exploitability:,.4f} | added {added}"
+)
+_LAST_ITERATION = {
+    "iteration": "iterations",
+    "publisher_payoff": "publisher's payoff",
+    "best_exploitability": "remaining exploitability",
+}
+# Minimum probability of the strategies that are printed.
+_LEAST_PROBABILITY = 0.0005
+# Maximum number of points of a sweep that are printed.
+_MOST_POINTS = 4
+# Width of the text in the first column, which the terminal never wraps.
+_WIDTH = 24
 
 
 def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
@@ -49,14 +85,27 @@ def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
     Analyses that the stress test did not perform have no table.
     """
     measures = {measure.column: measure for measure in outputs_among(measures_in_manifest(result.manifest))}
-    for name, make in (
-        ("sensitivity", _sensitivity),
-        ("robustness", _robustness),
-        ("boxes", _boxes),
-        ("guarantee", _guarantee),
-    ):
-        if name in result.tables:
-            yield from make(result.tables[name], title, measures)
+    tables = result.tables
+    if "sensitivity" in tables:
+        yield from _sensitivity(tables["sensitivity"], title, measures)
+    if "robustness" in tables:
+        table = tables["robustness"]
+        points = f"over {table['points'].iloc[0]:,} points; * best by this criterion"
+        table = table.assign(**table[_MARKS].apply(lambda marks: marks.map({True: "*", False: ""})))
+        caption = f"{measures[PUBLISHER_PAYOFF.column].in_text} {points}"
+        yield table_of(f"{title}: robustness", table, _ROBUSTNESS, caption)
+    if "boxes" in tables:
+        table = tables["boxes"]
+        table = table.assign(words=[bound_in_words(row) for row in table.to_dict("records")])
+        table["words"] = table["words"].mask(table["box"] == 0, "none")
+        table["words"] = table.groupby(["policy", "box"], observed=True)["words"].transform(" and ".join)
+        heading = f"{title}: where {measures[str(table['output'].iloc[0])].in_text} is bad"
+        rows = table.drop_duplicates(["policy", "box"])
+        yield table_of(heading, rows, _BOXES, "boxes of a classification tree", ("box",))
+    if "guarantee" in tables:
+        heading = f"{title}: errors that break the guarantee"
+        caption = "first value at which an attack on a record believed safe is profitable"
+        yield table_of(heading, tables["guarantee"], _GUARANTEE, caption, ("parameter",))
 
 
 def _sensitivity(indices: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
@@ -70,34 +119,6 @@ def _sensitivity(indices: pd.DataFrame, title: str, measures: Mapping[str, Measu
         heading = f"{title}: {measures[str(output)].in_text}"
         shown = cells.reset_index().astype(str).to_numpy().tolist()
         yield titled_table(heading, ["", *policies], caption, rows=shown)
-
-
-def _robustness(robustness: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
-    points = int(robustness["points"].iloc[0])
-    caption = f"{measures[PUBLISHER_PAYOFF.column].in_text} over {points:,} points; * best by this criterion"
-    marks = {name: robustness[name].map({True: "*", False: ""}) for name in _MARKS}
-    rows = texts_of(robustness.assign(**marks), *_ROBUSTNESS.values())
-    yield titled_table(f"{title}: robustness", _ROBUSTNESS, caption, rows=rows)
-
-
-def _boxes(boxes: pd.DataFrame, title: str, measures: Mapping[str, Measure]) -> Iterator[Table]:
-    output = measures[str(boxes["output"].iloc[0])]
-    shown = []
-    for (policy, number), rows in boxes.groupby(["policy", "box"], sort=False, observed=True):
-        words = "none" if number == 0 else " and ".join(bound_in_words(row) for row in rows.to_dict("records"))
-        ((bad, coverage, density),) = texts_of(rows[:1], "{share_bad:.0%}", "{coverage:.0%}", "{density:.0%}")
-        shown.append([str(policy), bad, words, coverage, density])
-    columns = ("policy", "bad points", "box", "coverage", "density")
-    heading = f"{title}: where {output.in_text} is bad"
-    yield titled_table(heading, columns, "boxes of a classification tree", ("box",), shown)
-
-
-def _guarantee(guarantee: pd.DataFrame, title: str, _: Mapping[str, Measure]) -> Iterator[Table]:
-    columns = ("policy", "safe records", "parameter", "believed", "breaking", "error")
-    caption = "first value at which an attack on a record believed safe is profitable"
-    numbers = (f"{{{name}:,.4g}}" for name in columns[3:])
-    rows = texts_of(guarantee, "{policy}", "{share_safe:.0%}", "{parameter}", *numbers)
-    yield titled_table(f"{title}: errors that break the guarantee", columns, caption, ("parameter",), rows)
 
 
 def bound_in_words(bound: Mapping[Hashable, Any]) -> str:
@@ -127,10 +148,10 @@ def switch_table(result: SwitchResult) -> Table:
     caption = f"payoff per {one} at both ends; attacked and risk at the middle"
     rows: list[list[str | Text]] = []
     for row in result.intervals.to_dict("records"):
-        payoffs = (PUBLISHER_PAYOFF.text(round(row[f"publisher_payoff_{end}"], 6)) for end in ("low", "high"))
-        best = Text(str(row["best"]) or "not determined")
+        payoffs = " to ".join(_money(row[f"publisher_payoff_{end}"]) for end in ("low", "high"))
         measures = SHARE_ATTACKED.text(row["share_attacked"]), RISK.text(row["risk"])
-        rows.append([amount_text(row["low"]), amount_text(row["high"]), best, " to ".join(payoffs), *measures])
+        best = Text(str(row["best"]) or "not determined")
+        rows.append([amount_text(row["low"]), amount_text(row["high"]), best, payoffs, *measures])
     table = titled_table(f"{result.name}: best policy by {result.key}{gain}", columns, caption, ("pays most",), rows)
     table.columns[0].justify, table.columns[1].no_wrap = "right", True
     return table
@@ -162,18 +183,128 @@ def attributes_tables(result: AttributesResult) -> Iterator[Table]:
     """
     names = [measure.label if measure is not RISK else "Risk" for measure in SHOWN]
     columns = ("column", *(heading for name in names for heading in (f"{name} without", "share")))
-    numbers = ["without", "share", "standard_error", "all", "none"]
     for policy, of_policy in result.table.groupby("policy", sort=False, observed=True):
-        rows = of_policy.set_index(["attribute", "measure"])[numbers].astype(float).round(6)
-        caption = "shares of the difference between all columns and none"
-        table = titled_table(f"{result.name}: {policy}", columns, caption)
-        for attribute in rows.index.unique(0).tolist():
-            cells = []
-            for measure in SHOWN:
-                without, share, error = rows.loc[(attribute, measure.column)][numbers[:3]]
-                cells += [measure.text(without), text_with_interval(measure, share, error if error > 0 else None)]
-            table.add_row(Text(str(attribute)), *cells)
+        numbers = of_policy.select_dtypes("number").astype(float).round(6)
+        by_measure = [numbers[of_policy["measure"] == measure.column].to_dict("records") for measure in SHOWN]
+        rows: list[list[str | Text]] = [[Text(str(name))] for name in of_policy["attribute"].unique()]
+        for measure, found in zip(SHOWN, by_measure, strict=True):
+            for row, values in zip(rows, found, strict=True):
+                half = values["standard_error"] if values["standard_error"] > 0 else None
+                row += [measure.text(values["without"]), text_with_interval(measure, values["share"], half)]
         for label, column in (("all kept", "all"), ("none kept", "none")):
-            whole = [measure.text(rows.xs(measure.column, level=1)[column].iloc[0]) for measure in SHOWN]
-            table.add_row(label, *(text for value in whole for text in (value, "")))
-        yield table
+            whole = zip(SHOWN, by_measure, strict=True)
+            rows.append([label, *(text for measure, found in whole for text in (measure.text(found[0][column]), ""))])
+        caption = "shares of the difference between all columns and none"
+        yield titled_table(f"{result.name}: {policy}", columns, caption, rows=rows)
+
+
+def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
+    """Lay out a measure by defender and adversary, as tables of at most 80 characters.
+
+    One row per defender with the adversary planned against, one column per adversary met; further adversaries follow in
+    further tables. Values are means over successful runs, ``-`` if missing. There is no table if every run failed.
+    """
+    if result.runs.empty:
+        return
+    matrix, shown = result.matrix(measure), result.measures[measure]
+    runs = "" if result.design is None else f", mean of {counted(result.design.n_runs, 'run')}"
+    # Round first, so that -0.001 is not printed as -0.00.
+    texts = matrix.round(6).map(shown.text).replace(r"^-(0\.0+%?)$", r"\1", regex=True)
+    widths = (max(len(str(adversary)), int(texts[adversary].str.len().max())) for adversary in texts.columns)
+    for some in columns_that_fit(max(len(str(name)) for name in matrix.index), widths):
+        rows = ([str(defender), *row] for defender, row in texts.iloc[:, some].iterrows())
+        title = f"{result.name}{runs}: {shown.in_text}"
+        yield titled_table(title, ["defender", *texts.columns[some]], rows=rows)
+
+
+def cross_play_verdict(result: CrossPlayResult) -> list[str]:
+    """Return one sentence each on the best worst case and on the smallest regret.
+
+    The first names the defender with the highest least payoff (maximin), the second the one with the lowest largest
+    regret, over all adversaries and swept values; see `worst_cases_table`. Of equally good defenders, the first is
+    named and the others are counted. A criterion without a defender has no sentence.
+    """
+    found = []
+    for criterion, (value, label, words, end) in ({} if result.runs.empty else _CRITERIA).items():
+        best = result.worst_cases[result.worst_cases[criterion]]
+        for row in best.head(1).to_dict("records"):
+            low, high = row[f"{value}_low"], row[f"{value}_high"]
+            is_drawn = high - low > _DRAWN * max(1.0, abs(row[value]))
+            defender, interval = row_name(row["defender"], row["plans_against"]), (_money(low), _money(high))
+            facts = {"criterion": label, "words": words, "end": end, "worst": row[f"{value}_at"]}
+            facts |= {"defender": defender, "others": len(best) - 1, "value": _money(row[value])}
+            found.append(facts | {"interval": interval if is_drawn else None})
+    unit, _ = counted_units(result.manifest["content"])
+    context = {"found": found, "unit": unit, "on_average": result.design is not None}
+    return str(render("cross_play_verdict", context, "text")).splitlines()
+
+
+def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
+    """Lay out equilibrium mixtures by concept, and defenders by exploitability.
+
+    Strategies with a probability below `_LEAST_PROBABILITY` are left out. Of a sweep, only the first `_MOST_POINTS`
+    points are shown.
+    """
+    if "equilibria" not in result.equilibria:
+        return
+    swept = [] if result.design is None else list(result.design.swept)
+    unit, _ = counted_units(result.manifest["content"])
+    more = "other points in equilibria.parquet" if swept else ""
+    points = result.equilibria["equilibria"][swept].drop_duplicates().head(_MOST_POINTS)
+    for point in points.to_dict("records") if swept else [{}]:
+        tables = {
+            name: table[(table[swept] == pd.Series(point, dtype=object)).all(axis=1)] if point else table
+            for name, table in result.equilibria.items()
+        }
+        place = f"{result.name}{''.join(f', {key} = {value}' for key, value in point.items())}"
+        rows = []
+        for concept, value in tables["equilibria"].set_index("concept")["value"].items():
+            words = wrap(_CONCEPTS[str(concept)].format(value + 0.0), _WIDTH)
+            mixture = tables["mixtures"][tables["mixtures"]["concept"] == concept]
+            rows.append(["\n".join([str(concept), *words]), *_mixtures(mixture)])
+        columns = ("", "defender", "adversary")
+        yield titled_table(f"{place}: mixtures, payoffs per {unit}", columns, more, ("defender", "adversary"), rows)
+        table = tables["exploitability"].round(6)
+        table = table.assign(name=list(map(row_name, table["defender"], table["plans_against"])))
+        caption = "below maximin: difference from the maximin mixture; best reply: adversary with the largest gain"
+        yield table_of(f"{place}: exploitability per {unit}", table, _EXPLOITABILITY, caption, ("best reply",))
+
+
+def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
+    """Lay out the double-oracle iterations of a run, and the final mixtures.
+
+    For several runs, mean, minimum and maximum of their last iterations are shown instead.
+    """
+    if "double_oracle" not in result.replies:
+        return
+    found, unit = result.replies["double_oracle"], counted_units(result.manifest["content"])[0]
+    title = f"{result.name}: best responses added, "
+    if result.design is not None:
+        last = found.groupby(["point", "replication"], sort=False, observed=True)[list(_LAST_ITERATION)].last()
+        over = last.agg(["mean", "min", "max"]).rename(columns=_LAST_ITERATION).T.reset_index(names="words")
+        layout = "{words} | mean {mean:,.4g} | least {min:,.4g} | most {max:,.4g}"
+        yield table_of(f"{title}payoffs per {unit}", over, layout)
+        return
+    added = found[["added_defender", "added_adversary"]].fillna("").agg("\n".join, axis=1).str.strip("\n")
+    caption = "to gain: sum of both players' gains from best responses; least: smallest sum so far"
+    yield table_of(f"{title}publisher's payoff per {unit}", found.assign(added=added), _ITERATIONS, caption, ("added",))
+    mixtures = zip(("defender", "adversary"), _mixtures(result.replies["double_oracle_mixtures"]), strict=True)
+    yield titled_table("", ("", "mixture"), left=("mixture",), rows=mixtures)
+
+
+def _money(value: float) -> str:
+    return PUBLISHER_PAYOFF.text(round(value, 6) + 0.0)
+
+
+def _mixtures(table: pd.DataFrame) -> list[str]:
+    """Return the mixtures of defender and adversary as text, one strategy with its probability per line.
+
+    The most likely strategy comes first.
+    """
+    rows = table[table["probability"] >= _LEAST_PROBABILITY]
+    rows = rows.sort_values("probability", ascending=False, kind="stable")
+    names = map(row_name, rows["strategy"], rows["plans_against"])
+    lines = pd.Series(
+        [f"{share:.3f} {name}" for share, name in zip(rows["probability"], names, strict=True)], dtype=str
+    )
+    return ["\n".join(lines[(rows["player"] == player).to_numpy()]) for player in ("defender", "adversary")]

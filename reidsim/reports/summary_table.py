@@ -50,24 +50,23 @@ def summary_tables(
         Unit of counts, singular and plural.
     """
     shown = measures_among(measures, summary.columns)
+    halves = pd.DataFrame(np.nan, summary.index, list(shown)) if half_widths is None else half_widths
     if summary.index.nlevels > 1:
         for size, rows in summary.groupby(level=0, sort=False, observed=True):
-            halves = None if half_widths is None else half_widths.loc[rows.index].droplevel(0)
+            own = None if half_widths is None else half_widths.loc[rows.index].droplevel(0)
             of_size = f"{title}, {size:,} records"
-            yield from summary_tables(rows.droplevel(0), of_size, shown.values(), half_widths=halves, units=units)
+            yield from summary_tables(rows.droplevel(0), of_size, shown.values(), half_widths=own, units=units)
         return
     shortest = _SHORTEST_VALUE if half_widths is None else _SHORTEST_INTERVAL
-    halves = pd.DataFrame(np.nan, summary.index, list(shown)) if half_widths is None else half_widths
     caption = f"means over all {units[1]}" + (f"; payoffs per {units[0]}" if PUBLISHER_PAYOFF.column in summary else "")
     caption += "" if halves.isna().all(axis=None) else "\n± half-width of the 95% confidence interval"
     longest = max((len(measure.label) for measure in shown.values()), default=0)
     for some in columns_that_fit(longest, (max(len(str(policy)), shortest) for policy in summary.index)):
-        policies = summary.index[some]
         table = [
-            [measure.label, *_texts(measure, summary.loc[policies, column], halves.loc[policies, column])]
+            [measure.label, *_texts(measure, summary[column].iloc[some], halves[column].iloc[some])]
             for column, measure in shown.items()
         ]
-        yield titled_table(title, ["", *policies], caption, rows=table)
+        yield titled_table(title, ["", *summary.index[some]], caption, rows=table)
 
 
 def _texts(measure: Measure, values: Iterable[float], halves: Iterable[float]) -> list[str]:
@@ -82,13 +81,12 @@ def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
     found, content, swept = result.statistics, result.manifest["content"], list(result.design.swept)
     if found.empty:
         return
-    found = found.assign(half_width=(found["high"] - found["low"]) / 2)
     groups = [column for column in ("policy", "records", "knowledge") if column in found]
     measures, keys = measures_among(result.measures, found["measure"].unique()), [*swept, *groups]
-    order = found[keys].drop_duplicates()
-    index = pd.MultiIndex.from_frame(order) if len(keys) > 1 else pd.Index(order[keys[0]], name=keys[0])
+    found = found.assign(half_width=(found["high"] - found["low"]) / 2)
+    points = found.set_index(keys).index.unique()
     means, halves = (
-        found.pivot(index=keys, columns="measure", values=value)[list(measures)].loc[index]
+        found.pivot(index=keys, columns="measure", values=value)[list(measures)].loc[points]
         for value in ("mean", "half_width")
     )
     if not swept:
@@ -131,24 +129,22 @@ def sweep_tables(
     """
     policies = [", ".join(map(str, name if isinstance(name, tuple) else (name,))) for name in means.columns]
     bare, texts = (
-        pd.DataFrame(
-            [_texts(measure, *row) for row in zip(means.to_numpy(), of.to_numpy(), strict=True)], columns=policies
-        )
+        pd.DataFrame([_texts(measure, *row) for row in zip(means.to_numpy(), of.to_numpy(), strict=True)])
         for of in (halves * np.nan, halves)
     )
+    bare.columns = texts.columns = pd.Index(policies)
     tables: list[Table] = []
     left = 0
     for keys, rows in _blocks(means.index.to_frame(index=False), content):
         heading = measure.label if len(keys) > 1 else f"{measure.label} by {next(iter(keys))}"
         left += max(0, len(rows) - _MOST_POINTS)
-        for columns in _columns(keys, bare.loc[rows], texts.loc[rows]):
-            heads, *lines = zip(*columns, strict=True)
+        for heads, *lines in _tables(keys, bare.loc[rows], texts.loc[rows]):
             shown = heading if tables else f"{title}\n{heading}"
             tables.append(titled_table(shown, heads, left=list(keys), rows=lines))
-    repeated = not halves.isna().all(axis=None)
-    caption = "means, with the half-width of their 95% interval if there is space; " if repeated else ""
     more = f", with {left:,} more points" if left else ""
-    tables[-1].caption = f"{caption}other measures in statistics.parquet{more}"
+    words = "means, with the half-width of their 95% interval if there is space; "
+    repeated = "" if halves.isna().all(axis=None) else words
+    tables[-1].caption = f"{repeated}other measures in statistics.parquet{more}"
     yield from tables
 
 
@@ -163,9 +159,8 @@ def key_names(keys: Sequence[str]) -> dict[str, str]:
     names = {}
     for key in keys:
         parts = key.split(".")
-        ends = [".".join(parts[start:]) for start in reversed(range(len(parts)))]
-        alone = (end for end in ends if sum(f".{other}".endswith(f".{end}") for other in keys) == 1)
-        names[key] = next(alone, key)
+        ends = (".".join(parts[start:]) for start in reversed(range(len(parts))))
+        names[key] = next((end for end in ends if sum(f".{other}".endswith(f".{end}") for other in keys) == 1), key)
     return names
 
 
@@ -199,26 +194,28 @@ def _values(column: pd.Series[Any], name: str) -> tuple[str, list[str]]:
     return name + what, [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in texts]
 
 
-def _columns(keys: Mapping[str, list[str]], bare: pd.DataFrame, texts: pd.DataFrame) -> Iterator[list[list[str]]]:
-    """Yield the columns of tables at most 80 characters wide, where possible.
+def _tables(keys: Mapping[str, list[str]], bare: pd.DataFrame, texts: pd.DataFrame) -> Iterator[list[list[str]]]:
+    """Yield tables at most 80 characters wide, where possible, as rows of texts; the first row has the headings.
 
-    Each column begins with its heading. `bare` has the texts without confidence interval.
+    `bare` has the texts without confidence interval.
     """
-    first = [[name, *values[:_MOST_POINTS]] for name, values in keys.items()]
-    others = [[name, *texts[name].iloc[:_MOST_POINTS]] for name in texts]
-    if len(first) > 1 or _width([*first, *others]) <= WIDTH - _EDGES:
-        for some in columns_that_fit(_width(first) - _RULE, [max(map(len, column)) for column in others]):
-            yield [*first, *others[some]]
+    rows = [[*heads, *cells] for heads, cells in zip(zip(*keys.values(), strict=True), texts.to_numpy(), strict=True)]
+    shown = [[*keys, *texts], *rows[:_MOST_POINTS]]
+    n_keys, widths = len(keys), _widths(shown)
+    if n_keys > 1 or sum(widths) <= WIDTH - _EDGES:
+        for some in columns_that_fit(sum(widths[:n_keys]) - _RULE, [width - _RULE for width in widths[n_keys:]]):
+            yield [[*row[:n_keys], *row[n_keys:][some]] for row in shown]
         return
     ((name, values),) = keys.items()
-    every = [[value, *row] for value, row in zip(values, bare.to_numpy().tolist(), strict=True)]
-    for number in range(len(every), 0, -1):
-        chosen = [every[place] for place in np.linspace(0, len(every) - 1, number).round().astype(int)]
-        shown = [[name, *bare.columns], *chosen]
-        if number <= 2 or _width(shown) <= WIDTH - _EDGES:
+    columns = [[value, *row] for value, row in zip(values, bare.to_numpy().tolist(), strict=True)]
+    for number in range(len(columns), 0, -1):
+        chosen = [columns[place] for place in np.linspace(0, len(columns) - 1, number).round().astype(int)]
+        shown = list(map(list, zip([name, *bare], *chosen, strict=True)))
+        if number <= 2 or sum(_widths(shown)) <= WIDTH - _EDGES:
             break
     yield shown
 
 
-def _width(columns: Iterable[Sequence[str]]) -> int:
-    return sum(_RULE + max(map(len, column)) for column in columns)
+def _widths(rows: Iterable[Sequence[str]]) -> list[int]:
+    """Return the width of each column of a table, with its rule."""
+    return [_RULE + max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 
 import pandas as pd
@@ -50,6 +51,16 @@ def titled_table(
     return table
 
 
+def table_of(title: str, table: pd.DataFrame, layout: str, caption: str = "", left: Collection[str] = ("",)) -> Table:
+    """Return a table of the rows of a DataFrame; see `texts_of` for the formats of cells.
+
+    The layout has the heading and format of each column, such as ``"policy {policy} | loss {loss:,.2f}"``.
+    """
+    columns = [re.fullmatch(r"\s*([^{]*?)\s*({.*?)\s*", column) for column in layout.split("|")]
+    headings, forms = zip(*(column.groups() for column in columns if column), strict=True)
+    return titled_table(title, headings, caption, left, texts_of(table, *forms))
+
+
 def text_with_interval(measure: Measure, value: float, half: float | None) -> str:
     """Return a value of a measure, with the half-width of its interval if any."""
     if pd.isna(value) or half is None or pd.isna(half):
@@ -69,12 +80,10 @@ def texts_of(table: pd.DataFrame, *forms: str) -> list[list[str]]:
 
     `forms` are the formats of the cells, such as ``"{loss:,.2f}"``, with the names of columns.
     """
-    texts = []
+    missing, texts = _Missing(), []
     for row in table.to_dict("records"):
         # Adding 0.0 turns a negative zero into zero.
-        values = {
-            str(name): _Missing() if pd.isna(value) else value + 0.0 if isinstance(value, float) else value
-            for name, value in row.items()
-        }
-        texts.append([form.format_map(values) for form in forms])
+        values = {name: value + 0.0 if isinstance(value, float) else value for name, value in row.items()}
+        known = {str(name): missing if pd.isna(value) else value for name, value in values.items()}
+        texts.append([form.format_map(known) for form in forms])
     return texts

@@ -212,7 +212,7 @@ def verdict_of(result: Result, name: Callable[[str], str] = str) -> str:
     # Imported late, because a run does not need these modules.
     from reidsim.engine.cross_play.run import CrossPlayResult
     from reidsim.engine.stress.run import StressResult
-    from reidsim.reports.cross_play_tables import cross_play_verdict
+    from reidsim.reports.study_tables import cross_play_verdict
 
     if isinstance(result, CrossPlayResult):
         return "\n".join(cross_play_verdict(result))

@@ -21,7 +21,7 @@ from reidsim.engine.cross_play.equilibria import worst_cases_table
 from reidsim.errors import InputError
 from reidsim.front.scenario import cross_play
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
-from reidsim.reports.cross_play_tables import cross_play_verdict
+from reidsim.reports.study_tables import cross_play_verdict
 from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
