@@ -22,14 +22,11 @@ from figures import figure, grown
 from instant_runs import batch_of
 from needs import require_file, require_package
 
-from reidsim.engine.batch.cluster import DaskExecutor
-from reidsim.engine.batch.design import Design, at_point
-from reidsim.engine.batch.executors import ProcessExecutor, SerialExecutor
+from reidsim.engine.batch.design import Design, RunOutcome, RunTask, ScenarioWork, at_point, tasks_of
+from reidsim.engine.batch.executors import DaskExecutor, ProcessExecutor, SerialExecutor
 from reidsim.engine.batch.folder import JOURNAL
-from reidsim.engine.batch.result import batch_tables
 from reidsim.engine.batch.runner import run_tasks
-from reidsim.engine.batch.statistics import differences_table, measured, statistics_table
-from reidsim.engine.batch.tasks import RunOutcome, RunTask, ScenarioWork, tasks_of
+from reidsim.engine.batch.statistics import batch_tables, differences_table, measured, statistics_table
 from reidsim.engine.results import write_parquet
 from reidsim.scenarios.load import Scenario
 

@@ -10,10 +10,9 @@ from typing import Any
 
 from memory import peak_mib
 
-from reidsim.engine.batch.cluster import executor_named
-from reidsim.engine.batch.design import Design, at_point, design_of
+from reidsim.engine.batch.design import Design, RunTask, ScenarioWork, Tables, at_point, design_of, tasks_of
+from reidsim.engine.batch.executors import executor_named
 from reidsim.engine.batch.runner import run_job
-from reidsim.engine.batch.tasks import RunTask, ScenarioWork, Tables, tasks_of
 from reidsim.engine.run import batch_result
 from reidsim.scenarios.load import Scenario
 

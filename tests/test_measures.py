@@ -14,8 +14,8 @@ from found import at_least
 import reidsim
 from reidsim.agents.measures import ROUND_MEASURES
 from reidsim.core.measures import Measure, columns_of, measures_among
+from reidsim.engine.batch.design import GROUP_COLUMNS
 from reidsim.engine.batch.statistics import ERROR
-from reidsim.engine.batch.tasks import GROUP_COLUMNS
 from reidsim.engine.results import RUN_COLUMNS, make_manifest, write_json
 from reidsim.engine.stress import outcomes
 from reidsim.engine.stress.outcomes import Evaluator, Outcomes, outputs_among

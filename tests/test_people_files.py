@@ -11,7 +11,7 @@ from shared_files import unknown
 
 import reidsim
 from reidsim.drafts.draft import draft_scenario
-from reidsim.engine.attributes.run import attributes_loaded
+from reidsim.engine.attributes import attributes_loaded
 from reidsim.engine.run import describe
 from reidsim.engine.score import score_loaded
 from reidsim.errors import InputError

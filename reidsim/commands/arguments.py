@@ -129,7 +129,7 @@ class Execution:
 
     def start(self) -> Executor:
         """Return the executor."""
-        from reidsim.engine.batch.cluster import executor_named
+        from reidsim.engine.batch.executors import executor_named
 
         options = {"workers": self.workers, "scheduler": self.scheduler, "timeout": self.timeout}
         return executor_named(self.executor or "auto", **options)  # type: ignore[arg-type]

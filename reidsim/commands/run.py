@@ -104,7 +104,7 @@ def _print_measures(
     loaded: Scenario[ScenarioHead], result: RunResult, folder: Path, *, as_json: bool, with_unit: bool = False
 ) -> None:
     """Print the measures of a run or batch, the verdict and the warnings."""
-    from reidsim.engine.batch.result import BatchResult
+    from reidsim.engine.batch.statistics import BatchResult
     from reidsim.reports.summary_table import batch_tables, summary_tables
     from reidsim.scenarios.people import counted_units, unit_sentence
 

@@ -81,7 +81,7 @@ def attributes(
     """
     loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.attributes.run import attributes_loaded
+        from reidsim.engine.attributes import attributes_loaded
         from reidsim.reports.study_tables import attributes_tables
 
         folder = arguments.results_folder(output, f"{loaded.name}-attributes")
@@ -121,7 +121,7 @@ def switch(
     """
     loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.switch.run import switch_loaded
+        from reidsim.engine.switch import switch_loaded
         from reidsim.reports.study_tables import switch_table, switch_text
 
         folder = arguments.results_folder(output, f"{loaded.name}-switch")
@@ -219,7 +219,7 @@ def cross_play(
     loaded = changes.load(scenario, seed=seed, also_read=READ_BY_CROSS_PLAY)
     with arguments.waiting(f"reading {scenario}"):
         from reidsim.engine.batch.folder import telling_kept
-        from reidsim.engine.cross_play.run import CrossPlayOptions, cross_play_loaded, has_several_plays
+        from reidsim.engine.cross_play import CrossPlayOptions, cross_play_loaded, has_several_plays
         from reidsim.games.cross_play import require_measure
         from reidsim.reports.illustration import illustrate
         from reidsim.reports.study_tables import cross_play_tables, double_oracle_tables, equilibrium_tables

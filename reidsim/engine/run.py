@@ -8,6 +8,8 @@ from typing import Any
 import pandas as pd
 
 from reidsim.engine.batch.design import (
+    COMPLETE,
+    ScenarioWork,
     at_point,
     check_points,
     design_of,
@@ -16,9 +18,8 @@ from reidsim.engine.batch.design import (
     is_batch,
 )
 from reidsim.engine.batch.executors import Executor
-from reidsim.engine.batch.result import BatchResult, analysis_among, batch_analysis
 from reidsim.engine.batch.runner import Ended, run_job
-from reidsim.engine.batch.tasks import COMPLETE, ScenarioWork
+from reidsim.engine.batch.statistics import BatchResult, analysis_among, batch_analysis
 from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.engine.stress.run import check_stress

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from reidsim.core.measures import measures_among
-from reidsim.engine.cross_play.run import CrossPlayResult
+from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.results import Result, RunResult
 from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult

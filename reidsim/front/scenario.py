@@ -19,15 +19,13 @@ import pandas as pd
 from reidsim.core.files import require_plain
 from reidsim.core.plain_data import toml_text, with_texts
 from reidsim.core.terminal import watched
-from reidsim.engine.attributes.run import ORDERS, AttributesResult, attributes_loaded
-from reidsim.engine.batch.cluster import executor_named
-from reidsim.engine.batch.executors import Executor, SerialExecutor
-from reidsim.engine.cross_play.run import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
+from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loaded
+from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
+from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
 from reidsim.engine.results import RunResult
 from reidsim.engine.run import describe, run_batch_loaded, run_loaded
 from reidsim.engine.stress.run import StressResult, stress_loaded, with_method
-from reidsim.engine.switch.amounts import LOSS
-from reidsim.engine.switch.run import SwitchResult, switch_loaded
+from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
 from reidsim.errors import InputError, listed, naming_arguments, nearest, require_among, writing
 from reidsim.front.frames import SOURCE, InMemory
 from reidsim.games.double_oracle import Sum

@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 
 from reidsim.core.files import plain_name
 from reidsim.core.measures import measures_among
-from reidsim.engine.attributes.run import AttributesResult
-from reidsim.engine.batch.result import BatchResult
-from reidsim.engine.cross_play.run import CrossPlayResult
+from reidsim.engine.attributes import AttributesResult
+from reidsim.engine.batch.statistics import BatchResult
+from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.results import Result, RunResult, measures_in_manifest
 from reidsim.engine.rounds import AgentAnalysis
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.run import StressResult
-from reidsim.engine.switch.run import SwitchResult
+from reidsim.engine.switch import SwitchResult
 from reidsim.errors import InputError
 from reidsim.figures.agents import beliefs_by_round, found_through_resources, rounds_by_policy
 from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy, reidentified_by_policy

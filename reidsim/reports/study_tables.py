@@ -12,13 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from reidsim.core.measures import Measure
-from reidsim.engine.attributes.run import AttributesResult
-from reidsim.engine.cross_play.equilibria import BEST, MAXIMIN, MINIMAX_REGRET, WORST
-from reidsim.engine.cross_play.run import CrossPlayResult
+from reidsim.engine.attributes import AttributesResult
+from reidsim.engine.cross_play import BEST, MAXIMIN, MINIMAX_REGRET, WORST, CrossPlayResult
 from reidsim.engine.results import measures_in_manifest
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.run import StressResult
-from reidsim.engine.switch.run import SwitchResult
+from reidsim.engine.switch import SwitchResult
 from reidsim.games.cross_play import row_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
 from reidsim.reports.terminal_table import columns_that_fit, table_of, text_with_interval, texts_of, titled_table

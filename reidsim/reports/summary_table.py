@@ -10,7 +10,7 @@ import pandas as pd
 from rich.table import Table
 
 from reidsim.core.measures import Measure, measures_among
-from reidsim.engine.batch.result import BatchResult
+from reidsim.engine.batch.statistics import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.terminal_table import WIDTH, columns_that_fit, text_with_interval, titled_table
 from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels

@@ -210,7 +210,7 @@ def verdict_of(result: Result, name: Callable[[str], str] = str) -> str:
             return verdict(result.summary, content, rounds=rounds, broken=broken, name=name)
         return ""
     # Imported late, because a run does not need these modules.
-    from reidsim.engine.cross_play.run import CrossPlayResult
+    from reidsim.engine.cross_play import CrossPlayResult
     from reidsim.engine.stress.run import StressResult
     from reidsim.reports.study_tables import cross_play_verdict
 

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from reidsim.engine.switch.amounts import BestAt
+from reidsim.engine.switch import BestAt
 from reidsim.errors import listed
 from reidsim.scenarios.report_sentences import loss_text
 from reidsim.wording import Code, Inline, counted, number_text

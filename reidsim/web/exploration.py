@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.plain_data import override, validated_after, value_if_any
-from reidsim.engine.batch.tasks import data_key
+from reidsim.engine.batch.design import data_key
 from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError

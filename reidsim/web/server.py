@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 
-from reidsim.engine.batch.tasks import error_line
+from reidsim.engine.batch.design import error_line
 from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of

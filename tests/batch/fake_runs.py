@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from reidsim.engine.batch.tasks import RunTask
+from reidsim.engine.batch.design import RunTask
 
 # Workers inherit the import path of the process that starts them.
 sys.path.append(str(Path(__file__).parent))

@@ -15,10 +15,9 @@ from child_signals import has_content, once, processes_with, stopped
 from tiers import cases
 
 import reidsim
-from reidsim.engine.batch.design import at_point, sweep_points
+from reidsim.engine.batch.design import RunOutcome, at_point, sweep_points
 from reidsim.engine.batch.folder import finish, only_writer, read_runs
 from reidsim.engine.batch.runner import evaluate, rerun_one
-from reidsim.engine.batch.tasks import RunOutcome
 from reidsim.engine.results import sha256_of
 from reidsim.engine.run import describe, run_batch_loaded
 from reidsim.engine.single_run import run_once

@@ -12,8 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.engine.batch.cluster import DaskExecutor
-from reidsim.engine.batch.executors import ProcessExecutor, SerialExecutor
+from reidsim.engine.batch.executors import DaskExecutor, ProcessExecutor, SerialExecutor
 from reidsim.engine.batch.folder import JOURNAL
 from reidsim.engine.run import run_batch_loaded
 from reidsim.scenarios.load import Scenario

@@ -13,11 +13,10 @@ from tiers import cases
 
 import reidsim
 from reidsim.bundled import bundled_folder, bundled_names
-from reidsim.engine.batch.data_files import DataFiles
-from reidsim.engine.batch.design import Design, at_point, design_of
+from reidsim.engine.batch.design import Design, at_point, attempt, design_of
 from reidsim.engine.batch.executors import SerialExecutor
+from reidsim.engine.batch.folder import DataFiles
 from reidsim.engine.batch.runner import evaluate, rerun_one
-from reidsim.engine.batch.tasks import attempt
 from reidsim.engine.run import describe, run_batch_loaded
 from reidsim.errors import InputError
 from reidsim.scenarios.load import RECIPE_KEYS, Scenario

@@ -13,8 +13,13 @@ import pytest
 from child_signals import processes_with
 
 from reidsim.core import interrupts
-from reidsim.engine.batch.cluster import DaskExecutor, executor_named
-from reidsim.engine.batch.executors import AutomaticExecutor, ProcessExecutor, SerialExecutor
+from reidsim.engine.batch.executors import (
+    AutomaticExecutor,
+    DaskExecutor,
+    ProcessExecutor,
+    SerialExecutor,
+    executor_named,
+)
 from reidsim.errors import InputError
 
 from fake_runs import NeverStarts, Square, tasks  # isort: skip
@@ -114,7 +119,7 @@ def test_stopping_in_the_middle_leaves_no_process(tmp_path, no_process_left):
 STARTER = """
 import sys
 from fake_runs import Square, tasks
-from reidsim.engine.batch.cluster import executor_named
+from reidsim.engine.batch.executors import executor_named
 list(executor_named(sys.argv[1], workers=2).execute(Square(hangs=(0, 1), folder=sys.argv[2]), tasks(2)))
 """
 
@@ -155,7 +160,7 @@ def test_few_quick_runs_are_done_here(monkeypatch):
 
 def test_long_ones_are_handed_over(monkeypatch):
     clock = iter(range(0, 10_000, 4))
-    monkeypatch.setattr("reidsim.engine.batch.tasks.time.perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr("reidsim.engine.batch.design.time.perf_counter", lambda: float(next(clock)))
     handed = []
 
     def execute(self, work, left):

@@ -17,8 +17,8 @@ import pytest
 from child_signals import has_content, processes_with
 from tiers import points
 
+from reidsim.engine.batch.design import attempt
 from reidsim.engine.batch.executors import SerialExecutor
-from reidsim.engine.batch.tasks import attempt
 from reidsim.engine.run import run_batch_loaded
 from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario

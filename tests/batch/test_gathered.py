@@ -2,9 +2,8 @@
 
 import pandas as pd
 
-from reidsim.engine.batch.design import Design
-from reidsim.engine.batch.result import batch_tables
-from reidsim.engine.batch.tasks import COMPLETE, FAILED, RunOutcome, RunTask
+from reidsim.engine.batch.design import COMPLETE, FAILED, Design, RunOutcome, RunTask
+from reidsim.engine.batch.statistics import batch_tables
 
 
 def outcome(point, tables, state=COMPLETE):

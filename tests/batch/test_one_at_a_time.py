@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reidsim
-from reidsim.engine.batch.design import Design, content_of_run, design_of, sweep_points
+from reidsim.engine.batch.design import Design, RunTask, ScenarioWork, content_of_run, design_of, sweep_points
 from reidsim.engine.batch.runner import evaluate, tasks_of
-from reidsim.engine.batch.tasks import RunTask, ScenarioWork
 from reidsim.errors import InputError
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.load import Scenario

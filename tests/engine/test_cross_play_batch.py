@@ -17,7 +17,7 @@ from reidsim.core.randomness import replication_seed
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.folder import read_runs
 from reidsim.engine.batch.runner import rerun_one
-from reidsim.engine.cross_play.equilibria import worst_cases_table
+from reidsim.engine.cross_play import worst_cases_table
 from reidsim.errors import InputError
 from reidsim.front.scenario import cross_play
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
@@ -142,7 +142,7 @@ def test_a_batch_is_resumed_and_no_other_goes_on_in_its_folder(tmp_path, batch):
 def test_half_a_batch_goes_on_where_it_stopped(tmp_path, batch, monkeypatch):
 
     folder, done = tmp_path / "played", []
-    from reidsim.engine.cross_play import run as single_play
+    from reidsim.engine import cross_play as single_play
 
     play = single_play.CrossPlayWork.__call__
 

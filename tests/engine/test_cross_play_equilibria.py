@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from reidsim.cli import app
 from reidsim.engine.batch.design import Design
-from reidsim.engine.cross_play.equilibria import CONCEPTS, equilibrium_tables
+from reidsim.engine.cross_play import CONCEPTS, equilibrium_tables
 from reidsim.errors import InputError
 from reidsim.front.scenario import cross_play
 from reidsim.games.matrix_games import zero_sum

@@ -10,9 +10,8 @@ from small_games import amounts, positive_amounts
 from small_scenario import expected_measures, releases, strategies_by_the_paper, write_scenario
 from tiers import examples
 
-from reidsim.engine.batch.design import Design, content_of_run
+from reidsim.engine.batch.design import Design, ScenarioWork, content_of_run
 from reidsim.engine.batch.runner import tasks_of
-from reidsim.engine.batch.tasks import ScenarioWork
 from reidsim.scenarios.load import Scenario
 
 AVERAGES = (

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import reidsim
-from reidsim.engine.attributes.run import attributes_loaded
+from reidsim.engine.attributes import attributes_loaded
 from reidsim.engine.results import Result
 from reidsim.engine.score import score_loaded
-from reidsim.engine.switch.run import switch_loaded
+from reidsim.engine.switch import switch_loaded
 from reidsim.scenarios.load import Scenario
 
 PATIENTS = "age,sex\n31,F\n33,F\n34,F\n36,M\n38,M\n42,M\n43,M\n44,F\n47,F\n48,F\n49,M\n71,F\n"

@@ -14,7 +14,7 @@ import pytest
 
 import reidsim
 from reidsim.cli import main
-from reidsim.engine.switch.amounts import PRECISION, TIMES_OWN, break_even
+from reidsim.engine.switch import PRECISION, TIMES_OWN, break_even
 from reidsim.errors import InputError
 from reidsim.reports.page import release
 from reidsim.reports.page.report import report_text

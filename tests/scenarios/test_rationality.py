@@ -7,7 +7,7 @@ from test_one_answer import MEASURES, WORLDS, write
 from tiers import cases
 
 import reidsim
-from reidsim.engine.switch.run import switch_loaded
+from reidsim.engine.switch import switch_loaded
 from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario
 

@@ -6,18 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.engine.stress.sensitivity import COLUMNS, analyse, design_of
+from reidsim.engine.stress.analyses import INDEX_COLUMNS, analyse, unit_design
 from reidsim.scenarios.design_schema import SensitivitySection
 
 ISHIGAMI = ("x1", "x2", "x3")
 
 
 def sobol_design(parameters, samples, seed, **options):
-    return design_of(parameters, SensitivitySection(samples=samples, **options), seed)
+    return unit_design(parameters, SensitivitySection(samples=samples, **options), seed)
 
 
 def morris_design(parameters, samples, seed):
-    return design_of(parameters, SensitivitySection(method="morris", samples=samples), seed)
+    return unit_design(parameters, SensitivitySection(method="morris", samples=samples), seed)
 
 
 def ishigami(probabilities, a=7.0, b=0.1):
@@ -51,7 +51,7 @@ def test_sobol_indices_of_the_ishigami_function_are_those_of_its_closed_form():
     design = sobol_design(ISHIGAMI, 2048, 1, second_order=True)
     table = analyse(design, ishigami(design.probabilities), seed=2)
     expected = ishigami_indices()
-    assert list(table.columns) == list(COLUMNS)
+    assert list(table.columns) == list(INDEX_COLUMNS)
     for index in ("first-order", "total"):
         assert by_index(table, index) == pytest.approx(expected[index], abs=0.02)
     pairs = table[table["index"] == "second-order"]

@@ -21,30 +21,27 @@ import pandas as pd
 from reidsim.core.measures import Measure
 from reidsim.engine import results as kept
 from reidsim.engine.batch import folder as store
-from reidsim.engine.batch.data_files import DataFiles, changed_files
 from reidsim.engine.batch.design import (
-    Design,
-    at_point,
-    check_points,
-    content_of_run,
-    design_of,
-    has_numbered_replications,
-    makers_of,
-)
-from reidsim.engine.batch.executors import AutomaticExecutor, Executor
-from reidsim.engine.batch.result import batch_tables, batch_warnings
-from reidsim.engine.batch.statistics import ERROR
-from reidsim.engine.batch.tasks import (
     COMPLETE,
     GROUP_COLUMNS,
     NOT_COMPLETE,
+    Design,
     RunOutcome,
     RunTask,
     ScenarioWork,
     Work,
+    at_point,
+    check_points,
     code_version,
+    content_of_run,
+    design_of,
+    has_numbered_replications,
+    makers_of,
     tasks_of,
 )
+from reidsim.engine.batch.executors import AutomaticExecutor, Executor
+from reidsim.engine.batch.folder import DataFiles, changed_files
+from reidsim.engine.batch.statistics import ERROR, batch_tables, batch_warnings
 from reidsim.engine.results import Illustrator, Result, RunResult, begun, make_manifest
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed

@@ -56,7 +56,7 @@ def main() -> None:
     os.dup2(2, 1)
     try:
         work = pickle.load(inbox)  # noqa: S301 - sent by the parent process
-        from reidsim.engine.batch.tasks import attempt
+        from reidsim.engine.batch.design import attempt
 
         _send(outbox, READY)
         while True:

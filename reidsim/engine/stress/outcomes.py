@@ -7,28 +7,35 @@ believed and 12 s informed, as runs of the batch engine 45 s. All other points a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.measures import Measure, columns_of
+from reidsim.core.plain_data import value_if_any
 from reidsim.core.randomness import random_stream
-from reidsim.engine.batch.design import Design, at_point, draw_of, scenarios_at
+from reidsim.engine.batch.design import (
+    Design,
+    RunTask,
+    ScenarioWork,
+    Tables,
+    at_point,
+    draw_of,
+    run_tables,
+    scenarios_at,
+)
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.runner import evaluate
-from reidsim.engine.batch.tasks import RunTask, ScenarioWork, Tables, run_tables
-from reidsim.engine.cross_play.run import CrossPlayOptions, Table, table_of
+from reidsim.engine.cross_play import CrossPlayOptions, Players
 from reidsim.engine.results import LEVELS
-from reidsim.engine.stress.planning import Planning, believed_values, planned_amounts
 from reidsim.errors import InputError, listed, locating, not_among, require_among
 from reidsim.games.cross_play import Opponent
-from reidsim.games.defenders.defender import outcome_of, paid_in
 from reidsim.games.measures import RISK_QUANTILE, averages
 from reidsim.games.reidentified import reidentified_in
 from reidsim.scenarios.design_schema import StressSection
@@ -120,12 +127,8 @@ def name_adversaries(points: pd.DataFrame) -> bool:
     return WHO_COMES in points and names_adversaries(points[WHO_COMES])
 
 
-def quantile_column(level: float) -> str | None:
-    """Return the column with this quantile in a batch's distributions over records.
-
-    The result is None if there is none.
-    """
-    return next((name for name, kept in LEVELS.items() if kept == level), None)
+# Columns with quantiles in a batch's distributions over records, by level.
+QUANTILE_COLUMNS = {level: name for name, level in LEVELS.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +196,7 @@ class Evaluator:
 
     def at_once(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:
         """Return the outputs at points that differ in payoff parameters only; see `at`."""
-        economics = self.economics(points)
-        _, own_belief = economics_of(self.loaded.scenario)
+        economics, (_, own_belief) = self.economics(points), economics_of(self.loaded.scenario)
         fixed = {policy: self.plans.plan(policy, own_belief) for policy in self.policies}
         rows = []
         for point, (truth, believed) in enumerate(economics):
@@ -210,7 +212,7 @@ class Evaluator:
 
         See `at`. If points name the adversary that policies meet, the publisher plans against this adversary
         (``informed``) or against the scenario's own (``as-believed``). Output ``risk_quantile`` is available only if
-        the batch engine keeps the quantile at this level; see `quantile_column`.
+        the batch engine keeps the quantile at this level; see `QUANTILE_COLUMNS`.
 
         Raises
         ------
@@ -237,7 +239,11 @@ class Evaluator:
             known=(WHO_COMES,) if named else (),
             work=work,
         )
-        runs = _with_risk_quantile(tables, quantile_column(self.risk_level))
+        runs, distributions, level = tables["runs"], tables.get("distributions"), QUANTILE_COLUMNS.get(self.risk_level)
+        if level is not None and distributions is not None and "policy" in distributions:
+            risk = distributions[distributions["measure"] == "risk"].rename(columns={level: RISK_QUANTILE.column})
+            place = ["point", "replication", "policy"]
+            runs = runs.merge(risk[[*place, RISK_QUANTILE.column]], on=place, how="left")
         ended_well = runs["state"] == "complete"
         failed = runs[~ended_well]
         if not ended_well.any():
@@ -276,16 +282,6 @@ class Evaluator:
         return [economics_of(at.scenario) for at in scenarios_at(self.loaded, Design(points))]
 
 
-def _with_risk_quantile(tables: Mapping[str, pd.DataFrame], column: str | None) -> pd.DataFrame:
-    """Return the runs, with ``risk_quantile`` if the engine keeps this quantile."""
-    distributions = tables.get("distributions")
-    if column is None or distributions is None or "policy" not in distributions:
-        return tables["runs"]
-    risk = distributions[distributions["measure"] == "risk"]
-    found = risk[["point", "replication", "policy", column]].rename(columns={column: RISK_QUANTILE.column})
-    return tables["runs"].merge(found, on=["point", "replication", "policy"], how="left")
-
-
 @dataclass(frozen=True, kw_only=True)
 class StressWork(ScenarioWork):
     """A callable that plays policies with plans that a plain run would not make.
@@ -321,22 +317,24 @@ class StressWork(ScenarioWork):
         with locating(loaded.path):
             study, plans = self.studies.get(loaded), self.studies.get(planned)
             if comes is None:
-                truth = study.world(draw).truth
+                world = study.world(draw)
                 choices = {policy: found.choice for policy, found in kind.play(plans, draw, self.policies).items()}
             else:
-                table = table_of(study, CrossPlayOptions(), draw)
-                against = table_of(plans, CrossPlayOptions(), draw) if self.planned else table
-                study, truth = table.study, opponent_named(table, comes).truth
+                players = Players(study, CrossPlayOptions(), draw)
+                against = Players(plans, CrossPlayOptions(), draw) if self.planned else players
+                study = players.study
+                world = replace(study.world(draw), truth=opponent_named(players, comes).truth)
                 met, own = (opponent_named(against, name).planned for name in (comes, against.opponents.own))
-                choices = {}
-                for policy in self.policies:
-                    defender = kind.policy(policy).defender(against.study, draw)
-                    choices[policy] = defender.choose(met if self.informed and defender.plans else own)
-            equilibria = {}
-            for policy, choice in choices.items():
-                assert choice is not None  # noqa: S101 - policies that are played have a choice
-                game = paid_in(kind.policy(policy).defender(study, draw), truth, choice)
-                equilibria[policy] = outcome_of(game, choice)
+                defenders = {policy: kind.policy(policy).defender(against.study, draw) for policy in self.policies}
+                choices = {
+                    policy: defender.choose(met if self.informed and defender.plans else own)
+                    for policy, defender in defenders.items()
+                }
+            equilibria = {
+                policy: kind.outcome(study, world, kind.policy(policy).defender(study, draw), choice)
+                for policy, choice in choices.items()
+                if choice is not None
+            }
             return run_tables(study, draw, equilibria), ()
 
 
@@ -351,19 +349,149 @@ def check_opponents(loaded: Scenario[ScenarioHead], names: list[str]) -> None:
     if getattr(loaded.scenario, "agents", None) is not None:
         problem, expected = "rounds of agents define their own adversaries", "a scenario without section agents"
         raise InputError(problem, where=_WHERE, expected=expected)
-    table = table_of(kind_of(loaded.scenario).build(loaded), CrossPlayOptions())
+    players = Players(kind_of(loaded.scenario).build(loaded), CrossPlayOptions())
     for name in names:
-        opponent_named(table, name)
+        opponent_named(players, name)
 
 
-def opponent_named(table: Table, name: str) -> Opponent:
+def opponent_named(players: Players, name: str) -> Opponent:
     """Return the adversary of cross-play with this name.
 
     Raise an InputError if it cannot play.
     """
-    opponents = {opponent.name: opponent for opponent in table.opponents.opponents}
+    opponents = {opponent.name: opponent for opponent in players.opponents.opponents}
     if name in opponents:
         return opponents[name]
-    reasons = [reason for reason in table.opponents.left_out if f"{name!r} cannot play" in reason]
+    reasons = [reason for reason in players.opponents.left_out if f"{name!r} cannot play" in reason]
     error = not_among("no adversary of this name in cross-play", name, [*opponents], where=_WHERE)
     raise error.but(hint=reasons[0]) if reasons else error
+
+
+Planning = Literal["informed", "as-believed"]
+
+
+def belief_key(scenario: ScenarioHead, key: str) -> str | None:
+    """Return the key path of the publisher's belief about `key`.
+
+    None if the kind of scenario has no such belief.
+    """
+    beliefs = getattr(scenario, "beliefs", None)
+    known = () if beliefs is None else type(beliefs).model_fields
+    match key.split("."):
+        case ["economics" | "adversary", name] if name in known:
+            return f"beliefs.{name}"
+        case ["resources", name, "size"] if "sizes" in known:
+            return f"beliefs.sizes.{name}"
+    return None
+
+
+def own_value(scenario: ScenarioHead, key: str) -> Any:
+    """Return the scenario's value of a key; None if it has none.
+
+    If the scenario does not state the adversary's gain, the gain equals the publisher's loss.
+    """
+    if key == "economics.gain" and isinstance(economics := getattr(scenario, "economics", None), EconomicsSection):
+        return economics.adversary_gain
+    if key.startswith("adversary.") and getattr(scenario, "adversaries", None):
+        # Several adversaries may have different values.
+        return None
+    return value_if_any(scenario.model_dump(by_alias=True), key)
+
+
+def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
+    """Return beliefs fixed at the scenario's own values, by key path of ``beliefs``.
+
+    Setting them at a point keeps the publisher's beliefs while the true values change. `keys` are key paths of true
+    values or of beliefs; keys without a belief key are left out. A belief that the scenario does not state equals the
+    scenario's own value. If the loss is among `keys` and neither the gain nor the belief about it is stated, the
+    believed gain is added; it equals the believed loss.
+    """
+    pinned = {}
+    for key in keys:
+        beliefs, truth = belief_key(scenario, key), key
+        if key.startswith("beliefs."):
+            name = key.removeprefix("beliefs.")
+            section = "economics" if name in EconomicsSection.model_fields else "adversary"
+            beliefs, truth = key, f"{section}.{name}"
+            if name.startswith("sizes."):
+                truth = f"resources.{name.removeprefix('sizes.')}.size"
+        if beliefs is not None:
+            stated = own_value(scenario, beliefs)
+            pinned[beliefs] = own_value(scenario, truth) if stated is None else stated
+    return _with_gain(scenario, pinned)
+
+
+def planned_amounts(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
+    """Return the scenario's own values of those payoff parameters that no belief can replace, by key path.
+
+    A publisher who plans as believed uses them at every point. Rounds of agents plan anew, so they use none.
+    """
+    kind = kind_of(scenario)
+    amounts = () if not kind.decides or kind.in_rounds(scenario) else kind.amount_keys
+    fixed = [key for key in keys if key in amounts and key.startswith("economics.") and not belief_key(scenario, key)]
+    return {key: own_value(scenario, key) for key in fixed}
+
+
+def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
+    """Return the keys whose true value the publisher knows at every point.
+
+    These are keys without a belief, except the payoff parameters in `planned_amounts`.
+    """
+    others = [key for key in keys if belief_key(scenario, key) is None and not key.startswith("beliefs.")]
+    return [key for key in others if key not in planned_amounts(scenario, others)]
+
+
+def belief_points(
+    scenario: ScenarioHead, key: str, true: Iterable[Any] | None, believed: Iterable[Any] | None
+) -> pd.DataFrame:
+    """Return the points of a belief curve: every true with every believed value.
+
+    True values change fastest.
+
+    Parameters
+    ----------
+    scenario : ScenarioHead
+    key : str
+        Key path of the true value, such as ``economics.cost``.
+    true, believed : iterable, optional
+        True and believed values; default: the scenario's own value, and its own belief.
+
+    Returns
+    -------
+    DataFrame
+        One row per point. Columns: `key` (true value), its belief key (believed value), and ``beliefs.gain`` if `key`
+        is the loss and the gain follows it.
+
+    Raises
+    ------
+    InputError
+        If the key has no belief key, or the scenario has no own value where `true` or `believed` is not given.
+    """
+    beliefs = belief_key(scenario, key)
+    if beliefs is None:
+        fields = getattr(scenario, "beliefs", None)
+        others = {"sizes", "lists"}
+        names = [f"economics.{name}" for name in type(fields).model_fields if name not in others] if fields else []
+        expected = f"a parameter with beliefs: {listed(names)}" if names else "a game with beliefs"
+        raise InputError("the publisher has no belief about this parameter", where="key", found=key, expected=expected)
+    values = []
+    own = ("true", true, own_value(scenario, key)), ("believed", believed, believed_values(scenario, [key])[beliefs])
+    for name, given, default in own:
+        if given is None and default is None:
+            raise InputError("the scenario sets no value for the key", where=name, expected=f"values of {key}")
+        values.append([default] if given is None else list(given))
+    rows = [{key: t, **_with_gain(scenario, {beliefs: b})} for b in values[1] for t in values[0]]
+    return pd.DataFrame(rows).astype(object)
+
+
+def _with_gain(scenario: ScenarioHead, beliefs: dict[str, Any]) -> dict[str, Any]:
+    """Add the believed gain, equal to the believed loss, if the gain follows the loss.
+
+    This is the case if the loss is among `beliefs` and the scenario states neither the gain nor a belief about it.
+    """
+    economics = getattr(scenario, "economics", None)
+    follows = isinstance(economics, EconomicsSection) and economics.gain is None
+    unstated = own_value(scenario, "beliefs.gain") is None
+    if "beliefs.loss" in beliefs and "beliefs.gain" not in beliefs and follows and unstated:
+        return {**beliefs, "beliefs.gain": beliefs["beliefs.loss"]}
+    return beliefs

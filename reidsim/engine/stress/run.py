@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,35 +11,40 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.measures import columns_of
-from reidsim.engine.batch.data_files import DataFiles
-from reidsim.engine.batch.design import Design, check_points, draw_points, sweep_points
+from reidsim.engine.batch.design import COMPLETE, Design, check_points, draw_points, sweep_points
 from reidsim.engine.batch.executors import Executor
-from reidsim.engine.batch.folder import INCOMPLETE
-from reidsim.engine.batch.tasks import COMPLETE
-from reidsim.engine.results import LEVELS, Clock, Result, make_manifest
+from reidsim.engine.batch.folder import INCOMPLETE, DataFiles
+from reidsim.engine.results import LEVELS, Clock, Result, begun, make_manifest
 from reidsim.engine.stress import analyses
-from reidsim.engine.stress.analyses import PAYOFF, numbers_or_text
-from reidsim.engine.stress.outcomes import (
-    Evaluator,
-    Outcomes,
-    can_be_played_at_once,
-    chosen_outputs,
-    chosen_policies,
-    name_adversaries,
-    outputs_among,
-    quantile_column,
-)
-from reidsim.engine.stress.planning import Planning, belief_key, belief_points, believed_values, known_keys
-from reidsim.engine.stress.sensitivity import (
+from reidsim.engine.stress.analyses import (
+    PAYOFF,
+    numbers_or_text,
     sensitivity_design,
     sensitivity_table,
     sensitivity_warnings,
     stress_seeds,
 )
+from reidsim.engine.stress.outcomes import (
+    QUANTILE_COLUMNS,
+    Evaluator,
+    Outcomes,
+    Planning,
+    belief_key,
+    belief_points,
+    believed_values,
+    can_be_played_at_once,
+    chosen_outputs,
+    chosen_policies,
+    known_keys,
+    name_adversaries,
+    outputs_among,
+)
 from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE
 from reidsim.games.robust import robust_choices
 from reidsim.scenarios.design_schema import (
+    BeliefCurveSection,
+    PolicyMapSection,
     RobustnessSection,
     SensitivitySection,
     StressSection,
@@ -99,8 +104,9 @@ def uncertainty_of(scenario: ScenarioHead) -> UncertaintySection:
     return scenario.uncertainty
 
 
-# An analysis, how the publisher plans at its points, and its points; belief curves have one table of points per curve.
-Part = tuple[str, Planning, list[pd.DataFrame]]
+# An analysis with its section, how the publisher plans at its points, and its points; belief curves have one table of
+# points per curve.
+Part = tuple[str, Any, Planning, list[pd.DataFrame]]
 
 
 def parts_of(scenario: ScenarioHead, section: StressSection) -> Iterator[Part]:
@@ -116,24 +122,22 @@ def parts_of(scenario: ScenarioHead, section: StressSection) -> Iterator[Part]:
     if section.sensitivity is not None:
         uncertainty = uncertainty_of(scenario)
         points = sensitivity_design(uncertainty, section.sensitivity, scenario.seed).points(uncertainty)
-        yield "sensitivity", section.planning, [points]
+        yield "sensitivity", section.sensitivity, section.planning, [points]
     if section.robustness is not None:
-        uncertainty = uncertainty_of(scenario)
-        if section.robustness.samples is not None:
-            uncertainty = uncertainty.model_copy(update={"samples": section.robustness.samples})
-        yield "robustness", "as-believed", [draw_points(uncertainty, scenario.seed)]
-    curves = []
-    for number, curve in enumerate(section.beliefs):
-        true, believed = (
-            None if values is None else sweep_points(SweepSection(values={curve.key: values}))[curve.key].tolist()
-            for values in (curve.true, curve.believed)
-        )
-        with locating(where=f"stress.beliefs[{number}]"):
-            curves.append(belief_points(scenario, curve.key, true, believed))
-    if curves:
-        yield "belief_curves", "informed", curves
+        uncertainty, samples = uncertainty_of(scenario), section.robustness.samples
+        if samples is not None:
+            uncertainty = uncertainty.model_copy(update={"samples": samples})
+        yield "robustness", section.robustness, "as-believed", [draw_points(uncertainty, scenario.seed)]
+    if section.beliefs:
+        curves = []
+        for number, curve in enumerate(section.beliefs):
+            sweeps = [values and SweepSection(values={curve.key: values}) for values in (curve.true, curve.believed)]
+            true, believed = (sweep and sweep_points(sweep)[curve.key].tolist() for sweep in sweeps)
+            with locating(where=f"stress.beliefs[{number}]"):
+                curves.append(belief_points(scenario, curve.key, true, believed))
+        yield "belief_curves", section.beliefs, "informed", curves
     if section.map is not None:
-        yield "policy_map", section.planning, [sweep_points(section.map.as_sweep())]
+        yield "policy_map", section.map, section.planning, [sweep_points(section.map.as_sweep())]
 
 
 def check_stress(loaded: Scenario[ScenarioHead]) -> None:
@@ -147,7 +151,7 @@ def check_stress(loaded: Scenario[ScenarioHead]) -> None:
     section = wanted_parts(loaded.scenario)
     with locating(loaded.path):
         _check_section(loaded.scenario, section)
-        for _, planning, drawn in parts_of(loaded.scenario, section):
+        for _, _, planning, drawn in parts_of(loaded.scenario, section):
             for points in drawn:
                 if planning == "as-believed":
                     points = points.assign(**believed_values(loaded.scenario, map(str, points.columns)))
@@ -172,7 +176,7 @@ def _check_section(scenario: ScenarioHead, section: StressSection) -> None:
             own, where = (section.discovery.policy,), "stress.discovery.policy"
             require_among("not among the compared policies", own, policies, where=where)
     for where, output in wanted:
-        if output == RISK_QUANTILE.column and not at_once and quantile_column(section.risk_level) is None:
+        if output == RISK_QUANTILE.column and not at_once and section.risk_level not in QUANTILE_COLUMNS:
             problem, expected = "batches do not compute this quantile", listed(x for x in LEVELS.values() if 0 < x < 1)
             where, found = "stress.risk_level", section.risk_level
             raise InputError(problem, where=where, found=found, expected=f"one of {expected}")
@@ -191,9 +195,9 @@ def stress_loaded(
 ) -> StressResult:
     """Compute the effects of a scenario's uncertain parameters on the decision."""
     check_stress(loaded)
-    loaded.makers()
     with locating(loaded.path):
-        return _Stress(loaded, executor, progress or (lambda task, done, total: None), runs).run()
+        _, clock, report = begun(loaded, progress)
+        return _Stress(loaded, executor, report, runs).run(clock)
 
 
 class _Stress:
@@ -212,14 +216,13 @@ class _Stress:
         self._tables: dict[str, pd.DataFrame] = {}
         self._warnings: list[str] = []
 
-    def run(self) -> StressResult:
+    def run(self, clock: Clock) -> StressResult:
         """Perform every requested analysis."""
-        clock, facts = Clock(), dict[str, Any](points={}, failed_points={})
-        self._report(f"reading {self._loaded.name}", 0, 1)
+        facts = dict[str, Any](points={}, failed_points={})
         files = DataFiles(self._loaded, Design(pd.DataFrame(index=range(1))))
-        for part, planning, drawn in parts_of(self._scenario, self._section):
+        for part, section, planning, drawn in parts_of(self._scenario, self._section):
             found = [(points, self._evaluator.at(points, planning, part.replace("_", " "))) for points in drawn]
-            getattr(self, f"_{part}")(*found)
+            getattr(self, f"_{part}")(section, *found)
             n_points, failures = sum(map(len, drawn)), pd.concat([outcomes.failures for _, outcomes in found])
             facts["points"][part], facts["failed_points"][part] = n_points, len(failures)
             if len(failures):
@@ -244,24 +247,21 @@ class _Stress:
         """Return the columns of the chosen outputs that exist, with the payoff first."""
         return [name for name in dict.fromkeys((PAYOFF, *self._outputs)) if name in outcomes.table]
 
-    def _sensitivity(self, found: tuple[pd.DataFrame, Outcomes]) -> None:
-        section, seed = self._section.sensitivity, self._scenario.seed
-        assert section is not None  # noqa: S101 - the analysis is requested
-        (points, outcomes), design = found, sensitivity_design(uncertainty_of(self._scenario), section, seed)
+    def _sensitivity(self, section: SensitivitySection, found: tuple[pd.DataFrame, Outcomes]) -> None:
+        (points, outcomes), seed = found, self._scenario.seed
+        design = sensitivity_design(uncertainty_of(self._scenario), section, seed)
         table = sensitivity_table(design, outcomes, self._policies, self._outputs, stress_seeds(seed)[1])
         self._tables["sensitivity"] = table
         self._tables["samples"] = analyses.sample_table(points, outcomes, self._columns(outcomes))
         self._warnings += sensitivity_warnings(table, section)
 
-    def _robustness(self, found: tuple[pd.DataFrame, Outcomes]) -> None:
-        section, kind, scenario = self._section.robustness, kind_of(self._scenario), self._scenario
-        assert section is not None  # noqa: S101 - the analysis is requested
-        (points, outcomes), policies = found, self._policies
-        keys = tuple(map(str, points.columns))
-        gain = pd.Series(dtype=np.float64)
+    def _robustness(self, section: RobustnessSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
+        (points, outcomes), policies, scenario = found, self._policies, self._scenario
+        keys, kind = tuple(map(str, points.columns)), kind_of(scenario)
+        informed = pd.Series(dtype=np.float64)
         if at_once := can_be_played_at_once(scenario, keys):
-            informed = self._evaluator.at(points, "informed", "robustness")
-            gain = informed.table.groupby("policy", observed=True)[PAYOFF].mean()
+            anew = self._evaluator.at(points, "informed", "robustness")
+            informed = anew.table.groupby("policy", observed=True)[PAYOFF].mean()
         if section.criteria and kind.plans_under_amounts(scenario):
             if set(keys) <= set(kind.amount_keys):
                 outcomes = self._with_robust_strategies(points, outcomes, section)
@@ -270,13 +270,13 @@ class _Stress:
                 reason = "robust strategies need payoff parameters as the only uncertain parameters"
                 self._warnings.append(f"robustness: no strategies per record; {reason}")
         plain = [] if at_once else [key for key in keys if key != WHO_COMES or not name_adversaries(points)]
-        for key in known_keys(scenario, plain):
-            self._warnings.append(
-                f"robustness: {key} has no counterpart in beliefs; the publisher knows its value at every point"
-            )
+        self._warnings += [
+            f"robustness: {key} has no counterpart in beliefs; the publisher knows its value at every point"
+            for key in known_keys(scenario, plain)
+        ]
         payoffs = outcomes.matrix(PAYOFF, policies, len(points))
         table = analyses.robustness_table(policies, payoffs, section.quantile)
-        self._tables["robustness"] = table.assign(informed_payoff=[float(gain.get(name, np.nan)) for name in policies])
+        self._tables["robustness"] = table.assign(informed_payoff=informed.reindex(list(policies)).to_numpy())
         self._tables["regrets"] = analyses.regret_table(points, policies, payoffs)
         if (discovery := self._section.discovery) is not None:
             chosen = policies if discovery.policy is None else (discovery.policy,)
@@ -289,37 +289,34 @@ class _Stress:
         A robust strategy is chosen for each record by a criterion over all points; the policy is named ``robust-`` plus
         the criterion. Also stores table ``robust_strategies``.
         """
-        truths = [truth for truth, _ in self._evaluator.economics(points)]
-        plans = self._evaluator.plans
+        truths, plans = [truth for truth, _ in self._evaluator.economics(points)], self._evaluator.plans
         choices = robust_choices(
             [plans.study.game(truth) for truth in truths],
             section.criteria,
             quantile=section.quantile,
             progress=lambda done, total: self._report("robust strategies", done, total),
         )
-        rows = []
-        for criterion, robust in choices.items():
-            plan = plans.play(robust.strategies)
-            for point, truth in enumerate(truths):
-                measures = self._evaluator.measures(plan, truth, point)
-                rows.append({"point": point, "policy": f"robust-{criterion}", **measures})
+        played = {f"robust-{criterion}": plans.play(each.strategies) for criterion, each in choices.items()}
+        rows = [
+            {"point": point, "policy": policy, **self._evaluator.measures(plan, truth, point)}
+            for policy, plan in played.items()
+            for point, truth in enumerate(truths)
+        ]
         self._tables["robust_strategies"] = analyses.strategy_table(kind_of(self._scenario), plans.study, choices)
         return Outcomes(pd.concat([outcomes.table, pd.DataFrame(rows)]), outcomes.failures)
 
-    def _belief_curves(self, *found: tuple[pd.DataFrame, Outcomes]) -> None:
+    def _belief_curves(self, curves: Sequence[BeliefCurveSection], *found: tuple[pd.DataFrame, Outcomes]) -> None:
         parts = []
-        for curve, (points, outcomes) in zip(self._section.beliefs, found, strict=True):
+        for curve, (points, outcomes) in zip(curves, found, strict=True):
             believed = belief_key(self._scenario, curve.key)
             parts.append(analyses.curve_table(curve.key, believed, points, outcomes, self._columns(outcomes)))
         table = pd.concat(parts, ignore_index=True)
         plain = {column: numbers_or_text(table[column].tolist()) for column in ("true", "believed")}
         self._tables["belief_curves"] = table.assign(**plain)
 
-    def _policy_map(self, found: tuple[pd.DataFrame, Outcomes]) -> None:
-        section, (points, outcomes) = self._section.map, found
-        assert section is not None  # noqa: S101 - the analysis is requested
-        payoffs = outcomes.matrix(PAYOFF, self._policies, len(points))
-        self._tables["policy_map"] = analyses.map_table(section, points, self._policies, payoffs)
+    def _policy_map(self, section: PolicyMapSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
+        payoffs = found[1].matrix(PAYOFF, self._policies, len(found[0]))
+        self._tables["policy_map"] = analyses.map_table(section, found[0], self._policies, payoffs)
 
 
 # Tables of a stress test, in the order of the analysis.

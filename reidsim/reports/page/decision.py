@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from reidsim.drafts.draft import OF_PAPER
-from reidsim.engine.switch.amounts import BreakEven
+from reidsim.engine.switch import BreakEven
 from reidsim.reports import verdict
 from reidsim.reports.page.release import columns_of_release
 from reidsim.reports.page.stored_run import StoredRun

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from reidsim.core.plain_data import toml_text
-from reidsim.engine.switch.amounts import TIMES_OWN, BreakEven, break_even
+from reidsim.engine.switch import TIMES_OWN, BreakEven, break_even
 from reidsim.errors import InputError, reading
 from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
 from reidsim.kinds.assessment.outputs import RISKS_OF_PERSONS

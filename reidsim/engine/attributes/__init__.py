@@ -1,1 +1,0 @@
-"""The effect of each quasi-identifier on a scenario's outcomes."""

@@ -1,1 +1,0 @@
-"""Cross-play: every defender against every adversary of a scenario."""
