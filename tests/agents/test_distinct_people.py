@@ -1,4 +1,4 @@
-"""Distinct people over rounds, redrawn targets and violated guarantees."""
+"""Distinct people over rounds, redrawn targets, violated guarantees, re-identifications by resource."""
 
 import itertools
 
@@ -11,15 +11,18 @@ from reidsim.agents.model import ReidentificationModel
 from reidsim.errors import InputError
 
 DISTINCT = "distinct_reidentified"
+FOUR = "age,town,job\n30,Dale,clerk\n31,Dale,nurse\n32,Hill,smith\n33,Hill,clerk\n"
+FIVE = f"{FOUR}34,Hill,nurse\n"
 TOWN = {
-    "targets.csv": "age,town,job\n30,Dale,clerk\n31,Dale,nurse\n32,Hill,smith\n33,Hill,clerk\n34,Hill,nurse\n",
-    "register.csv": "age,town,job\n30,Dale,clerk\n31,Dale,nurse\n32,Hill,smith\n33,Hill,clerk\n34,Hill,nurse\n",
+    "targets.csv": FIVE,
+    "directory.csv": FIVE,
+    "register.csv": FIVE,
     "town.toml": """game = "masking"
 seed = 1
 [targets]
 file = "targets.csv"
 [resources.directory]
-file = "register.csv"
+file = "directory.csv"
 attributes = ["age", "town", "job"]
 price = 1
 [resources.register]
@@ -51,13 +54,39 @@ resource = "register"
 on = ["town", "job"]
 """,
 }
+# Every person is unique within the town; a second adversary has a budget.
+SMALLER_TOWN = {
+    "targets.csv": FOUR,
+    "directory.csv": FOUR,
+    "register.csv": "town,job\nDale,clerk\nDale,nurse\nHill,smith\nHill,clerk\nHill,clerk\n",
+    "town.toml": TOWN["town.toml"]
+    + """[adversaries.poor]
+weight = 0.25
+holds = ["register"]
+budget = 65
+[[adversaries.poor.stages]]
+stage = "identify"
+resource = "register"
+on = ["town"]
+""",
+}
+SMALLER = {"economics.cost": 30, "subjects.policies": ["no-protection"], "agents.rounds": 2}
+KEYS = ["replication", "draw", "policy", "round", "adversary"]
 HOLDS_ALL = {"adversaries.broker.holds": ["register", "directory"], "adversaries.broker.buys": []}
 
 
 @pytest.fixture(scope="module")
 def town_file(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("town")
-    for name, text in TOWN.items():
+    return written(tmp_path_factory.mktemp("town"), TOWN)
+
+
+@pytest.fixture
+def smaller_town(tmp_path):
+    return written(tmp_path, SMALLER_TOWN)
+
+
+def written(folder, files):
+    for name, text in files.items():
         (folder / name).write_text(text)
     return folder / "town.toml"
 
@@ -215,3 +244,40 @@ def test_two_wrong_beliefs_are_corrected_together_where_one_does_not_suffice(tow
     assert (table["share_attacked"].iloc[:-1] > 0).all()
     assert "directory" in last["corrected"]
     assert "beliefs.cost" in last["corrected"]
+
+
+# Re-identifications by resource.
+
+
+def test_each_list_has_those_found_through_it(smaller_town):
+    """With the directory, three of four people are unique; without it, none is.
+
+    With it the fourth is one of two; without it, groups have two or three people of a town.
+    """
+    result = reidsim.run(smaller_town, overrides=SMALLER)
+    table = result.analysis.through.set_index(["round", "adversary", "through"])
+    assert set(table.index) == {
+        (number, *who)
+        for number in (1, 2)
+        for who in (("broker", "directory and register"), ("poor", "register"))
+    }  # fmt: skip
+    for number in (1, 2):
+        bought = table.loc[(number, "broker", "directory and register")]
+        assert bought["attacks"] == pytest.approx(0.5 * 4)
+        assert bought["breaches"] == pytest.approx(0.5 * 3.5)
+        # The budget covers two attempts, in the smaller town.
+        poor = table.loc[(number, "poor", "register")]
+        assert poor["attacks"] == pytest.approx(0.25 * 2)
+        assert poor["breaches"] == pytest.approx(0.25 * 2 / 2)
+    spent = result.analysis.adversaries.set_index(["round", "adversary"])["spent"]
+    assert spent.tolist() == [0.5, 0, 0, 0]
+
+
+@pytest.mark.parametrize("mode", ["expectation", "sampling"])
+def test_it_adds_up_to_what_adversaries_did(smaller_town, mode):
+    analysis = reidsim.run(smaller_town, overrides={**SMALLER, "agents.mode": mode, "agents.rounds": 6}).analysis
+    of_adversaries = analysis.adversaries.set_index(KEYS)[["attacks", "breaches"]]
+    added = analysis.through.groupby(KEYS, observed=True)[["attacks", "breaches"]].sum()
+    assert len(added)
+    filled = added.reindex(of_adversaries.index, fill_value=0.0)
+    np.testing.assert_allclose(filled, of_adversaries, rtol=1e-12)
