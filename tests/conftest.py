@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -153,6 +154,14 @@ def folder(tmp_path, monkeypatch):
     """Return a new folder and make it the working folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    """Return a working folder that holds a copy of the town of 33 people."""
+    shutil.copytree(REPOSITORY / "tests" / "scenarios" / "town", tmp_path / "work")
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "work"
 
 
 @pytest.fixture

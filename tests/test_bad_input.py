@@ -7,7 +7,6 @@ contain. ``run`` and ``check`` must both refuse it.
 import errno
 import gzip
 import os
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -24,12 +23,8 @@ pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 @pytest.fixture
-def town(tmp_path, monkeypatch):
-    """Return a copy of the town folder and make it the working folder."""
-    folder = tmp_path / "work"
-    shutil.copytree(TOWN, folder)
-    monkeypatch.chdir(folder)
-    return folder
+def town(work):
+    return work
 
 
 def everything_in(folder):

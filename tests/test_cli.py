@@ -31,7 +31,6 @@ from reidsim.core.interrupts import STOPPING
 from reidsim.core.terminal import DelayedProgress
 from reidsim.scenarios.registry import schemas
 
-TOWN = Path(__file__).parent / "scenarios" / "town"
 REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"
 _COMMANDS = typer.main.get_command(app).commands
 MEASURES = [
@@ -54,12 +53,8 @@ pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 @pytest.fixture
-def town(tmp_path, monkeypatch):
-    """Return a copy of the town folder and make it the working folder."""
-    folder = tmp_path / "work"
-    shutil.copytree(TOWN, folder)
-    monkeypatch.chdir(folder)
-    return folder
+def town(work):
+    return work
 
 
 @pytest.fixture

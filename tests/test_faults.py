@@ -18,19 +18,10 @@ from typer.testing import CliRunner
 from reidsim.cli import app
 from reidsim.errors import InputError
 
-TOWN = Path(__file__).parent / "scenarios" / "town"
 REIDSIM = [sys.executable, "-m", "reidsim"]
 SWEEP = 'sweep.values={"economics.loss"=[30,60,90]}'
 BATCH = ["run", "town.toml", "--set", SWEEP, "--executor", "serial"]
 posix = pytest.mark.skipif(os.name != "posix", reason="descriptors, permissions and namespaces of POSIX")
-
-
-@pytest.fixture
-def work(tmp_path, monkeypatch):
-    """Return a working folder that holds a copy of the town."""
-    shutil.copytree(TOWN, tmp_path / "work")
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path / "work"
 
 
 def run(*arguments):

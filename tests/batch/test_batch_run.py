@@ -37,10 +37,8 @@ DRAWN = {
 
 
 @pytest.fixture
-def town(tmp_path, monkeypatch):
+def town(work):
     """Return a scenario in a copy of the town, which is the working folder."""
-    shutil.copytree(TESTS / "scenarios" / "town", tmp_path / "work")
-    monkeypatch.chdir(tmp_path / "work")
     return "town.toml"
 
 

@@ -32,13 +32,6 @@ RUN = [sys.executable, "-m", "reidsim", "run", "town.toml", "--set", SWEEP]
 pytestmark = [pytest.mark.deep, pytest.mark.skipif(os.name != "posix", reason="signals and limits of processes")]
 
 
-@pytest.fixture
-def work(tmp_path, monkeypatch):
-    shutil.copytree(TOWN, tmp_path / "work")
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path / "work"
-
-
 def undisturbed(folder, changes):
     """Return the tables of an undisturbed batch."""
     shutil.copytree(TOWN, folder / "work")

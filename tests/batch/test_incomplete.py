@@ -13,7 +13,6 @@ from reidsim.cli import app
 from reidsim.engine.batch.folder import read_runs
 from reidsim.errors import InputError
 
-TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 # The second point needs a file that does not exist.
 PATHS = 'sweep.values={"release.path"=["patients.csv","later.csv"]}'
 DISCRETE = 'uncertainty.parameters={"release.path"={distribution="discrete",values=["patients.csv","later.csv"]}}'
@@ -45,14 +44,6 @@ CHANGES = {
     "changed": 'Path("patients.csv").write_bytes(Path("patients.csv").read_bytes() + b"\\n")',
     "gone": 'Path("patients.csv").unlink()',
 }
-
-
-@pytest.fixture
-def work(tmp_path, monkeypatch):
-    """Return a working folder that holds a copy of the town."""
-    shutil.copytree(TOWN, tmp_path / "work")
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path / "work"
 
 
 def manifest(folder):

@@ -1,6 +1,5 @@
 """Sweeps that change one key at a time, and studies kept between points."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,10 +45,8 @@ def sweep(**content):
 
 
 @pytest.fixture
-def town(tmp_path, monkeypatch):
+def town(work):
     """Return a scenario in a copy of the town, which is the working folder."""
-    shutil.copytree(TESTS / "scenarios" / "town", tmp_path / "work")
-    monkeypatch.chdir(tmp_path / "work")
     return "town.toml"
 
 
