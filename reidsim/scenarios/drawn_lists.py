@@ -5,7 +5,7 @@ A list is defined by its section, its recipe, and the defaults of its kind.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import fsum
@@ -21,7 +21,7 @@ from reidsim.errors import InputError, listed, locating, refuse_first, refuse_ro
 from reidsim.populations.catalogue import recipe_of
 from reidsim.populations.drawn_lists import ListRule, PeopleList, draw_lists
 from reidsim.populations.population import UNKNOWN
-from reidsim.populations.resources import Coverage, ResourceRecipe
+from reidsim.populations.resources import ResourceRecipe
 from reidsim.populations.social_media import FiguresByAge, load_social_media
 from reidsim.populations.voter_list import VOTING_AGE
 from reidsim.populations.voter_profiles import VoterProfile, voter_profile
@@ -129,10 +129,10 @@ class ListsOfPeople:
     """
 
     people: People
-    rules: Mapping[str, ListRule]
-    read: Mapping[str, PeopleList]
-    prices: Mapping[str, float]
-    buyers: Mapping[str, tuple[str, ...]]
+    rules: dict[str, ListRule]
+    read: dict[str, PeopleList]
+    prices: dict[str, float]
+    buyers: dict[str, tuple[str, ...]]
     together: Together
 
     def draw(self, seed: int, replication: int = 0) -> dict[str, PeopleList]:
@@ -183,18 +183,18 @@ def lists_of_people(
     InputError
         If a list or its recipe cannot be used; the message names the resource and the key.
     """
-    rules, read, prices, buyers = {}, {}, {}, {}
+    lists = ListsOfPeople(people, {}, {}, {}, {}, together)
     for name, section in sections.items():
         try:
             source = _Source(section, people, folder, attributes(name), (alleles_missing or {}).get(name), population)
             if section.kind == "file":
-                read[name] = source.read(name)
+                lists.read[name] = source.read(name)
             else:
-                rules[name] = source.rule()
-            prices[name], buyers[name] = source.price(), section.buyers or source.recipe.buyers
+                lists.rules[name] = source.rule()
+            lists.prices[name], lists.buyers[name] = source.price(), section.buyers or source.recipe.buyers
         except InputError as error:
             raise error if error.source else error.located(where=f"resources.{name}") from None
-    return ListsOfPeople(people, rules, read, prices, buyers, together)
+    return lists
 
 
 class _Source:
@@ -213,22 +213,19 @@ class _Source:
         population: str,
     ) -> None:
         self.section, self.people, self.folder = section, people, folder
-        self.voters = VoterLists(people, section.states)
         self.recipe, self.use, self.figures = _NO_RECIPE, None, dict[str, FiguresByAge]()
-        self.alleles_missing = alleles_missing
-        if alleles_missing is None:
-            self.alleles_missing = _ALLELES_MISSING if section.kind == "genealogy" else 0.0
+        by_kind = _ALLELES_MISSING if section.kind == "genealogy" else 0.0
+        self.alleles_missing = by_kind if alleles_missing is None else alleles_missing
         if section.kind == "social-media":
-            recipe = section.recipe or _TWITTER
-            model = load_social_media(resolve(recipe, "populations", "social-media recipe", base=folder)).recipe
+            path = resolve(section.recipe or _TWITTER, "populations", "social-media recipe", base=folder)
+            model = load_social_media(path).recipe
             self.use, self.figures = model.use, dict(model.attributes)
         elif section.recipe is not None:
             found = recipe_of(resolve(section.recipe, "populations", "recipe", base=folder))
             if not isinstance(found, ResourceRecipe):
                 raise InputError("the recipe does not describe a resource", where="recipe", found=section.recipe)
-            belongs = found.population.removesuffix(".toml") == population.removesuffix(".toml")
-            problem = "the recipe belongs to another population"
-            refuse_first((not belongs, problem, "recipe", found.population, population))
+            is_other = found.population.removesuffix(".toml") != population.removesuffix(".toml")
+            refuse_first((is_other, "the recipe belongs to another population", "recipe", found.population, population))
             self.recipe = found
         self.attributes = attributes or self.recipe.attributes or self._attributes_of_kind()
         require_among("no such attribute", self.attributes, people.values, where="attributes")
@@ -240,9 +237,11 @@ class _Source:
         return ListRule(self.attributes, self._chance(size), size, self.section.errors, missing)
 
     def price(self) -> float:
-        """Return the price of the list."""
-        of_kind = self.voters.price if self.section.kind == "voter-list" else lambda: self.recipe.price
-        return of_kind() if self.section.price is None else self.section.price
+        """Return the price of the list; of voter lists, the price for all states together, in currency units."""
+        if self.section.price is not None:
+            return self.section.price
+        is_voters = self.section.kind == "voter-list"
+        return fsum(profile.price for profile in self.profiles.values()) if is_voters else self.recipe.price
 
     def read(self, name: str) -> PeopleList:
         """Return the list `name` of kind ``file``, read from its file.
@@ -270,56 +269,67 @@ class _Source:
 
         If `size`, the number of people in the list, is given, the numbers are relative weights of the draw.
         """
-        section, people = self.section, self.people
+        section, people, chance = self.section, self.people, np.ones(self.people.n_people)
         coverage = self.recipe.coverage if section.coverage is None else section.coverage
-        if coverage is not None:
-            chance = self._by_coverage(coverage)
+        if isinstance(coverage, float):
+            chance *= coverage
+        elif coverage is not None:
+            for group in coverage if isinstance(coverage, tuple) else (coverage,):
+                chance *= group.chances(*people.coded(group.by, "coverage.by"))
         elif section.kind == "voter-list":
-            chance = self.voters.registered()
+            chance = self._registered()
         elif self.use is not None:
             chance = self._at_ages(self.use, "coverage")
-        else:
-            is_missing = size is None and section.kind != "social-media"
-            problem = "coverage and size of the list are missing"
-            refuse_first((is_missing, problem, "coverage", None, "coverage, size or both"))
-            chance = np.ones(people.n_people)
+        elif size is None and section.kind != "social-media":
+            problem, expected = "coverage and size of the list are missing", "coverage, size or both"
+            raise InputError(problem, where="coverage", expected=expected)
         if section.kind == "genealogy" and people.loci:
             # A genealogy identifies people by their alleles.
             chance = chance * np.any([people.values[locus] != UNKNOWN for locus in people.loci], axis=0)
         if section.kind == "voter-list" and section.states and coverage is not None:
-            chance = chance * (self.voters.state_of_person >= 0)
+            chance = chance * (self.state_of_person >= 0)
         for attribute, values in {**self.recipe.among, **section.among}.items():
             codes, labels = people.coded(attribute, f"among.{attribute}")
             require_among(f"not a value of {attribute!r}", values, labels, where=f"among.{attribute}")
             chance = chance * np.isin(codes, [labels.index(value) for value in values])
         return chance
 
-    def _by_coverage(self, coverage: Coverage) -> Floats:
-        if isinstance(coverage, float):
-            return np.full(self.people.n_people, coverage)
-        chance = np.ones(self.people.n_people)
-        for group in coverage if isinstance(coverage, tuple) else (coverage,):
-            chance *= group.chances(*self.people.coded(group.by, "coverage.by"))
-        return chance
+    def _registered(self) -> Floats:
+        """Return each person's probability of being registered, shape (n_people,).
+
+        It is the share of adults in the person's state who are registered; 0 for minors and people of other states.
+        """
+        adult = self._ages("registration needs", "coverage", "coverage") >= VOTING_AGE
+        shares = np.array([profile.registered_share for profile in self.profiles.values()])
+        return np.where(adult & (self.state_of_person >= 0), shares[self.state_of_person], 0.0)
 
     def _attributes_of_kind(self) -> tuple[str, ...]:
-        """Return the people's attributes that lists of this kind contain."""
+        """Return the people's attributes that lists of this kind contain, at least in one state."""
+        names, profiles = self.people.values, self.profiles.values() if self.section.kind == "voter-list" else ()
         if self.section.kind == "voter-list":
-            return self.voters.attributes()
-        names = self.people.values
-        return tuple(names if self.section.kind != "social-media" else (name for name in names if self._figures(name)))
+            return tuple(name for name in names if name in _FACT_OF and any(_has(each, name) for each in profiles))
+        return tuple(name for name in names if self.section.kind != "social-media" or self._figures(name))
 
     def _missing_of_kind(self) -> dict[str, float | Floats]:
+        """Return the probability that a value is missing, by attribute.
+
+        A person's entry in a voter list has the attributes that the list of the person's state has.
+        """
         missing: dict[str, float | Floats] = {}
         if self.alleles_missing:
             missing |= {name: self.alleles_missing for name in self.attributes if name in self.people.loci}
-        if self.section.kind == "voter-list":
-            missing |= self.voters.missing(self.attributes)
-        # Attributes without figures, such as names, are in every profile.
-        figures = {name: found for name in self.attributes if (found := self._figures(name)) is not None}
-        return missing | {
-            name: 1.0 - self._at_ages(found, f"missing.{_SAID_AS.get(name, name)}") for name, found in figures.items()
-        }
+        for name in self.attributes if self.section.kind == "voter-list" else ():
+            problem, expected = "voter lists do not contain the attribute", f"one of {listed(_FACT_OF, 20)}"
+            expected += ', or a list of kind "broker-file"'
+            refuse_first((name not in _FACT_OF, problem, "attributes", name, expected))
+            lacks = np.array([not _has(profile, name) for profile in self.profiles.values()])
+            if lacks.any():
+                missing[name] = np.where(self.state_of_person >= 0, lacks[self.state_of_person], False).astype(float)
+        for name in self.attributes:
+            # Attributes without figures, such as names, are in every profile.
+            if (figures := self._figures(name)) is not None:
+                missing[name] = 1.0 - self._at_ages(figures, f"missing.{_SAID_AS.get(name, name)}")
+        return missing
 
     def _figures(self, name: str) -> FiguresByAge | None:
         """Return an attribute's figures in the social-media recipe, or None."""
@@ -332,91 +342,39 @@ class _Source:
         """
         if figures.overall is not None and not figures.by_age:
             return np.full(self.people.n_people, figures.overall.probability)
-        problem, expected = "figures by age need an age for each person", "this key, or people with an attribute 'age'"
-        refuse_first((AGE not in self.people.values, problem, where, None, expected))
-        return np.nan_to_num(figures.at(self.people.numbers(AGE, "recipe")))
+        return np.nan_to_num(figures.at(self._ages("figures by age need", where, "recipe")))
 
-
-@dataclass(frozen=True, eq=False)
-class VoterLists:
-    """The voter lists of some states.
-
-    Parameters
-    ----------
-    people : People
-    states : tuple of str
-        Names or abbreviations of states; if empty, all states in which the people live.
-    """
-
-    people: People
-    states: tuple[str, ...]
+    def _ages(self, needed: str, where: str, of_value: str) -> Integers:
+        """Return each person's age; `where` is the key for errors without ages, `of_value` for errors in an age."""
+        expected = "this key, or people with an attribute 'age'"
+        refuse_first((AGE not in self.people.values, f"{needed} an age for each person", where, None, expected))
+        return self.people.numbers(AGE, of_value)
 
     @cached_property
     def profiles(self) -> dict[str, VoterProfile]:
-        """Profile of each state, by the label of the state in the people's data."""
+        """Profile of the voter list of each state, by the label of the state in the people's data.
+
+        Without states in the section, these are all states in which the people live.
+        """
+        states, people = self.section.states, self.people
         with locating(where="states"):
-            if STATE not in self.people.values:
-                problem, found = "the people have no attribute 'state'", list(self.states) or None
-                refuse_first((len(self.states) != 1, problem, None, found, "the state of all people"))
-                return {"": voter_profile(self.states[0])}
-            profiles = {label: voter_profile(label) for label in self.people.coded(STATE, "states")[1]}
-            wanted = [voter_profile(state).state for state in self.states]
+            if STATE not in people.values:
+                problem = "the people have no attribute 'state'"
+                refuse_first((len(states) != 1, problem, None, list(states) or None, "the state of all people"))
+                return {"": voter_profile(states[0])}
+            profiles = {label: voter_profile(label) for label in people.coded(STATE, "states")[1]}
+            wanted = [voter_profile(state).state for state in states]
             require_among("no person lives in the state", wanted, [profile.state for profile in profiles.values()])
         return {label: each for label, each in profiles.items() if not wanted or each.state in wanted}
 
     @cached_property
     def state_of_person(self) -> NDArray[np.intp]:
-        """Position of each person's state in `profiles`, shape (n_people,).
-
-        The position is -1 for other states.
-        """
+        """Position of each person's state in `profiles`, shape (n_people,); -1 for other states."""
         if STATE not in self.people.values:
             return np.zeros(self.people.n_people, dtype=np.intp)
         codes, labels = self.people.coded(STATE, "states")
         refuse_first(((codes == UNKNOWN).any(), "the state of a person is missing", "states", None, None))
-        position = {label: number for number, label in enumerate(self.profiles)}
-        return np.array([position.get(label, -1) for label in labels], dtype=np.intp)[codes]
-
-    def attributes(self) -> tuple[str, ...]:
-        """Return the people's attributes that at least one of the lists has."""
-        known = [name for name in self.people.values if name in _FACT_OF]
-        return tuple(name for name in known if any(_has(profile, name) for profile in self.profiles.values()))
-
-    def price(self) -> float:
-        """Return the price of the lists of all states together, in currency units."""
-        return fsum(profile.price for profile in self.profiles.values())
-
-    def missing(self, attributes: Iterable[str]) -> dict[str, float | Floats]:
-        """Return the probability that a person's entry lacks an attribute: 0 or 1.
-
-        The probabilities, shape (n_people,), are given by attribute: 1 if the list of the person's state lacks the
-        attribute, otherwise 0. Attributes that all lists have are not included.
-
-        Raises
-        ------
-        InputError
-            If voter lists never contain an attribute.
-        """
-        missing: dict[str, float | Floats] = {}
-        for name in attributes:
-            expected = f'one of {listed(_FACT_OF, 20)}, or a list of kind "broker-file"'
-            problem = "voter lists do not contain the attribute"
-            refuse_first((name not in _FACT_OF, problem, "attributes", name, expected))
-            lacks = np.array([not _has(profile, name) for profile in self.profiles.values()])
-            if lacks.any():
-                missing[name] = np.where(self.state_of_person >= 0, lacks[self.state_of_person], False).astype(float)
-        return missing
-
-    def registered(self) -> Floats:
-        """Return each person's probability of being registered, shape (n_people,).
-
-        It is the share of adults in the person's state who are registered; 0 for minors and people of other states.
-        """
-        problem, expected = "registration needs an age for each person", "this key, or people with an attribute 'age'"
-        refuse_first((AGE not in self.people.values, problem, "coverage", None, expected))
-        shares = np.array([profile.registered_share for profile in self.profiles.values()])
-        adult = self.people.numbers(AGE, "coverage") >= VOTING_AGE
-        return np.where(adult & (self.state_of_person >= 0), shares[self.state_of_person], 0.0)
+        return pd.Index(list(self.profiles)).get_indexer(pd.Index(labels))[codes]
 
 
 def _has(profile: VoterProfile, name: str) -> bool:
@@ -431,21 +389,15 @@ def _people_of_rows(cells: pd.Series[str], people: People, path: Path) -> Intege
     A person is identified by the position among the people. The position is -1 if the row has no person, or a person
     who is not among the people.
     """
+    refuse = partial(refuse_rows, source=path, column=cells.name)
     text = cells.str.strip()
     is_given = text.ne("")
-    wrong = is_given & ~text.str.fullmatch(r"\d{1,18}")
-    expected = "a whole number of at least 0, or an empty cell"
-    refuse_rows(
-        wrong, "not a row number of the population", source=path, column=cells.name, found=cells, expected=expected
-    )
+    wrong, expected = is_given & ~text.str.fullmatch(r"\d{1,18}"), "a whole number of at least 0, or an empty cell"
+    refuse(wrong, "not a row number of the population", found=cells, expected=expected)
     number = text.where(is_given, "-1").astype(np.int64)
-    repeated = is_given & number.duplicated()
-    refuse_rows(
-        repeated, "person given twice", source=path, column=cells.name, found=number, expected="one row per person"
-    )
+    refuse(is_given & number.duplicated(), "person given twice", found=number, expected="one row per person")
     rows = people.rows if people.rows is not None else np.arange(people.n_people)
-    place = np.minimum(np.searchsorted(rows, number), len(rows) - 1)
-    return np.where(is_given & (rows[place] == number), place, -1)
+    return np.where(is_given, pd.Index(rows).get_indexer(pd.Index(number)), -1)
 
 
 def _values_of_rows(cells: pd.Series[str], labels: Sequence[str] | None, path: Path) -> Integers:
@@ -460,13 +412,8 @@ def _values_of_rows(cells: pd.Series[str], labels: Sequence[str] | None, path: P
     else:
         values = pd.Index(labels).get_indexer(pd.Index(cells)).astype(np.int64)
         readable = pd.Series(values >= 0)
-    expected = "a whole number" if labels is None else f"one of {listed(labels)}"
-    refuse_rows(
-        is_given & ~readable,
-        "the population has no such value",
-        source=path,
-        column=cells.name,
-        found=cells,
-        expected=expected,
-    )
+    problem, expected = "the population has no such value", "a whole number"
+    expected = expected if labels is None else f"one of {listed(labels)}"
+    wrong = is_given & ~readable
+    refuse_rows(wrong, problem, source=path, column=cells.name, found=cells, expected=expected)
     return np.where(is_given, values, UNKNOWN)
