@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from reidsim.engine.results import RunResult as RunResult
     from reidsim.errors import InputError as InputError
     from reidsim.front.drafting import new as new
-    from reidsim.front.hierarchies import groups as groups
-    from reidsim.front.hierarchies import intervals as intervals
-    from reidsim.front.hierarchies import prefix as prefix
-    from reidsim.front.hierarchies import suppress as suppress
+    from reidsim.front.frames import groups as groups
+    from reidsim.front.frames import intervals as intervals
+    from reidsim.front.frames import prefix as prefix
+    from reidsim.front.frames import suppress as suppress
     from reidsim.front.observed_attacks import fit_precision as fit_precision
     from reidsim.front.results import report as report
     from reidsim.front.results import share as share
@@ -85,7 +85,7 @@ _PUBLIC = {
     "reidsim.populations.catalogue": "populate load_population",
     "reidsim.reports.description": "describe_file",
     "reidsim.front.observed_attacks": "fit_precision",
-    "reidsim.front.hierarchies": "intervals prefix groups suppress",
+    "reidsim.front.frames": "intervals prefix groups suppress",
     "reidsim.populations.population": "Population",
     "reidsim.releases.hierarchy": "Hierarchy",
     "reidsim.adversaries.sequential.attack": "SequentialAttack",

@@ -1,14 +1,17 @@
-"""Convert scenario content with tables, populations and objects in memory to content that names files and objects."""
+"""Convert scenario content with tables and objects in memory to content that names files and objects.
+
+Hierarchies of attribute values are defined with functions, as in scenario files.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -16,18 +19,150 @@ import pandas as pd
 from reidsim.core.files import plain_name
 from reidsim.core.plain_data import toml_text
 from reidsim.errors import InputError
-from reidsim.front.hierarchies import hierarchy_content
 from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.scenarios.hierarchy_schema import Groups, Intervals, LevelsWithTop, Prefix, Suppress
 from reidsim.scenarios.load import RECIPE_KEYS
 from reidsim.scenarios.python_objects import replies
-from reidsim.tables import text_table
+from reidsim.tables import sniff_delimiter, text_table
+from reidsim.validation import validated
 
+# Accepted forms of a hierarchy: a rule, "suppress", a table of levels or its file, or a hierarchy object.
+HierarchyLike = Suppress | LevelsWithTop | str | Path | pd.DataFrame | Hierarchy
 SOURCE = "Scenario"
 _COUNT = "people"
 # Last parts of key paths that do not distinguish a table from the others.
 _UNSPECIFIC = ("file", "path", "recipe", "hierarchy")
 # Tables of hierarchies have no header and semicolons between columns, as in ARX.
 _LEVELS = ("*hierarch*.file", "trees.*.file")
+
+R = TypeVar("R", bound=LevelsWithTop)
+
+
+def intervals(
+    *widths: int,
+    start: int | None = None,
+    absorb_remainder: bool = True,
+    suppress: bool = True,
+    costless_levels: Sequence[int] = (),
+) -> Intervals:
+    """Generalize whole numbers to intervals of increasing width.
+
+    Parameters
+    ----------
+    *widths : int
+        Interval width at each level; each width is a multiple of the previous one.
+    start : int, optional
+        Lower bound of the first interval; the smallest category if not given.
+    absorb_remainder : bool
+        Whether the last full interval also includes the remaining values at the top.
+    suppress : bool
+        Whether the last level is full suppression (``*``).
+    costless_levels : sequence of int
+        Levels, counted from 1, at which generalization adds no loss.
+
+    Raises
+    ------
+    InputError
+        If a width is not a whole number of 2 or more.
+
+    See Also
+    --------
+    prefix : generalize codes to prefixes.
+    groups : generalize categories to listed groups.
+    suppress : keep or suppress a value.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.intervals(5, 10).widths
+    (5, 10)
+    """
+    own = {"widths": widths, "start": start, "absorb_remainder": absorb_remainder}
+    return _rule(Intervals, "intervals", suppress, costless_levels, **own)
+
+
+def prefix(
+    *digits: int, pool: Sequence[str] = (), suppress: bool = True, costless_levels: Sequence[int] = ()
+) -> Prefix:
+    """Generalize codes of equal length to increasingly shorter prefixes.
+
+    Parameters
+    ----------
+    *digits : int
+        Number of characters kept at each level, decreasing.
+    pool : sequence of str
+        Prefixes of equal length. All codes that start with one of these prefixes form a single group at every level
+        that keeps at most as many characters as a prefix has.
+    suppress : bool
+        Whether the last level is full suppression (``*``).
+    costless_levels : sequence of int
+        Levels at which generalization adds no loss; level 1 is the first of `digits`.
+
+    See Also
+    --------
+    intervals : generalize whole numbers to intervals.
+    groups : generalize categories to listed groups.
+    suppress : keep or suppress a value.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.prefix(3, 1).digits
+    (3, 1)
+    """
+    return _rule(Prefix, "prefix", suppress, costless_levels, digits=digits, pool=pool)
+
+
+def groups(*levels: Sequence[Sequence[str]], suppress: bool = True, costless_levels: Sequence[int] = ()) -> Groups:
+    """Generalize categories to listed groups.
+
+    Parameters
+    ----------
+    *levels : sequence of sequence of str
+        Groups of categories at each level. Categories that are not listed keep their label from the level below.
+    suppress : bool
+        Whether the last level is full suppression (``*``).
+    costless_levels : sequence of int
+        Levels, counted from 1, at which generalization adds no loss.
+
+    See Also
+    --------
+    intervals : generalize whole numbers to intervals.
+    prefix : generalize codes to prefixes.
+    suppress : keep or suppress a value.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.groups([["nurse", "doctor"], ["baker", "cook"]], suppress=True).groups
+    ((('nurse', 'doctor'), ('baker', 'cook')),)
+    """
+    return _rule(Groups, "groups", suppress, costless_levels, groups=levels)
+
+
+def suppress() -> Suppress:
+    """Keep or suppress a value, without levels in between.
+
+    See Also
+    --------
+    intervals : generalize whole numbers to intervals.
+    prefix : generalize codes to prefixes.
+    groups : generalize categories to listed groups.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.suppress().rule
+    'suppress'
+    """
+    return Suppress(rule="suppress")
+
+
+def _rule(model: type[R], name: str, suppress: bool, costless_levels: Sequence[int], **own: Any) -> R:
+    """Return a rule of several levels, validated."""
+    shared = {"rule": name, "suppress": suppress, "costless_levels": list(costless_levels)}
+    return validated(model, shared | own, name)
 
 
 class InMemory:
@@ -60,19 +195,20 @@ class InMemory:
         """
         last = key.rpartition(".")[2]
         if last == "hierarchy" and not isinstance(value, Mapping):
-            value = hierarchy_content(value, key)
+            value = _hierarchy(value, key)
         elif re.fullmatch(r"adversary|adversaries\.[^.]+", key) and not isinstance(value, Mapping):
             value = {"planner": value}
         if last == "planner" and not isinstance(value, str):
             return self._named(value, replies(value) or callable(value), key, "respond(linkage, rows)")
         if last == "policies":
             entries = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else list(value)
-            return [each if isinstance(each, str) else self._policy(each, key) for each in entries]
-        if isinstance(value, Population) or (isinstance(value, pd.DataFrame) and _is_recipe(key)):
+            usable = [callable(getattr(each, "choose", None)) and not isinstance(each, type) for each in entries]
+            pairs = zip(entries, usable, strict=True)
+            return [e if isinstance(e, str) else self._named(e, can, key, "choose(game)") for e, can in pairs]
+        if isinstance(value, Population) or (isinstance(value, pd.DataFrame) and _matches(key, RECIPE_KEYS)):
             return self._recipe(value, key)
         if isinstance(value, pd.DataFrame):
-            levels = any(fnmatchcase(key, pattern) for pattern in _LEVELS)
-            return self._write(text_table(value, f"{SOURCE}: {key}"), key, levels=levels)
+            return self._write(text_table(value, f"{SOURCE}: {key}"), key, levels=_matches(key, _LEVELS))
         if isinstance(value, Mapping):
             return {str(name): self.plain(each, f"{key}.{name}") for name, each in value.items() if each is not None}
         if isinstance(value, list | tuple | range | np.ndarray | pd.Series | set):
@@ -85,10 +221,6 @@ class InMemory:
             expected = "a value of a scenario file"
             raise InputError("value not allowed", source=SOURCE, where=key, found=value, expected=expected)
         return value
-
-    def _policy(self, policy: Any, key: str) -> str:
-        usable = callable(getattr(policy, "choose", None)) and not isinstance(policy, type)
-        return self._named(policy, usable, key, "choose(game)")
 
     def _named(self, part: Any, usable: bool, key: str, method: str) -> str:
         """Return the name of a user-defined object: its attribute ``name``, or that of its class or function."""
@@ -104,7 +236,7 @@ class InMemory:
 
     def _recipe(self, given: Population | pd.DataFrame, key: str) -> str:
         """Write a population as a recipe and a table of counted cells; return the name of the recipe."""
-        name = [part for part in key.split(".") if part not in _UNSPECIFIC][-1]
+        name = _specific(key)[-1]
         people = given if isinstance(given, Population) else Population.from_frame(given, name=name)
         names, count = people.domain.names, _COUNT
         while count in names:
@@ -126,13 +258,11 @@ class InMemory:
         return str(path) if self._absolute else path.name
 
     def _write(self, table: pd.DataFrame, key: str, *, levels: bool = False) -> str:
-        parts = [part for part in key.split(".") if part not in _UNSPECIFIC]
-        name = plain_name("-".join(parts), {path.stem for path in self._folder.iterdir()})
-        path = self._folder / f"{name}.csv"
+        """Write a table to a new file; return its name."""
+        name = plain_name("-".join(_specific(key)), {path.stem for path in self._folder.iterdir()})
+        path, separator = self._folder / f"{name}.csv", ";" if levels else ","
         # Quote every cell, so that no column name is read as a comment.
-        table.to_csv(
-            path, header=not levels, sep=";" if levels else ",", index=False, quoting=csv.QUOTE_ALL, lineterminator="\n"
-        )
+        table.to_csv(path, header=not levels, sep=separator, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
         return str(path) if self._absolute else path.name
 
     @property
@@ -141,5 +271,38 @@ class InMemory:
         return Path(self.place.name)
 
 
-def _is_recipe(key: str) -> bool:
-    return any(fnmatchcase(key, pattern) for pattern in RECIPE_KEYS)
+def _matches(key: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in patterns)
+
+
+def _specific(key: str) -> list[str]:
+    """Return the parts of a key path that distinguish a table from the others."""
+    return [part for part in key.split(".") if part not in _UNSPECIFIC]
+
+
+def _hierarchy(given: HierarchyLike, key: str) -> dict[str, Any]:
+    """Return the scenario section of a hierarchy at a key path; its file may be a table in memory.
+
+    Raises
+    ------
+    InputError
+        If the argument is not an accepted form of a hierarchy.
+    """
+    if isinstance(given, Suppress | LevelsWithTop):
+        # Include only keys that the user set, as in a scenario file.
+        return given.model_dump(exclude_defaults=True, by_alias=True)
+    if isinstance(given, str) and given == "suppress":
+        return {"rule": "suppress"}
+    if isinstance(given, str | Path) and Path(given).suffix:
+        path = Path(given).absolute()
+        return {"rule": "table", "file": str(path), "delimiter": sniff_delimiter(path)}
+    if isinstance(given, pd.DataFrame):
+        return {"rule": "table", "file": given}
+    if isinstance(given, Hierarchy):
+        levels = enumerate(zip(given.labels, given.groups, strict=True))
+        # One row per value and one column per level.
+        table = {level: np.array(labels, dtype=object)[groups] for level, (labels, groups) in levels}
+        costless = {"costless_levels": sorted(given.costless_levels)} if given.costless_levels else {}
+        return {"rule": "table", "file": pd.DataFrame(table), **costless}
+    expected = 'intervals(...), prefix(...), groups(...), "suppress", a DataFrame, a Hierarchy or a file'
+    raise InputError("not a hierarchy", source=SOURCE, where=key, found=given, expected=expected)

@@ -64,13 +64,10 @@ def _method(play: Callable[P, R]) -> Callable[P, R]:
 
 def _outside(error: InputError, path: Path, place: TemporaryDirectory[str] | None) -> InputError:
     """Return the error with names in place of paths in a temporary folder."""
-    if error.source == "--set":
+    folder, source = None if place is None else Path(place.name), Path(error.source or "")
+    if error.source == "--set" or (source == path and path.parent == folder):
         return error.but(source=SOURCE)
-    source = None if error.source is None else Path(error.source)
-    if source == path:
-        return error.but(source=SOURCE) if place is not None and path.parent == Path(place.name) else error
-    inside = source is not None and place is not None and source.is_relative_to(place.name)
-    return error.but(source=source.name) if source is not None and inside else error
+    return error.but(source=source.name) if folder is not None and source.is_relative_to(folder) else error
 
 
 class Scenario(load.Scenario[ScenarioHead]):
@@ -172,7 +169,10 @@ class Scenario(load.Scenario[ScenarioHead]):
             if place != "population" and records.suffix != ".parquet" and "delimiter" not in sections.get(place, {}):
                 content[place] = {"delimiter": sniff_delimiter(records)}
         elif isinstance(records, pd.DataFrame):
-            _require_columns(records, hierarchies or {}, sections.get("attributes", {}))
+            own = {name: sections.get("attributes", {}).get(name, {}) for name in hierarchies or {}}
+            named = [section.get("column", name) for name, section in own.items() if not section.get("draw")]
+            known = tuple(map(str, records.columns))
+            require_among("no such column", named, known, source=SOURCE, where="hierarchies", shown=20)
         elif records is not None:
             found, expected = type(records).__name__, "a DataFrame, or the path of a file"
             raise InputError("not a table", source=SOURCE, where="records", found=found, expected=expected)
@@ -189,19 +189,18 @@ class Scenario(load.Scenario[ScenarioHead]):
             ("seed", seed),
             *sections.items(),
         ]
-        memory = InMemory(TemporaryDirectory(prefix="reidsim-"), {})
-        assert memory.place is not None  # noqa: S101 - for the type checker
-        path = Path(memory.place.name, f"{name}.toml")
+        memory = InMemory(folder := TemporaryDirectory(prefix="reidsim-"), {})
+        path = Path(folder.name, f"{name}.toml")
         try:
             for key, value in given:
                 if value is not None:
                     content = _joined(content, {key: memory.plain(anchored({key: value}, Path())[key], key)})
             if population is None and game == DEFAULT_KIND:
                 content["adversary"] = {"risk": "prosecutor", **content.get("adversary", {})}
-            start = cls(name, path, None, content, {}, allow_code, memory.given, memory.place)  # type: ignore[arg-type]
+            start = cls(name, path, None, content, {}, allow_code, memory.given, folder)  # type: ignore[arg-type]
             return start.overridden({}, own=content)
         except InputError as error:
-            raise _outside(error, path, memory.place) from None
+            raise _outside(error, path, folder) from None
 
     def with_(self, overrides: Mapping[str, object] | None = None, /, **changes: object) -> Self:
         """Return the scenario with other values.
@@ -253,17 +252,16 @@ class Scenario(load.Scenario[ScenarioHead]):
             return str(folder / name) if tables is None else f"{tables.name}/{name}"
 
         text = toml_text(with_texts(anchored(self.named_objects(self.content), self.folder), moved))
-        if path is None or tables is None:
-            return text
-        path = Path(path)
-        if path.suffix != ".toml":
-            raise InputError("not the name of a scenario", source=path, expected="a name that ends in .toml")
-        require_new_file(path)
-        require_new_file(tables)
-        with writing(path):
-            if folder is not None and any(folder.iterdir()):
-                shutil.copytree(folder, tables)
-            path.write_text(text, encoding="utf-8")
+        if path is not None and tables is not None:
+            path = Path(path)
+            if path.suffix != ".toml":
+                raise InputError("not the name of a scenario", source=path, expected="a name that ends in .toml")
+            require_new_file(path)
+            require_new_file(tables)
+            with writing(path):
+                if folder is not None and any(folder.iterdir()):
+                    shutil.copytree(folder, tables)
+                path.write_text(text, encoding="utf-8")
         return text
 
     def build(self) -> Study[Any]:
@@ -337,7 +335,7 @@ class Scenario(load.Scenario[ScenarioHead]):
         """
         return run_batch_loaded(
             self,
-            self._executor(executor, workers, scheduler, timeout),
+            self._executor(executor, workers=workers, scheduler=scheduler, timeout=timeout),
             folder=_results_folder(folder, resume or rerun_failed),
             resume=resume,
             rerun_failed=rerun_failed,
@@ -415,13 +413,17 @@ class Scenario(load.Scenario[ScenarioHead]):
             Ranges by name, as in `with_`. ``adversary=["one-shot", "fmdp"]`` makes the adversary type of cross-play
             uncertain.
         """
-        changed = self._uncertain({**(ranges or {}), **{self._key(name): each for name, each in named.items()}})
-        return stress_loaded(
-            with_method(changed, method, samples),
-            executor=self._executor(executor or "auto") if executor or self.given else None,
-            progress=progress,
-            runs=None if runs is None else Path(runs),
+        parameters = {**(ranges or {}), **{self._key(name): each for name, each in named.items()}}
+        changed = self
+        if parameters:
+            distributions = {key: _distribution(key, each) for key, each in parameters.items()}
+            n_points = self.content.get("uncertainty", {}).get("samples")
+            changed = self.with_(uncertainty={"parameters": distributions, "samples": n_points})
+        used, folder = (
+            self._executor(executor) if executor or self.given else None,
+            None if runs is None else Path(runs),
         )
+        return stress_loaded(with_method(changed, method, samples), executor=used, progress=progress, runs=folder)
 
     @_method
     def cross_play(
@@ -470,10 +472,9 @@ class Scenario(load.Scenario[ScenarioHead]):
         InputError
             If a file of the scenario cannot be used, or the scenario has no policies.
         """
-        used = self._executor(executor, workers, scheduler, timeout)
-        into = _results_folder(folder, resume or rerun_failed)
-        of_batches = {"workers": workers, "scheduler": scheduler, "timeout": timeout, "folder": folder}
-        given = next((name for name, value in of_batches.items() if value is not None), None)
+        processes = {"workers": workers, "scheduler": scheduler, "timeout": timeout}
+        used, into = self._executor(executor, **processes), _results_folder(folder, resume or rerun_failed)
+        given = next((name for name, value in {**processes, "folder": folder}.items() if value is not None), None)
         if given is not None and not has_several_plays(self.scenario):
             expected = "replications, sweep or uncertainty in the scenario"
             raise InputError("the scenario is a single run", source=self.path, found=given, expected=expected)
@@ -538,21 +539,11 @@ class Scenario(load.Scenario[ScenarioHead]):
             raise InputError("no such parameter", source=SOURCE, where=name, hint=hint, expected=expected)
         return name
 
-    def _uncertain(self, ranges: Mapping[str, Any]) -> Self:
-        """Return the scenario with uncertain parameters, in place of its own if there are any."""
-        if not ranges:
-            return self
-        parameters = {key: _distribution(key, each) for key, each in ranges.items()}
-        samples = self.content.get("uncertainty", {}).get("samples")
-        return self.with_(uncertainty={"parameters": parameters, "samples": samples})
-
-    def _executor(
-        self, name: str, workers: int | None = None, scheduler: str | None = None, timeout: float | None = None
-    ) -> Executor:
+    def _executor(self, name: str | None, **options: Any) -> Executor:
         """Return the executor; this process for user-defined objects, which others may be unable to import."""
-        used = executor_named(name, workers=workers, scheduler=scheduler, timeout=timeout)
-        alone = self.given and name == "auto" and workers is None and timeout is None
-        return SerialExecutor() if alone else used
+        used = executor_named(name or "auto", **options)
+        is_alone = self.given and name in (None, "auto") and not (options.get("workers") or options.get("timeout"))
+        return SerialExecutor() if is_alone else used
 
 
 def run(
@@ -703,27 +694,16 @@ def stress(
     return Scenario.load(scenario, overrides, seed=seed, allow_code=allow_code).stress(**options)
 
 
-def _require_columns(records: pd.DataFrame, hierarchies: Mapping[str, Any], attributes: Mapping[str, Any]) -> None:
-    known = tuple(map(str, records.columns))
-    for name in hierarchies:
-        section = attributes.get(name, {})
-        if not section.get("draw"):
-            column = section.get("column", name)
-            require_among("no such column", (column,), known, source=SOURCE, where="hierarchies", shown=20)
-
-
 def _joined(before: Mapping[str, Any], plain: Mapping[str, Any], key: str = "") -> dict[str, Any]:
     """Return the union of the content of two arguments; refuse a value that both give."""
     found = dict(before)
     for name, value in plain.items():
-        if not key and value in (None, {}):
-            continue
         own, path = found.get(name), f"{key}.{name}" if key else name
         if isinstance(own, Mapping) and isinstance(value, Mapping):
             found[name] = _joined(own, value, path)
         elif own is not None:
             raise InputError("given twice", source=SOURCE, where=path, found=value, expected="one value")
-        else:
+        elif key or value not in (None, {}):
             found[name] = value
     return found
 
