@@ -21,7 +21,7 @@ from reidsim.core.plain_data import toml_text
 from reidsim.errors import InputError
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.scenarios.hierarchy_schema import Groups, Intervals, LevelsWithTop, Prefix, Suppress
+from reidsim.scenarios.hierarchies import Groups, Intervals, LevelsWithTop, Prefix, Suppress
 from reidsim.scenarios.load import RECIPE_KEYS
 from reidsim.scenarios.python_objects import replies
 from reidsim.tables import sniff_delimiter, text_table

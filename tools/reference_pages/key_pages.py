@@ -23,7 +23,7 @@ from reidsim.scenarios.adversary_schema import (
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import StressSection, SweepSection, SweepValues, UncertaintySection
-from reidsim.scenarios.hierarchy_schema import GeneralizedSection
+from reidsim.scenarios.hierarchies import GeneralizedSection
 from reidsim.scenarios.registry import schemas
 from reidsim.scenarios.resource_schema import DrawnResourceSection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead

@@ -11,7 +11,7 @@ from reidsim.errors import refuse_first, require_among
 from reidsim.kinds.dynamic.policies import FIXED, PK, PolicyName
 from reidsim.scenarios.adversary_schema import AdversarySection
 from reidsim.scenarios.amounts import Count, Delimiter, Share, Text
-from reidsim.scenarios.hierarchy_schema import GeneralizedSection
+from reidsim.scenarios.hierarchies import GeneralizedSection
 from reidsim.scenarios.policy import with_policy
 from reidsim.scenarios.publisher_schema import PoliciesSection, PublisherScenario
 from reidsim.scenarios.read_keys import ReadIf, with_key

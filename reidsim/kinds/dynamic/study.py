@@ -25,8 +25,7 @@ from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.records import select_columns
 from reidsim.releases.strategy_space import Floats, Rows
 from reidsim.scenarios.adversary_schema import AdversarySection
-from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, over_domain
-from reidsim.scenarios.hierarchy_schema import Table
+from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import people_named, planner, table_named
 from reidsim.scenarios.schema import EconomicsSection, economics_of

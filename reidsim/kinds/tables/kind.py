@@ -37,7 +37,7 @@ from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents, study_against, with_adversaries
-from reidsim.scenarios.hierarchy_schema import Table
+from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.policy import with_each_k

@@ -32,8 +32,7 @@ from reidsim.releases.hierarchy import Hierarchy, require_rows_of_values
 from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.hierarchies import hierarchy_of, hierarchy_rows, no_place, over_domain
-from reidsim.scenarios.hierarchy_schema import Table
+from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys, key_columns, keys_of_records, require_same
 from reidsim.scenarios.python_objects import people_named, table_named

@@ -19,7 +19,7 @@ from reidsim.scenarios.adversary_schema import (
 from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.amounts import Count, Delimiter, PersonKey, PopulationSeed, Share, Text
 from reidsim.scenarios.figures_schema import FiguresSection
-from reidsim.scenarios.hierarchy_schema import GeneralizedSection, HierarchySection
+from reidsim.scenarios.hierarchies import GeneralizedSection, HierarchySection
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, with_each_k
 from reidsim.scenarios.publisher_schema import PoliciesSection

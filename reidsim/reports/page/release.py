@@ -16,7 +16,7 @@ from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.audited import Release
 from reidsim.reports.shared.records import SharedRecords, chosen_forms, policies_of
 from reidsim.reports.writer import Cell, shortened
-from reidsim.scenarios.hierarchy_schema import Dates, Groups, Intervals, Prefix, Table
+from reidsim.scenarios.hierarchies import Dates, Groups, Intervals, Prefix, Table
 from reidsim.scenarios.people import PERSON
 from reidsim.validation import validated
 from reidsim.wording import Code, counted
