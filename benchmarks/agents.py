@@ -38,7 +38,7 @@ from reidsim.kinds.tables.rounds import setting_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.domain import distinct_rows
 from reidsim.populations.population import Population
-from reidsim.scenarios.agents_schema import AgentsSection
+from reidsim.scenarios.publisher_schema import AgentsSection
 from reidsim.scenarios.load import Scenario
 
 # For rounds that differ in participants and in earlier releases.

@@ -8,9 +8,9 @@ from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError, listed
 from reidsim.reports.writer import render
 from reidsim.scenarios.agents import types_of
-from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.publisher_schema import AgentsSection
 from reidsim.scenarios.registry import kind_named, kind_of
 from reidsim.scenarios.schema import ScenarioHead, economics_of
 from reidsim.scenarios.user_defined import kinds

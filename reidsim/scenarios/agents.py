@@ -33,8 +33,8 @@ from reidsim.errors import listed, locating, refuse_first, require_among
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.record_game import Linker
 from reidsim.scenarios.adversary_schema import PlannerSection, WeightedSection
-from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.policy import require_by_agents
+from reidsim.scenarios.publisher_schema import AgentsSection
 from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.scenarios.schema import economics_of as true_and_believed

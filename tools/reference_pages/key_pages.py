@@ -20,10 +20,10 @@ from reidsim.scenarios.adversary_schema import (
     SequentialSection,
     WeightedSection,
 )
-from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import StressSection, SweepSection, SweepValues, UncertaintySection
 from reidsim.scenarios.hierarchies import GeneralizedSection
+from reidsim.scenarios.publisher_schema import AgentsSection
 from reidsim.scenarios.registry import schemas
 from reidsim.scenarios.resource_schema import DrawnResourceSection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead

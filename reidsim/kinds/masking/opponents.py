@@ -34,8 +34,8 @@ from reidsim.scenarios.agents import (
     types_of,
     with_detection,
 )
-from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.attack_recipe import IdentifySection
+from reidsim.scenarios.publisher_schema import AgentsSection
 from reidsim.scenarios.python_objects import planner
 from reidsim.scenarios.schema import economics_of as economics_and_belief
 from reidsim.scenarios.several_adversaries import named

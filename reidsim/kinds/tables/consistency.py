@@ -21,9 +21,9 @@ from reidsim.kinds.tables.policy import (
     policy_named,
 )
 from reidsim.scenarios.adversary_schema import WeightedAdversarySection
-from reidsim.scenarios.agents_schema import check_adversaries
 from reidsim.scenarios.people import HOUSEHOLD, PERSON, key_columns
 from reidsim.scenarios.policy import require_by_agents
+from reidsim.scenarios.publisher_schema import check_adversaries
 from reidsim.scenarios.resource_schema import check_together
 from reidsim.scenarios.schema import RECORD_COLUMNS
 

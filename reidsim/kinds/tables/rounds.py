@@ -33,8 +33,8 @@ from reidsim.scenarios.agents import (
     types_of,
     with_detection,
 )
-from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.policy import require_by_agents
+from reidsim.scenarios.publisher_schema import AgentsSection
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
 

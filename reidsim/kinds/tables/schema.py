@@ -16,13 +16,12 @@ from reidsim.scenarios.adversary_schema import (
     Risk,
     WeightedAdversarySection,
 )
-from reidsim.scenarios.agents_schema import AgentsSection
 from reidsim.scenarios.amounts import Count, Delimiter, PersonKey, PopulationSeed, Share, Text
 from reidsim.scenarios.figures_schema import FiguresSection
 from reidsim.scenarios.hierarchies import GeneralizedSection, HierarchySection
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, with_each_k
-from reidsim.scenarios.publisher_schema import PoliciesSection
+from reidsim.scenarios.publisher_schema import AgentsSection, PoliciesSection
 from reidsim.scenarios.read_keys import ReadIf, with_key
 from reidsim.scenarios.reading_schema import ReadingSection
 from reidsim.scenarios.resource_schema import DrawnResourceSection, ListBeliefsSection, Together, drawn_lists_of
