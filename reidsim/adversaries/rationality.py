@@ -6,68 +6,61 @@ The precision of noisy decisions can be fitted to observed attacks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
+from pydantic import Field
 
-from reidsim.adversaries.response import check_fields
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Floats
+from reidsim.validation import Section
 
 # Below this exponent, the weighting function of Tversky and Kahneman (1992) is not increasing: a likelier success could
 # get a smaller weight.
-LEAST_WEIGHTING = 0.28
+_Weighting = Annotated[float, Field(ge=0.28, le=1)]
+_Curvature = Annotated[float, Field(gt=0, le=1)]
 # Quantile of the standard normal distribution for a two-sided 95 % interval.
 _NORMAL_95 = 1.959963984540054
 # Relative tolerance of the root search, close to the resolution of float64.
 _TOLERANCE = 1e-15
 
 
-@dataclass(frozen=True)
-class ProspectTheory:
-    """Value of an attempt by cumulative prospect theory.
+class ProspectTheory(Section):
+    """Cumulative prospect theory of Tversky and Kahneman (1992).
 
-    The source is Tversky and Kahneman (1992). The reference point is not to attack. An attempt succeeds with
-    probability p and then yields ``gain - price``; otherwise it yields ``-price``. An amount x of 0 or more has the
-    value ``x**gain_curvature``; a loss of x has the value ``-loss_aversion * x**loss_curvature``. The decision weight
-    of a probability p is ``p**c / (p**c + (1 - p)**c)**(1 / c)``, where c is `gain_weighting` for amounts above 0 and
-    `loss_weighting` for losses. If even a success is a loss, the larger loss is weighted first, and the smaller one
-    gets the remaining weight.
+    Defaults are the medians that they estimated.
 
-    Parameters
+    Attributes
     ----------
-    gain_weighting, loss_weighting : float
-        gamma and delta, from 0.28 to 1; 1 means that decision weights equal probabilities.
-    gain_curvature, loss_curvature : float
-        alpha and beta, above 0, at most 1; 1 means that values are linear in amounts.
-    loss_aversion : float
-        Weight of a loss relative to a gain of equal size; above 0.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of range.
+    gain_weighting
+        gamma: exponent of the weighting function for probabilities of gains
+    loss_weighting
+        delta: exponent of the weighting function for probabilities of losses
+    gain_curvature
+        alpha: exponent of the value function for gains
+    loss_curvature
+        beta: exponent of the value function for losses
+    loss_aversion
+        weight of a loss relative to a gain of the same amount
     """
 
-    gain_weighting: float = 0.61
-    loss_weighting: float = 0.69
-    gain_curvature: float = 0.88
-    loss_curvature: float = 0.88
-    loss_aversion: float = 2.25
-
-    def __post_init__(self) -> None:
-        problem, expected = "exponent out of range", f"{LEAST_WEIGHTING} to 1"
-        check_fields(self, "gain_weighting loss_weighting", lambda x: LEAST_WEIGHTING <= x <= 1, problem, expected)
-        check_fields(self, "gain_curvature loss_curvature", lambda x: 0 < x <= 1, problem, "above 0, at most 1")
-        problem = "loss aversion out of range"
-        check_fields(self, "loss_aversion", lambda x: 0 < x < np.inf, problem, "above 0, finite")
+    gain_weighting: _Weighting = 0.61
+    loss_weighting: _Weighting = 0.69
+    gain_curvature: _Curvature = 0.88
+    loss_curvature: _Curvature = 0.88
+    loss_aversion: Annotated[float, Field(gt=0)] = 2.25
 
     def worth(self, chance: Floats, gain: float | Floats, price: float | Floats) -> Floats:
         """Return the value of an attempt, in units of prospect value.
 
-        The value of not attacking is 0.
+        The reference point is not to attack, which has the value 0. An attempt succeeds with probability p and then
+        yields ``gain - price``; otherwise it yields ``-price``. An amount x of 0 or more has the value
+        ``x**gain_curvature``; a loss of x has the value ``-loss_aversion * x**loss_curvature``. The decision weight of
+        a probability p is ``p**c / (p**c + (1 - p)**c)**(1 / c)``, where c is `gain_weighting` for amounts above 0 and
+        `loss_weighting` for losses. If even a success is a loss, the larger loss is weighted first, and the smaller one
+        gets the remaining weight.
 
         Parameters
         ----------

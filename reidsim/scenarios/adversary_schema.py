@@ -19,7 +19,7 @@ from reidsim.adversaries.planners import (
     planners_without,
     provided_by,
 )
-from reidsim.adversaries.rationality import LEAST_WEIGHTING, ProspectTheory
+from reidsim.adversaries.rationality import ProspectTheory
 from reidsim.adversaries.response import Adversary, Weighing
 from reidsim.core.registry import require_provided
 from reidsim.errors import InputError, require_distinct
@@ -43,7 +43,6 @@ Planner = Annotated[str, PartName(planners)]
 Positive = Annotated[float, Field(gt=0, le=1e9)]
 # A share above 0.
 Part = Annotated[float, Field(gt=0, le=1)]
-Weighting = Annotated[Part, Field(ge=LEAST_WEIGHTING)]
 
 
 def opponent_names() -> tuple[str, ...]:
@@ -135,36 +134,6 @@ class SequentialSection(Section):
     solver: Method = "backward-induction"
 
 
-class ProspectSection(Section):
-    """Cumulative prospect theory of Tversky and Kahneman (1992).
-
-    Defaults are the medians that they estimated.
-
-    Attributes
-    ----------
-    gain_weighting
-        gamma: exponent of the weighting function for probabilities of gains
-    loss_weighting
-        delta: exponent of the weighting function for probabilities of losses
-    gain_curvature
-        alpha: exponent of the value function for gains
-    loss_curvature
-        beta: exponent of the value function for losses
-    loss_aversion
-        weight of a loss relative to a gain of the same amount
-    """
-
-    gain_weighting: Weighting = 0.61
-    loss_weighting: Weighting = 0.69
-    gain_curvature: Part = 0.88
-    loss_curvature: Part = 0.88
-    loss_aversion: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 2.25
-
-    def theory(self) -> ProspectTheory:
-        """Return the parameters as a `ProspectTheory`."""
-        return ProspectTheory(**self.model_dump())
-
-
 class PlannerSection(Section):
     """How an adversary plans its attacks, and its rationality.
 
@@ -192,7 +161,7 @@ class PlannerSection(Section):
     precision: Annotated[
         Annotated[float, Field(ge=0, allow_inf_nan=False)] | None, with_key("rationality", "logit", "prospect-logit")
     ] = None
-    prospect: Annotated[ProspectSection, with_key("rationality", "prospect", "prospect-logit")] = ProspectSection()
+    prospect: Annotated[ProspectTheory, with_key("rationality", "prospect", "prospect-logit")] = ProspectTheory()
     planner: Planner = "one-shot"
     rate: Annotated[Share, with_key("planner", "random")] = 0.5
     sequential: Annotated[SequentialSection, with_key("planner", "fmdp")] = SequentialSection()
@@ -253,8 +222,8 @@ class PlannerSection(Section):
             problem = "an adversary without an expected payoff of an attack cannot make errors"
             expected = "an adversary with a method weigh(linkage, rows)"
             raise InputError(problem, where=where, found=self.rationality, expected=expected)
-        weighs = self.rationality.startswith("prospect")
-        return ErringAdversary(adversary, self.precision, self.prospect.theory() if weighs else None)
+        prospect = self.prospect if self.rationality.startswith("prospect") else None
+        return ErringAdversary(adversary, self.precision if self.rationality.endswith("logit") else None, prospect)
 
 
 class AdversarySection(PlannerSection):

@@ -20,8 +20,9 @@ from reidsim.adversaries.rationality import ProspectTheory, weighted
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.errors import InputError
+from reidsim.validation import validated
 
-NO_DISTORTION = ProspectTheory(1.0, 1.0, 1.0, 1.0, 1.0)
+NO_DISTORTION = ProspectTheory(**dict.fromkeys(ProspectTheory.model_fields, 1.0))
 # Adversaries who evaluate attacks, on both spaces.
 WEIGHING = at_least(11, sorted(name for name in PLAYERS if name.split("-")[1] not in ("always", "never", "random")))
 FEW = ["lattice-fmdp", "lattice-partial-knowledge", "masking-fmdp-unconfirmed", "masking-multistage"]
@@ -140,7 +141,12 @@ def cumulative_prospect(chance, gain, price, theory):
 
 
 THEORIES = st.builds(
-    ProspectTheory, st.floats(0.3, 1), st.floats(0.3, 1), st.floats(0.2, 1), st.floats(0.2, 1), st.floats(0.5, 4)
+    ProspectTheory,
+    gain_weighting=st.floats(0.3, 1),
+    loss_weighting=st.floats(0.3, 1),
+    gain_curvature=st.floats(0.2, 1),
+    loss_curvature=st.floats(0.2, 1),
+    loss_aversion=st.floats(0.5, 4),
 )
 
 
@@ -190,16 +196,16 @@ def test_prospects_without_distortion_are_expected_payoffs(name):
 
 
 @pytest.mark.parametrize(
-    ("make", "problem"),
+    ("parameters", "problem"),
     [
-        (lambda: ProspectTheory(gain_weighting=0.2), "gain_weighting: exponent out of range; found 0.2"),
-        (lambda: ProspectTheory(loss_weighting=1.1), "loss_weighting: exponent out of range; found 1.1"),
-        (lambda: ProspectTheory(loss_aversion=math.inf), "loss aversion out of range; found inf"),
+        ({"gain_weighting": 0.2}, "gain_weighting: value not allowed; found 0.2"),
+        ({"loss_weighting": 1.1}, "loss_weighting: value not allowed; found 1.1"),
+        ({"loss_aversion": math.inf}, "loss_aversion: .*found inf"),
     ],
 )
-def test_impossible_errors_are_refused(make, problem):
+def test_impossible_errors_are_refused(parameters, problem):
     with pytest.raises(InputError, match=problem):
-        make()
+        validated(ProspectTheory, parameters, "scenario")
 
 
 def test_prospects_of_a_sequential_attack_are_refused():

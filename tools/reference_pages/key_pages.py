@@ -9,6 +9,7 @@ from markdown_text import wrapped
 from reference_pages.keys import GUIDES, Elsewhere, described_by_path, described_sections, guide, headings_of
 from reference_pages.words import tag_of
 from reidsim.adversaries.knowledge.load import KnowledgeRecipe
+from reidsim.adversaries.rationality import ProspectTheory
 from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.recipe import Labels
 from reidsim.populations.recipe import RecipeHead
@@ -16,7 +17,6 @@ from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
     PlannerSection,
-    ProspectSection,
     SequentialSection,
     WeightedSection,
 )
@@ -44,7 +44,7 @@ _SHARED: dict[str, type[Section]] = {
     "`[adversary]`": PlannerSection,
     "`[adversary]` of records": AdversarySection,
     "`[adversary.sequential]`": SequentialSection,
-    "`[adversary.prospect]`": ProspectSection,
+    "`[adversary.prospect]`": ProspectTheory,
     "`[adversaries.NAME]`": WeightedSection,
     "`[agents]`": AgentsSection,
     "`[sweep]`": SweepSection,
