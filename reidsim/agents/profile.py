@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Annotated, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from reidsim.adversaries.response import Adversary, Linkage
 from reidsim.core.randomness import random_stream, word_of
 from reidsim.games.memory import Meet, known_of
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
+from reidsim.populations.recipe import Money, Share
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+from reidsim.validation import Section
 
 Mode = Literal["expectation", "sampling"]
 Meeting = Literal["one-of", "all"]
@@ -197,32 +200,33 @@ class Learning:
     noticed: float = 1.0
 
 
-@dataclass(frozen=True)
-class ParticipationRule:
-    """Parameters of the data subjects' decision to take part.
+class ParticipationRule(Section):
+    """Rule by which data subjects decide, before each round, whether to participate.
 
-    Parameters
+    A data subject participates if the reward is at least its harm times the risk that it expects.
+
+    Attributes
     ----------
-    reward : float
-        Reward to a subject for participation in a round, in currency units.
-    harm : float
-        Mean harm of a breach to a subject, in currency units.
-    spread : float
-        Standard deviation of the logarithm of harm among subjects.
-    expected_risk : float
-        Probability of a breach that subjects expect before the first round.
-    learning_rate : float
-        Weight of the latest round in the expected probability.
-    hears : float
-        Probability that a subject hears of the breaches of a round.
+    reward
+        benefit of a data subject from participation in one round
+    harm
+        mean harm to a data subject from one re-identification
+    spread
+        standard deviation of the logarithm of the harm, which is lognormal among data subjects; 0 for equal harm
+    expected_risk
+        probability of re-identification that data subjects expect before the first round
+    learning_rate
+        weight of the latest round in the expected risk; 0 keeps the first expectation
+    hears
+        probability that a data subject learns of the re-identifications in a round
     """
 
-    reward: float
-    harm: float
-    spread: float = 1.0
-    expected_risk: float = 0.0
-    learning_rate: float = 0.2
-    hears: float = 1.0
+    reward: Money
+    harm: Money
+    spread: Annotated[float, Field(ge=0, le=10)] = 1.0
+    expected_risk: Share = 0.0
+    learning_rate: Share = 0.2
+    hears: Share = 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,8 @@ from reidsim.tables import read_table, require_columns
 from reidsim.validation import LARGEST_SEED, Section
 
 Share = Annotated[float, Field(ge=0, le=1)]
+# Above the limit, differences between payoffs are smaller than rounding errors.
+Money = Annotated[float, Field(ge=0, le=1e15, description="currency units per record")]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 
 

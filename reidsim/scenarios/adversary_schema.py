@@ -21,6 +21,7 @@ from reidsim.adversaries.planners import (
 )
 from reidsim.adversaries.rationality import ProspectTheory
 from reidsim.adversaries.response import Adversary, Weighing
+from reidsim.adversaries.sequential.attack import UnconfirmedSuccess
 from reidsim.core.registry import require_provided
 from reidsim.errors import InputError, require_distinct
 from reidsim.linkage.sensitive_values import GainsFrom
@@ -53,26 +54,6 @@ def opponent_names() -> tuple[str, ...]:
     """
     yardsticks = planners_without(EXPECTED_PAYOFF)
     return (*(name for name in planners if name not in yardsticks), *LINKED, *yardsticks)
-
-
-class UnconfirmedSection(Section):
-    """A noisy signal of success.
-
-    The adversary claims the first candidate with a positive signal.
-
-    Attributes
-    ----------
-    sensitivity
-        probability of a positive signal if the candidate is the right person
-    specificity
-        probability of a negative signal if the candidate is a wrong person
-    false_claim_cost
-        cost of a claim about a wrong person
-    """
-
-    sensitivity: Share
-    specificity: Share
-    false_claim_cost: Money = 0.0
 
 
 _UNLESS_DETECTED = ReadIf(
@@ -130,7 +111,7 @@ class SequentialSection(Section):
     discount: Part = 0.9
     penalty_timing: Literal["next-state", "at-action"] = "next-state"
     detection_ends_attack: bool = False
-    unconfirmed: UnconfirmedSection | None = None
+    unconfirmed: UnconfirmedSuccess | None = None
     solver: Method = "backward-induction"
 
 

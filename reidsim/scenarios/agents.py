@@ -26,7 +26,6 @@ from reidsim.agents.profile import (
     Holdings,
     InaccurateLinker,
     Learning,
-    ParticipationRule,
     Setting,
 )
 from reidsim.errors import listed, locating, refuse_first, require_among
@@ -156,14 +155,13 @@ def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
             absent = np.array([agents.learning.prior_absent.get(name, 1.0) for name in names])
             prior = np.stack([prior, absent], axis=1)
         learning = Learning(prior, agents.learning.noticed)
-    taking_part = agents.participation
     return {
         "meeting": agents.together,
         "rounds": agents.rounds,
         "mode": agents.mode,
         "enforcement": Enforcement(**agents.enforcement.model_dump()),
         "learning": learning,
-        "participation": None if taking_part is None else ParticipationRule(**taking_part.model_dump()),
+        "participation": agents.participation,
         "foresees": agents.foresees,
         "tolerance": agents.tolerance,
         "remembers": agents.remembers,

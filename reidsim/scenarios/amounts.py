@@ -9,12 +9,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from reidsim.populations.recipe import Delimiter, Seed, Share
+from reidsim.populations.recipe import Delimiter, Money, Seed, Share
 
 __all__ = ["Count", "Delimiter", "Money", "PersonKey", "PopulationSeed", "Seed", "Share", "Text"]
 
-# Above the limit, differences between payoffs are smaller than rounding errors.
-Money = Annotated[float, Field(ge=0, le=1e15, description="currency units per record")]
 Count = Annotated[int, Field(ge=1)]
 PopulationSeed = Annotated[
     Seed | None, Field(description="random seed of the population; default: the seed of its recipe")

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from reidsim.agents.profile import ParticipationRule
 from reidsim.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.scenarios.adversary_schema import (
     TOGETHER,
@@ -83,35 +84,6 @@ class LearningSection(Section):
     noticed: Share = 1.0
 
 
-class ParticipationSection(Section):
-    """Rule by which data subjects decide, before each round, whether to participate.
-
-    A data subject participates if the reward is at least its harm times the risk that it expects.
-
-    Attributes
-    ----------
-    reward
-        benefit of a data subject from participation in one round
-    harm
-        mean harm to a data subject from one re-identification
-    spread
-        standard deviation of the logarithm of the harm, which is lognormal among data subjects; 0 for equal harm
-    expected_risk
-        probability of re-identification that data subjects expect before the first round
-    learning_rate
-        weight of the latest round in the expected risk; 0 keeps the first expectation
-    hears
-        probability that a data subject learns of the re-identifications in a round
-    """
-
-    reward: Money
-    harm: Money
-    spread: Annotated[float, Field(ge=0, le=10)] = 1.0
-    expected_risk: Share = 0.0
-    learning_rate: Share = 0.2
-    hears: Share = 1.0
-
-
 class AgentsSection(Section):
     """Repeated rounds between the publisher, adversaries and data subjects.
 
@@ -157,7 +129,7 @@ class AgentsSection(Section):
     remembers: Annotated[bool, ReadIf(lambda section, scenario: section.rounds > 1, "with more than one round")] = True
     enforcement: EnforcementSection = EnforcementSection()
     learning: Annotated[LearningSection | None, _WITH_ADVERSARIES] = None
-    participation: ParticipationSection | None = None
+    participation: ParticipationRule | None = None
 
 
 def check_adversaries(adversaries: Mapping[str, WeightedSection], agents: AgentsSection | None) -> None:

@@ -14,11 +14,12 @@ from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedS
 from reidsim.adversaries.sequential.exploit_values import exploit_values, unconfirmed_values
 from reidsim.adversaries.sequential.planning import plan_known
 from reidsim.errors import InputError
+from reidsim.validation import validated
 
 A = SequentialAttack(
     gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9
 )
-CONFIRMED = UnconfirmedSuccess(1.0, 1.0)
+CONFIRMED = UnconfirmedSuccess(sensitivity=1.0, specificity=1.0)
 
 
 attacks = small_attacks(max_penalties=st.none() | st.integers(1, 3), detection_ends_attack=st.booleans())
@@ -107,7 +108,7 @@ def test_a_perfect_signal_is_confirmation(a, largest):
 
 
 def test_the_sunk_threshold_falls_from_51_to_39():
-    signal = UnconfirmedSuccess(0.9, 0.99, 2000.0)
+    signal = UnconfirmedSuccess(sensitivity=0.9, specificity=0.99, false_claim_cost=2000.0)
     sunk = replace(A, access_cost=0.0)
     sizes = np.arange(1, 80)
     assert np.flatnonzero(~plan_known(sunk, sizes, signal=CONFIRMED).accesses)[0] + 1 == 51
@@ -122,13 +123,13 @@ def test_the_sunk_threshold_falls_from_51_to_39():
         ({"sensitivity": 1.1}, "sensitivity"),
         ({"sensitivity": math.nan}, "sensitivity"),
         ({"specificity": 1.1}, "specificity"),
-        ({"sensitivity": 0.3, "specificity": 0.6}, "sensitivity, specificity"),
+        ({"sensitivity": 0.3, "specificity": 0.6}, "sensitivity"),
         ({"false_claim_cost": -1.0}, "false_claim_cost"),
     ],
 )
 def test_signals_that_cannot_be(changes, where):
     with pytest.raises(InputError) as caught:
-        UnconfirmedSuccess(**({"sensitivity": 0.9, "specificity": 0.9, "false_claim_cost": 1.0} | changes))
+        validated(UnconfirmedSuccess, {"sensitivity": 0.9, "specificity": 0.9, **changes}, "scenario")
     assert caught.value.where == where
 
 
@@ -138,7 +139,7 @@ PAIR = SequentialAttack(
     gain=100.0, access_cost=2.0, link_cost=75.0, exploit_cost=1.0, penalty=0.0, detection_intercept=-50.0, prior=1.0,
     discount=1.0,
 )  # fmt: skip
-HALF_SURE = UnconfirmedSuccess(0.8, 0.9, 10.0)
+HALF_SURE = UnconfirmedSuccess(sensitivity=0.8, specificity=0.9, false_claim_cost=10.0)
 
 
 def test_the_worths_of_one_and_of_two_people():

@@ -16,7 +16,7 @@ def test_harm_is_lognormal_with_the_stated_mean():
     # Four standard errors of a lognormal mean.
     error = 10 * np.sqrt((np.exp(0.64) - 1) / 200_000)
     assert harm.mean() == pytest.approx(10.0, abs=4 * error)
-    assert (draw_harm(ParticipationRule(1.0, 10.0, spread=0.0), 3, np.random.default_rng(0)) == 10).all()
+    assert (draw_harm(ParticipationRule(reward=1.0, harm=10.0, spread=0.0), 3, np.random.default_rng(0)) == 10).all()
 
 
 def test_whoever_is_indifferent_takes_part():

@@ -49,7 +49,9 @@ def simple(linker, space):
     made = {
         "one-shot": lambda: OneShotAdversary(GAIN, COST),
         "fmdp": lambda: SequentialAdversary(ATTACK),
-        "fmdp-unconfirmed": lambda: SequentialAdversary(ATTACK, signal=UnconfirmedSuccess(0.9, 0.8)),
+        "fmdp-unconfirmed": lambda: SequentialAdversary(
+            ATTACK, signal=UnconfirmedSuccess(sensitivity=0.9, specificity=0.8)
+        ),
         "always": lambda: AlwaysAttacks(GAIN, COST),
         "never": lambda: NeverAttacks(GAIN, COST),
         "random": lambda: RandomAttacks(GAIN, COST, rate=0.4),

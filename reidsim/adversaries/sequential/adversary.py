@@ -81,10 +81,8 @@ class SequentialAdversary(Planner):
         """
         if np.ndim(gain) or np.ndim(cost):
             raise InputError("a sequential attack needs the same gain and the same cost for all records")
-        signal = section.sequential.unconfirmed
-        seen = None if signal is None else UnconfirmedSuccess(**signal.model_dump())
         attack = sequential_attack(section.sequential, float(gain), float(cost), coverage=register.coverage)
-        return cls(attack, register.size, seen)
+        return cls(attack, register.size, section.sequential.unconfirmed)
 
     def __post_init__(self) -> None:
         if self.signal is not None and self.registry_size is not None:

@@ -7,11 +7,14 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
 
 from reidsim.adversaries.factored_mdp import METHODS, Method
 from reidsim.adversaries.rationality import logistic
 from reidsim.adversaries.response import INDIFFERENCE, check_fields
 from reidsim.errors import InputError
+from reidsim.populations.recipe import Money, Share
+from reidsim.validation import Section
 
 
 @dataclass(frozen=True)
@@ -123,38 +126,31 @@ def _is_limit(number: object) -> bool:
     return number is None or (isinstance(number, int) and number >= 1)
 
 
-@dataclass(frozen=True)
-class UnconfirmedSuccess:
-    """Signal of an exploit's success, in place of its observation; see `unconfirmed_values`.
+class UnconfirmedSuccess(Section):
+    """A noisy signal of success, in place of its observation.
 
-    Parameters
+    The adversary claims the first candidate with a positive signal; see `unconfirmed_values`. A positive signal must
+    make a person more likely to be the right one: the sum of sensitivity and specificity is above 1.
+
+    Attributes
     ----------
-    sensitivity : float
-        Probability of a positive signal from the right person.
-    specificity : float
-        Probability of a negative signal from any other person. A positive signal must make the person more likely to
-        be the right one: the sum of sensitivity and specificity is above 1.
-    false_claim_cost : float
-        C_F, cost of claiming the wrong person, in currency units.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
+    sensitivity
+        probability of a positive signal if the candidate is the right person
+    specificity
+        probability of a negative signal if the candidate is a wrong person
+    false_claim_cost
+        cost of a claim about a wrong person
     """
 
-    sensitivity: float
-    specificity: float
-    false_claim_cost: float = 0.0
+    sensitivity: Share
+    specificity: Share
+    false_claim_cost: Money = 0.0
 
-    def __post_init__(self) -> None:
-        problem = "probability out of range"
-        check_fields(self, "sensitivity specificity", lambda x: 0 <= x <= 1, problem, "0 to 1")
-        if not self.sensitivity + self.specificity > 1:
-            found, where = (self.sensitivity, self.specificity), "sensitivity, specificity"
-            raise InputError("the signal is uninformative", where=where, found=found, expected="a sum above 1")
-        problem = "amount out of range"
-        check_fields(self, "false_claim_cost", lambda x: 0 <= x < np.inf, problem, "0 or more, finite")
+    @model_validator(mode="after")
+    def _informative(self) -> UnconfirmedSuccess:
+        is_wrong, expected = self.sensitivity + self.specificity <= 1, "a sum with specificity above 1"
+        self.refuse_if(is_wrong, "the signal is uninformative", "sensitivity", expected)
+        return self
 
 
 def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:
