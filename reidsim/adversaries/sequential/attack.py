@@ -129,7 +129,7 @@ def _is_limit(number: object) -> bool:
 class UnconfirmedSuccess(Section):
     """A noisy signal of success, in place of its observation.
 
-    The adversary claims the first candidate with a positive signal; see `unconfirmed_values`. A positive signal must
+    The adversary claims the first candidate with a positive signal. A positive signal must
     make a person more likely to be the right one: the sum of sensitivity and specificity is above 1.
 
     Attributes
