@@ -10,6 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
@@ -31,9 +32,9 @@ class _Grouped(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands of each group under its heading."""
-        for heading, lines in _GROUPS.items():
+        for heading, functions in _GROUPS.items():
             with formatter.section(heading):
-                formatter.write_dl([(_name_of(function), line) for function, line in lines.items()])
+                formatter.write_dl([(_name_of(each), (each.__doc__ or "").partition(".\n")[0]) for each in functions])
 
 
 _NO_MEMORY = "not enough memory; run reidsim check SCENARIO to print the size of the scenario"
@@ -47,35 +48,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-# All commands with their lines in the program's help, by heading.
-_GROUPS: dict[str, dict[Callable[..., None], str]] = {
-    "Start": {
-        new: "Draft a scenario from your own file of records",
-        check: "Check a scenario and its files without running it",
-        run: "Run a scenario, print its measures and write results",
-        serve: "Show a scenario as a web page on this computer",
-        list_: "List the bundled scenarios and populations",
-        show: "Print a scenario or recipe as a file to edit",
-    },
-    "Results": {
-        report: "Write a report of a run",
-        share: "Write the released records of a policy",
-        apply: "Release new records by the rules of an earlier release",
-        rerun: "Repeat one run of a batch",
-    },
-    "Studies": {
-        stress: "Test how uncertain parameters change the decision",
-        switch: "Find the amounts at which the best policy changes",
-        attributes: "Compute the effect of each column on risk and payoff",
-        cross_play: "Play every defender against every adversary",
-        score: "Compute payoff and risk of any released file",
-    },
-    "Data": {
-        populate: "Write a population as a Parquet file",
-        describe: "Estimate the uniqueness of the records in a file",
-        explain: "Print the agents of a scenario and the phases of a round",
-        schema: "Print the JSON Schema of scenario files",
-    },
+# All commands, by heading of the program's help.
+_GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Start": (new, check, run, serve, list_, show),
+    "Results": (report, share, apply, rerun),
+    "Studies": (stress, switch, attributes, cross_play, score),
+    "Data": (populate, describe, explain, schema),
 }
 
 
@@ -83,9 +61,9 @@ def _name_of(function: Callable[..., None]) -> str:
     return function.__name__.strip("_").replace("_", "-")
 
 
-for function, line in ((function, line) for group in _GROUPS.values() for function, line in group.items()):
+for function in chain.from_iterable(_GROUPS.values()):
     command, text = typer_command(function)
-    app.command(_name_of(function), help=text, short_help=line)(command)
+    app.command(_name_of(function), help=text)(command)
 
 
 @app.callback(invoke_without_command=True)

@@ -31,11 +31,33 @@ from reidsim.validation import LARGEST_SEED, read_text
 
 
 @dataclass(frozen=True)
-class PayoffOptions:
-    """Payoff parameters of a drafted scenario.
+class DraftingOptions:
+    """Options of a draft, named as in `reidsim.drafts.choice.DraftOptions`.
 
     Parameters
     ----------
+    named : COLUMN
+        Column to add to the detected quasi-identifiers; at most 12.
+    only_named
+        Use only the columns in --quasi-identifier, without detection.
+    dropped : COLUMN
+        Column to remove from the detected quasi-identifiers.
+    population : RECIPE
+        Population of the data subjects, for journalist risk (default: prosecutor risk, without a population).
+    delimiter
+        Column separator of a CSV file (default: detected).
+    merged : COLUMN
+        Column in which values with nearly the same spelling are merged.
+    age_on : DAY
+        Day, such as 2024-06-30, on which dates of birth are converted to ages.
+    person : COLUMN
+        Column that identifies the person of each row; given twice for a pair of columns (default: detected).
+    one_row_per_person
+        Treat each row as a different person, even if an identifier has repeated values.
+    unmatched_unique : COLUMN
+        Column in which values that the population lacks count as unique instead of as errors.
+    names : FILE
+        TOML file with additional words by which columns are recognized.
     benefit
         Publisher's benefit from releasing a record unchanged, in currency units (default: 1200, as in Wan et al. 2015).
     loss
@@ -46,30 +68,25 @@ class PayoffOptions:
         Adversary's cost of an attempt (default: 4).
     """
 
+    named: Annotated[list[str] | None, typer.Option("--quasi-identifier")] = None
+    only_named: bool = False
+    dropped: Annotated[list[str] | None, typer.Option("--drop")] = None
+    population: str | None = None
+    delimiter: str | None = None
+    encoding: EncodingOption = None
+    merged: Annotated[list[str] | None, typer.Option("--merge")] = None
+    age_on: str | None = None
+    person: list[str] | None = None
+    one_row_per_person: bool = False
+    unmatched_unique: list[str] | None = None
+    names: Path | None = None
     benefit: float | None = None
     loss: float | None = None
     gain: float | None = None
     cost: float | None = None
 
 
-def new(
-    data: Path,
-    payoffs: PayoffOptions,
-    output: OutputOption = None,
-    quasi_identifier: list[str] | None = None,
-    only_named: bool = False,
-    drop: list[str] | None = None,
-    population: str | None = None,
-    delimiter: str | None = None,
-    encoding: EncodingOption = None,
-    merge: list[str] | None = None,
-    age_on: str | None = None,
-    person: list[str] | None = None,
-    one_row_per_person: bool = False,
-    unmatched_unique: list[str] | None = None,
-    names: Path | None = None,
-    hierarchy: list[str] | None = None,
-) -> None:
+def new(data: Path, drafting: DraftingOptions, output: OutputOption = None, hierarchy: list[str] | None = None) -> None:
     """Draft a scenario with hierarchies from your own file of records.
 
     Example: reidsim new patients.csv
@@ -82,28 +99,6 @@ def new(
         File of records: CSV with a header, Parquet, Excel, Stata, SPSS or SAS.
     output
         New folder for the draft (default: the name of the file).
-    quasi_identifier : COLUMN
-        Column to add to the detected quasi-identifiers; at most 12.
-    only_named
-        Use only the columns in --quasi-identifier, without detection.
-    drop : COLUMN
-        Column to remove from the detected quasi-identifiers.
-    population : RECIPE
-        Population of the data subjects, for journalist risk (default: prosecutor risk, without a population).
-    delimiter
-        Column separator of a CSV file (default: detected).
-    merge : COLUMN
-        Column in which values with nearly the same spelling are merged.
-    age_on : DAY
-        Day, such as 2024-06-30, on which dates of birth are converted to ages.
-    person : COLUMN
-        Column that identifies the person of each row; given twice for a pair of columns (default: detected).
-    one_row_per_person
-        Treat each row as a different person, even if an identifier has repeated values.
-    unmatched_unique : COLUMN
-        Column in which values that the population lacks count as unique instead of as errors.
-    names : FILE
-        TOML file with additional words by which columns are recognized.
     hierarchy : COLUMN=FILE
         Hierarchy file of a column, with one row per value (default: drafted).
     """
@@ -129,22 +124,8 @@ def new(
             raise InputError(problem, source="--hierarchy", found=text, expected="COLUMN=FILE, once per column")
         files[column] = Path(path)
 
-    options = DraftOptions(
-        named=quasi_identifier or (),
-        only_named=only_named,
-        dropped=drop or (),
-        delimiter=delimiter,
-        encoding=encoding,
-        population=population,
-        merged=merge or (),
-        age_on=age_on,
-        person=person or (),
-        one_row_per_person=one_row_per_person,
-        unmatched_unique=unmatched_unique or (),
-        names=names,
-        hierarchies=files,
-        **vars(payoffs),
-    )
+    given = {name: value for name, value in vars(drafting).items() if value is not None}
+    options = DraftOptions(hierarchies=files, **given)
     try:
         with waiting(f"reading {data}"):
             draft = draft_scenario(data, folder, options)
@@ -162,7 +143,7 @@ def new(
     if choice.left_out_levels:
         left_out = f"all levels would give {choice.all_strategies:,} strategies"
         note(f"Levels left out of {choice.left_out_levels}: {left_out}")
-    if payoffs.benefit is payoffs.loss is payoffs.cost is None:
+    if not {"benefit", "loss", "cost"} & given.keys():
         note("Payoff parameters are defaults: set your own (--benefit, --loss, --cost)")
     note(f"Next: review the scenario, then run: reidsim run {shlex.quote(str(folder / draft.scenario_file))}")
 
@@ -188,7 +169,9 @@ def populate(
     expected: bool = False,
     set_: list[str] | None = None,
 ) -> None:
-    """Generate a population, genealogy or external resource and write it as a Parquet file.
+    """Write a population as a Parquet file.
+
+    The recipe generates a population, a genealogy or an external resource.
 
     Example: reidsim populate ystr-genealogy-small -o families.parquet --seed 7
 
@@ -222,26 +205,12 @@ def populate(
     note(f"{written.people:,.0f} people in {written.rows:,} rows: {written.path}{truth}")
 
 
-def describe(
-    file: Path,
-    columns: Annotated[list[str] | None, typer.Option("--column")] = None,
-    count: str | None = None,
-    weight: str | None = None,
-    person: str | None = None,
-    population_size: Annotated[int | None, typer.Option(min=1)] = None,
-    level: float = 0.95,
-    encoding: EncodingOption = None,
-) -> None:
-    """Estimate the uniqueness of the records in a file.
-
-    Example: reidsim describe people.csv --column age --column sex --population-size 5000
-
-    Example: reidsim describe people.parquet
+@dataclass(frozen=True)
+class DescriptionOptions:
+    """Options of the description of a file, named as in `reidsim.describe_file`.
 
     Parameters
     ----------
-    file : FILE
-        CSV file with a header (separated by comma, semicolon, tab or bar; may be compressed), or Parquet file.
     columns
         Quasi-identifier, which an adversary may know (default: all columns).
     count
@@ -255,26 +224,41 @@ def describe(
     level
         Confidence level of the intervals.
     """
+
+    columns: Annotated[list[str] | None, typer.Option("--column")] = None
+    count: str | None = None
+    weight: str | None = None
+    person: str | None = None
+    population_size: Annotated[int | None, typer.Option(min=1)] = None
+    level: float = 0.95
+    encoding: EncodingOption = None
+
+
+def describe(file: Path, options: DescriptionOptions) -> None:
+    """Estimate the uniqueness of the records in a file.
+
+    Example: reidsim describe people.csv --column age --column sex --population-size 5000
+
+    Example: reidsim describe people.parquet
+
+    Parameters
+    ----------
+    file : FILE
+        CSV file with a header (separated by comma, semicolon, tab or bar; may be compressed), or Parquet file.
+    """
     with waiting(f"reading {file}"):
         from reidsim.reports.description import describe_file
         from reidsim.reports.file_tables import description_tables
 
-        description = describe_file(
-            file,
-            columns=columns,
-            count=count,
-            weight=weight,
-            person=person,
-            population_size=population_size,
-            level=level,
-            encoding=encoding,
-        )
+        description = describe_file(file, **vars(options))
     print_tables(description_tables(description), always=True)
     print_warnings(description.warnings)
 
 
 def list_() -> None:
-    """List the bundled scenarios, populations, background knowledge and social-media models.
+    """List the bundled scenarios and populations.
+
+    Background knowledge and social-media models are listed, too.
 
     Example: reidsim list
 

@@ -23,18 +23,42 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = Path("-")
 
 
+@dataclass(frozen=True)
+class ReportOptions:
+    """Options of a report, named as in `reidsim.report`.
+
+    Parameters
+    ----------
+    scenario_file
+        Scenario file whose comments replace the comments stored with the run.
+    shared_file : FILE
+        File written by `reidsim share` (default: the newest one in or beside DIR).
+    break_even
+        Solve the game at 10 to 25 other values of the loss, to find break-even points (default: if the run took at most
+        5 seconds).
+    author : NAME
+        Author, printed in the heading.
+    institution : NAME
+        Institution of the author, printed in the heading.
+    """
+
+    scenario_file: Annotated[Path | None, typer.Option("--scenario")] = None
+    shared_file: Annotated[Path | None, typer.Option("--shared")] = None
+    break_even: Annotated[bool | None, typer.Option("--break-even/--no-break-even")] = None
+    author: str = ""
+    institution: str = ""
+
+
 def report(
     folder: Path,
+    options: ReportOptions,
     output: arguments.OutputOption = None,
     file_format: Annotated[Literal["html", "markdown"] | None, typer.Option("--format")] = None,
-    scenario: Path | None = None,
     no_cells: bool = False,
-    shared: Path | None = None,
-    break_even: Annotated[bool | None, typer.Option("--break-even/--no-break-even")] = None,
-    author: str = "",
-    institution: str = "",
 ) -> None:
-    """Write a report of a run: one self-contained HTML page, or Markdown.
+    """Write a report of a run.
+
+    The report is one self-contained HTML page, or Markdown.
 
     Example: reidsim report results/wan2015-001 --author "Ada Moss" --institution "Town Clinic"
 
@@ -48,36 +72,18 @@ def report(
         New file (default: report.html or report.md in DIR), or - for standard output.
     file_format
         Format (default: by the ending of the output file, otherwise html).
-    scenario
-        Scenario file whose comments replace the comments stored with the run.
     no_cells
         Omit sample rows and the records with the highest risk.
-    shared : FILE
-        File written by `reidsim share` (default: the newest one in or beside DIR).
-    break_even
-        Solve the game at 10 to 25 other values of the loss, to find break-even points (default: if the run took at most
-        5 seconds).
-    author : NAME
-        Author, printed in the heading.
-    institution : NAME
-        Institution of the author, printed in the heading.
     """
-    options: dict[str, Any] = {
-        "scenario_file": scenario,
-        "cells": not no_cells,
-        "author": author,
-        "institution": institution,
-        "shared_file": shared,
-        "break_even": break_even,
-    }
+    named: dict[str, Any] = {**vars(options), "cells": not no_cells}
     with arguments.waiting(f"reading {folder}") as progress:
         from reidsim.reports.page.report import report_text, write_report
 
         stop_if_interrupted()
         if output == STANDARD_OUTPUT:
-            text = report_text(folder, file_format=file_format or "html", progress=progress, **options)
+            text = report_text(folder, file_format=file_format or "html", progress=progress, **named)
         else:
-            written = write_report(folder, output, file_format=file_format, progress=progress, **options)
+            written = write_report(folder, output, file_format=file_format, progress=progress, **named)
     if output == STANDARD_OUTPUT:
         # Reports are encoded in UTF-8, independent of the terminal's encoding.
         typer.echo((printable(text) if sys.stdout.isatty() else text).encode(), nl=False)
@@ -124,7 +130,9 @@ def share(
     verify: Path | None = None,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Write the released records of a policy, read the file back to check it, and write a description (sidecar).
+    """Write the released records of a policy.
+
+    The file is read back to check it, and described in a second file (sidecar).
 
     Example: reidsim share results/patients-001 -o shared.csv --policy no-attack
 
@@ -207,7 +215,9 @@ def apply(
     columns: KeptColumns,
     encoding: arguments.EncodingOption = None,
 ) -> None:
-    """Release new records by the rules of an earlier release, and withhold records that the rules do not cover.
+    """Release new records by the rules of an earlier release.
+
+    Records that the rules do not cover are withheld.
 
     Example: reidsim apply rules.csv december.csv -o december-shared.csv
 

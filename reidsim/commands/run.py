@@ -29,7 +29,7 @@ def run(
     json: bool = False,
     group_readable: arguments.GroupReadableOption = False,
 ) -> None:
-    """Run a scenario, print the measures of each policy and write a results folder.
+    """Run a scenario, print its measures and write results.
 
     Exit code 0: complete. 2: wrong input. 3: some runs of a batch failed; the results omit them.
 
@@ -142,7 +142,9 @@ def rerun(
     group_readable: arguments.GroupReadableOption = False,
     allow_code: arguments.AllowCodeOption = False,
 ) -> None:
-    """Repeat one run of a batch, print its measures and compare them with the stored results.
+    """Repeat one run of a batch.
+
+    Its measures are printed and compared with the stored results.
 
     Example: reidsim rerun results/wan2021-001 --run 0/17
 
@@ -194,7 +196,7 @@ def check(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> N
 
 
 def explain(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> None:
-    """Print the agents of a scenario and their actions in each phase of a round.
+    """Print the agents of a scenario and the phases of a round.
 
     Example: reidsim explain market
 
@@ -210,7 +212,9 @@ def serve(
     scenario: Annotated[str, typer.Argument()] = "wan2015",
     port: Annotated[int, typer.Option(min=0, max=65_535)] = 8765,
 ) -> None:
-    """Show a scenario as a web page on this computer only; requires `pip install 'reidsim[web]'`.
+    """Show a scenario as a web page on this computer.
+
+    No other computer can open the page. It requires `pip install 'reidsim[web]'`.
 
     Example: reidsim serve wan2015 --port 8765
 

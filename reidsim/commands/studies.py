@@ -24,7 +24,9 @@ def stress(
     seed: arguments.SeedOption = None,
     group_readable: arguments.GroupReadableOption = False,
 ) -> None:
-    """Analyse the effect of uncertain parameters: sensitivity, robustness and wrong beliefs.
+    """Test how uncertain parameters change the decision.
+
+    The analyses are sensitivity, robustness and wrong beliefs.
 
     Exit code 0: complete. 2: wrong input. 3: some runs of a batch failed; the results omit them.
 
@@ -68,7 +70,9 @@ def attributes(
     output: arguments.ResultsOption = None,
     seed: arguments.SeedOption = None,
 ) -> None:
-    """Compute the contribution of each quasi-identifier to risk and payoff (Shapley values).
+    """Compute the effect of each column on risk and payoff.
+
+    The effects of the quasi-identifiers are Shapley values.
 
     Example: reidsim attributes wan2015
 
@@ -102,7 +106,9 @@ def switch(
     output: arguments.ResultsOption = None,
     seed: arguments.SeedOption = None,
 ) -> None:
-    """Find the amounts at which the policy with the highest payoff changes, and write a results folder.
+    """Find the amounts at which the best policy changes.
+
+    The best policy has the highest payoff. The amounts are written to a results folder.
 
     Example: reidsim switch wan2015 --key economics.benefit
 
@@ -142,7 +148,9 @@ def score(
     output: arguments.ResultsOption = None,
     seed: arguments.SeedOption = None,
 ) -> None:
-    """Compute payoff and risk of a released file, and compare it with the policies of a scenario.
+    """Compute payoff and risk of any released file.
+
+    The file is compared with the policies of a scenario.
 
     Example: reidsim score released.csv --scenario my.toml
 
@@ -189,7 +197,7 @@ def cross_play(
     tolerance: float = 0.01,
     group_readable: arguments.GroupReadableOption = False,
 ) -> None:
-    """Play every defender against every adversary of a scenario, and write a results folder.
+    """Play every defender against every adversary of a scenario.
 
     A scenario with replications, a sweep or uncertain parameters is run as a batch, with the options of a batch.
     Exit code 0: complete. 2: wrong input. 3: some runs of a batch failed; the results omit them.
