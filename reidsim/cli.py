@@ -17,13 +17,13 @@ import typer
 from typer.core import TyperGroup
 
 from reidsim import __version__
-from reidsim.commands.arguments import QuietOption, VerboseOption, typer_command
+from reidsim.commands.arguments import QuietOption, VerboseOption, print_warnings, typer_command
 from reidsim.commands.data import describe, list_, new, populate, schema, show
 from reidsim.commands.results import apply, report, share
 from reidsim.commands.run import check, explain, rerun, run, serve
 from reidsim.commands.studies import attributes, cross_play, score, stress, switch
 from reidsim.core import interrupts
-from reidsim.core.terminal import echo, is_quiet, set_verbosity
+from reidsim.core.terminal import echo, set_verbosity
 from reidsim.errors import InputError
 
 
@@ -147,5 +147,4 @@ def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
 
 def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning in one line, without its location in the code."""
-    if not is_quiet():
-        echo(f"warning: {message}", err=True)
+    print_warnings([str(message)])

@@ -26,6 +26,8 @@ _TEXT_COPIES, _PARQUET_COPIES, _WORKBOOK_COPIES = 6, 4, 4
 _CELL_BYTES = 24
 # Number of bytes after which memory is checked again while a file is read.
 _CHUNK = 16 * 2**20
+# Files up to this size are read without such a check, bytes.
+_SMALL = 2**20
 
 
 def plain_name(name: str, taken: Container[str] = ()) -> str:
@@ -186,8 +188,9 @@ def read_within_memory(file: IO[bytes], path: Path) -> bytes:
     InputError
         If the content exceeds the size that can be read as a table in free memory; raised as soon as it does.
     """
-    # Measure before reading: the content read so far reduces free memory.
-    free, content = free_memory(), bytearray()
+    content = bytearray(file.read(_SMALL))
+    # Measure before more is read, which reduces free memory.
+    free = free_memory() if len(content) == _SMALL else None
     while chunk := file.read(_CHUNK):
         content += chunk
         require_memory(len(content) * _TEXT_COPIES, "too large for memory, even in part", source=path, free=free)

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.text import Text
 
@@ -84,11 +84,6 @@ def set_verbosity(*, quiet: bool = False, verbose: bool = False) -> None:
         _LOGGER.addHandler(_LogHandler())
 
 
-def is_quiet() -> bool:
-    """Return whether only errors and requested data are printed."""
-    return _Verbosity.quiet
-
-
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print requested data or an error, also when quiet."""
     print(printable(text), end="\n" if nl else "", file=sys.stderr if err else sys.stdout, flush=True)
@@ -116,22 +111,16 @@ def progress_console() -> Console:
     return PrintableConsole(stderr=True, quiet=_Verbosity.quiet or _Verbosity.verbose)
 
 
-class _Rate(ProgressColumn):
-    """Steps per second, or seconds per step."""
+class _Steps(ProgressColumn):
+    """Completed and total steps and their rate; empty for a task without steps."""
 
     def render(self, task: Task) -> Text:
         """Return the text beside the bar of a task."""
-        if not task.speed:
+        if task.total is None:
             return Text("")
-        return Text(f"{task.speed:.1f}/s" if task.speed >= 1 else f"{1 / task.speed:.1f} s each")
-
-
-class _Steps(MofNCompleteColumn):
-    """Completed and total steps; empty for a task without steps."""
-
-    def render(self, task: Task) -> Text:
-        """Return the text beside the bar of a task."""
-        return Text("") if task.total is None else super().render(task)
+        speed = task.speed or 0
+        rate = f"{speed:.1f}/s" if speed >= 1 else f"{1 / speed:.1f} s each" if speed else ""
+        return Text(f"{task.completed:.0f}/{task.total:.0f} {rate}")
 
 
 class DelayedProgress:
@@ -150,7 +139,7 @@ class DelayedProgress:
 
     def __init__(self, console: Console, task: str | None = None) -> None:
         self._is_watched = console.is_jupyter or console.is_terminal
-        columns = (TextColumn("{task.description}"), BarColumn(), _Steps(), _Rate(), TimeRemainingColumn())
+        columns = (TextColumn("{task.description}"), BarColumn(), _Steps(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=console, transient=True)
         self._since = time.monotonic()
         # The timer shows the bar during work that reports no steps.
@@ -186,9 +175,8 @@ class DelayedProgress:
             over = tasks[tasks.index(known) + 1 :] if done > known.completed else []
         for each in over:
             self._bar.remove_task(each.id)
-        steps = None if total <= 1 else total
-        number = self._bar.add_task(task, total=steps) if known is None else known.id
-        self._bar.update(number, completed=done, total=steps)
+        number = self._bar.add_task(task) if known is None else known.id
+        self._bar.update(number, completed=done, total=None if total <= 1 else total)
         if time.monotonic() - self._since >= _PATIENCE_SECONDS:
             self._bar.start()
 
