@@ -17,8 +17,7 @@ from reidsim.errors import locating
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute
 from reidsim.releases.calendar import NOT_A_DATE, date_levels
-from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows
-from reidsim.releases.hierarchy_file import read_hierarchy_rows
+from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.hierarchy_rules import interval_levels
 from reidsim.tables import sniff_delimiter
 

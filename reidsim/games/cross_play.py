@@ -16,7 +16,7 @@ from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, pa
 from reidsim.games.defenders.defender import BestReply, Defender, Game, outcome_of, paid_in, record_game_of
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.record_game import Choice, RecordGame
-from reidsim.releases.focused import space_of_all
+from reidsim.releases.masking import space_of_all
 
 CROSS_PLAY_MEASURES = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY, SHARE_ATTACKED, RISK, REGRET)
 CROSS_PLAY_COLUMNS = ("defender", "plans_against", "adversary", *columns_of(CROSS_PLAY_MEASURES))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reidsim.linkage.people import distinct_people
 from reidsim.populations.population import Population
-from reidsim.releases.cell_sets import Members
+from reidsim.releases.released import Members
 from reidsim.releases.strategy_space import Floats
 
 

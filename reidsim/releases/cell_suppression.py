@@ -5,21 +5,17 @@ It is a baseline of Wan et al. 2021.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.errors import refuse_first
 from reidsim.releases.strategy_space import Floats
 
-Integers = NDArray[np.int64]
 
-# Number of records compared at a time, so that they stay in the processor's cache. Candidates are listed again if fewer
-# than this share of them are left: a larger share lists them more often, a smaller share compares more records in vain.
-_AT_ONCE, _SPARSE = 2048, 0.8
-
-
-def k_anonymous_cells(values: Integers, k: int = 2, weights: Floats | None = None) -> NDArray[np.bool_]:
+def k_anonymous_cells(values: NDArray[np.int64], k: int = 2, weights: Floats | None = None) -> NDArray[np.bool_]:
     """Return the cells to share so that every record equals at least k - 1 others.
 
     Records are put in clusters of k or a few more; within a cluster the attributes in which its records differ are
@@ -48,79 +44,52 @@ def k_anonymous_cells(values: Integers, k: int = 2, weights: Floats | None = Non
         If k is below 1, there are fewer than k records, or the weights have another shape.
     """
     n, n_attributes = values.shape
-    if k < 1:
-        raise InputError("k of k-anonymity too small", found=k, expected="1 or more")
-    if n < k:
-        raise InputError("too few records for k-anonymity", found=n, expected=f"at least k = {k}")
     worth = np.ones(n_attributes) if weights is None else np.asarray(weights, dtype=np.float64)
-    if worth.shape != (n_attributes,):
-        raise InputError("weights have the wrong shape", found=worth.shape, expected=f"({n_attributes},)")
-    return _cluster(np.ascontiguousarray(values, dtype=np.int64), k, worth)
+    refuse_first(
+        (k < 1, "k of k-anonymity too small", None, k, "1 or more"),
+        (n < k, "too few records for k-anonymity", None, n, f"at least k = {k}"),
+        (worth.shape != (n_attributes,), "weights have the wrong shape", None, worth.shape, f"({n_attributes},)"),
+    )
+    same, cluster_of = _clusters(np.ascontiguousarray(values, dtype=np.int64), k, worth)
+    return np.asarray(same[cluster_of])
 
 
 @numba.njit(cache=True)
-def _cluster(values: Integers, k: int, weights: Floats) -> NDArray[np.bool_]:
+def _clusters(values: NDArray[np.int64], k: int, weights: Floats) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return the attributes in which each cluster's records agree, and clusters of records."""
     n, n_attributes = values.shape
-    shared = np.ones((n, n_attributes), np.bool_)
-    cluster_of = np.full(n, -1, np.int64)
-    # For each cluster, the values of its first record and the attributes in which its records agree.
-    seeds = np.zeros(n, np.int64)
-    same = np.ones((n, n_attributes), np.bool_)
-    sizes = np.zeros(n, np.int64)
-    # Candidates for the nearest record and their values by attribute; some candidates may already be in clusters.
-    rows, columns = np.arange(n), np.ascontiguousarray(values.T)
-    n_clusters, left = 0, n
-    for seed in range(n):
-        if cluster_of[seed] >= 0 or left < k:
-            continue
-        if left < _SPARSE * len(rows):
-            rows = np.flatnonzero(cluster_of < 0)
-            columns = np.ascontiguousarray(values[rows].T)
-        c = n_clusters
+    cluster_of, left = np.full(n, -1), np.arange(n)
+    # First record and size of each cluster, and the attributes in which its records agree.
+    seeds, sizes, same = np.empty(n, np.int64), np.zeros(n, np.int64), np.ones((n, n_attributes), np.bool_)
+    n_clusters = 0
+    while len(left) >= k:
+        seeds[n_clusters] = left[0]
+        for _ in range(k):
+            nearest, least = left[0], np.inf
+            for row in left:
+                added = _added(values, row, left[0], weights, same[n_clusters], sizes[n_clusters])
+                if added < least and cluster_of[row] < 0:
+                    nearest, least = row, added
+            same[n_clusters] &= values[nearest] == values[left[0]]
+            sizes[n_clusters] += 1
+            cluster_of[nearest] = n_clusters
+        left = left[cluster_of[left] < 0]
         n_clusters += 1
-        seeds[c], cluster_of[seed], sizes[c] = seed, c, 1
-        left -= 1
-        while sizes[c] < k:
-            nearest, least = -1, np.inf
-            for begin in range(0, len(rows), _AT_ONCE):
-                of_each = _added_by_each(columns[:, begin : begin + _AT_ONCE], weights, values[seed], same[c], sizes[c])
-                for i in range(len(of_each)):
-                    if of_each[i] < least and cluster_of[rows[begin + i]] < 0:
-                        nearest, least = rows[begin + i], of_each[i]
-            _join(values, nearest, seed, same[c])
-            cluster_of[nearest] = c
-            sizes[c] += 1
-            left -= 1
-    for row in range(n):
-        if cluster_of[row] < 0:
-            nearest, least = 0, np.inf
-            for c in range(n_clusters):
-                added = _added(values, weights, row, seeds[c], same[c], sizes[c])
-                if added < least:
-                    nearest, least = c, added
-            _join(values, row, seeds[nearest], same[nearest])
-            cluster_of[row] = nearest
-            sizes[nearest] += 1
-    for row in range(n):
-        shared[row] = same[cluster_of[row]]
-    return shared
+    for row in left:
+        least = np.inf
+        for number in range(n_clusters):
+            added = _added(values, row, seeds[number], weights, same[number], sizes[number])
+            if added < least:
+                cluster_of[row], least = number, added
+        same[cluster_of[row]] &= values[row] == values[seeds[cluster_of[row]]]
+        sizes[cluster_of[row]] += 1
+    return same, cluster_of
 
 
 @numba.njit(cache=True)
-def _added_by_each(columns: Integers, weights: Floats, seed: Integers, same: NDArray[np.bool_], size: int) -> Floats:
-    """Return `_added` of many records; computed by attribute, several times as fast."""
-    added = np.zeros(columns.shape[1])
-    for j in range(len(weights)):
-        if same[j]:
-            for i in range(len(added)):
-                added[i] += weights[j] * (size + 1) * (columns[j, i] != seed[j])
-        else:
-            added += weights[j]
-    return added
-
-
-@numba.njit(cache=True)
-def _added(values: Integers, weights: Floats, row: int, seed: int, same: NDArray[np.bool_], size: int) -> float:
+def _added(
+    values: NDArray[np.int64], row: Any, seed: Any, weights: Floats, same: NDArray[np.bool_], size: Any
+) -> float:
     """Return the weight of the cells newly suppressed if a record joins a cluster.
 
     The cluster has `size` records and the first record `seed`; its records agree in the attributes `same`.
@@ -132,10 +101,3 @@ def _added(values: Integers, weights: Floats, row: int, seed: int, same: NDArray
         elif values[row, j] != values[seed, j]:
             added += weights[j] * (size + 1)
     return added
-
-
-@numba.njit(cache=True)
-def _join(values: Integers, row: int, seed: int, same: NDArray[np.bool_]) -> None:
-    for j in range(len(same)):
-        if values[row, j] != values[seed, j]:
-            same[j] = False

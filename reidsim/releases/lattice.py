@@ -98,7 +98,7 @@ class GeneralizationLattice:
 
     def all_levels(self, strategies: Strategies) -> NDArray[np.int64]:
         """Return the level vectors of many strategies, shape (n_strategies, n_attributes)."""
-        return np.asarray(strategies[:, None] // np.array(self.strides) % np.array(self.shape))
+        return np.asarray(strategies[:, None] // self.strides % self.shape)
 
     def index(self, levels: Sequence[int]) -> int:
         """Return the number of the strategy with these levels, one per attribute.
@@ -119,18 +119,16 @@ class GeneralizationLattice:
 
         They are one step more general.
         """
-        for level, levels, stride in zip(self.levels(strategy), self.shape, self.strides, strict=True):
-            if level + 1 < levels:
-                yield strategy + stride
+        steps = zip(self.levels(strategy), self.shape, self.strides, strict=True)
+        return (strategy + stride for level, levels, stride in steps if level + 1 < levels)
 
     def predecessors(self, strategy: int) -> Iterator[int]:
         """Yield the strategies with one attribute one level down, first attribute first.
 
         They are one step more specific.
         """
-        for level, stride in zip(self.levels(strategy), self.strides, strict=True):
-            if level > 0:
-                yield strategy - stride
+        steps = zip(self.levels(strategy), self.strides, strict=True)
+        return (strategy - stride for level, stride in steps if level > 0)
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
         """Return whether the strategy has at least the levels of each minimum.
@@ -141,14 +139,14 @@ class GeneralizationLattice:
 
     def join(self, first: Strategies, second: Strategies) -> Strategies:
         """Return the lowest strategies that generalize both, shape (n,)."""
-        return np.maximum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
+        return np.asarray(np.maximum(self.all_levels(first), self.all_levels(second)) @ self.strides)
 
     def meet(self, first: Strategies, second: Strategies) -> Strategies:
         """Return the strategies that disclose as much as both together, shape (n,).
 
         They have the lower level of each attribute, because groups are nested.
         """
-        return np.minimum(self.all_levels(first), self.all_levels(second)) @ np.array(self.strides, dtype=np.int64)
+        return np.asarray(np.minimum(self.all_levels(first), self.all_levels(second)) @ self.strides)
 
     @cached_property
     def losses(self) -> tuple[Floats, ...]:
@@ -185,10 +183,7 @@ class GeneralizationLattice:
         for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):
             if level > 0:
                 loss += losses[level] if rows is None else losses[level][rows]
-        nothing = loss > NO_BENEFIT
-        utility = np.subtract(1.0, loss, out=loss)
-        utility[nothing] = 0.0
-        return utility
+        return np.where(loss > NO_BENEFIT, 0.0, 1.0 - loss)
 
     @cached_property
     def level_columns(self) -> NDArray[np.int64]:
@@ -215,17 +210,8 @@ class GeneralizationLattice:
 
         This is Eq. 5 of Wan et al. 2015; 0 if no attribute has several levels.
         """
-        if self.size > len(strategies):
-            return self._intensities(strategies)
-        return self._intensity_table[strategies]
-
-    def _intensities(self, strategies: Strategies) -> Floats:
         greatest = sum(self.shape) - len(self.shape)
         return np.asarray(self.all_levels(strategies).sum(axis=1) / max(greatest, 1))
-
-    @cached_property
-    def _intensity_table(self) -> Floats:
-        return self._intensities(np.arange(self.size))
 
     def describe(self, strategy: int) -> str:
         """Return the levels of a strategy as text, such as ``"0,3,1,0"``."""
@@ -247,20 +233,15 @@ class GeneralizationLattice:
             One row per element of `rows` and one categorical column per attribute.
         """
         columns, withheld = {}, strategies < 0
-        shared = np.where(withheld, 0, strategies)
-        steps = zip(self.hierarchies, self.strides, self.shape, strict=True)
-        for position, (hierarchy, stride, n_levels) in enumerate(steps):
-            labels = list(dict.fromkeys(label for level in hierarchy.labels for label in level))
-            number = {label: code for code, label in enumerate(labels)}
-            table = np.stack(
+        levels = self.all_levels(np.where(withheld, 0, strategies))
+        for position, hierarchy in enumerate(self.hierarchies):
+            number: dict[str, int] = {}
+            table = np.array(
                 [
-                    np.array([number[label] for label in level_labels], dtype=np.int32)[groups]
-                    for level_labels, groups in zip(hierarchy.labels, hierarchy.groups, strict=True)
+                    np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int32)[groups]
+                    for labels, groups in zip(hierarchy.labels, hierarchy.groups, strict=True)
                 ]
             )
-            released = table[shared // stride % n_levels, self.codes[rows, position]]
-            released[withheld] = -1
-            columns[hierarchy.attribute.name] = pd.Categorical.from_codes(
-                released, categories=pd.Index(labels, dtype="str")
-            )
+            codes = np.where(withheld, -1, table[levels[:, position], self.codes[rows, position]])
+            columns[hierarchy.attribute.name] = pd.Categorical.from_codes(codes, pd.Index(list(number), dtype="str"))
         return pd.DataFrame(columns)

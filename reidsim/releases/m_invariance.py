@@ -11,10 +11,12 @@ buckets, assign new records, and split buckets into halves with the least total 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
@@ -23,6 +25,8 @@ from reidsim.releases.strategy_space import Rows, Strategies
 
 Integers = NDArray[np.int64]
 Signature = tuple[int, ...]
+# For each signature, the records with each of its values.
+Buckets = dict[Signature, list[list[int]]]
 
 # Takes the place of a record in a bucket.
 COUNTERFEIT = -1
@@ -74,8 +78,14 @@ def m_invariant_groups(
     found = []
     for number, taking_part in enumerate(schedule):
         stays = taking_part & schedule[number - 1] if number else np.zeros_like(taking_part)
-        new = _by_value(np.flatnonzero(taking_part & ~stays), sensitive)
-        buckets = _divided(np.flatnonzero(stays), sensitive, signature_of)
+        new: dict[int, list[int]] = defaultdict(list)
+        for row in np.flatnonzero(taking_part & ~stays).tolist():
+            new[int(sensitive[row])].append(row)
+        # Staying records by signature and, within it, by sensitive value.
+        buckets: Buckets = {}
+        for row in np.flatnonzero(stays).tolist():
+            columns = buckets.setdefault(signature_of[row], [[] for _ in signature_of[row]])
+            columns[signature_of[row].index(int(sensitive[row]))].append(row)
         counterfeits = _balance(buckets, new, m)
         _require_eligible(new, m, number)
         _assign(buckets, new, m)
@@ -101,9 +111,9 @@ def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Inte
     sensitive : ndarray of int64, shape (n,)
         Sensitive value of each record.
     """
-    members: dict[int, list[int]] = {}
+    members: dict[int, list[int]] = defaultdict(list)
     for row in np.flatnonzero(grouping.group >= 0).tolist():
-        members.setdefault(int(grouping.group[row]), []).append(row)
+        members[int(grouping.group[row])].append(row)
     found = [
         (rows[0], value)
         for number, rows in members.items()
@@ -133,51 +143,22 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
         If the records of a group differ even at the last level of an attribute.
     """
     strategies = np.full(len(cells), -1, dtype=np.int64)
-    members = np.flatnonzero(grouping.group >= 0)
-    if not len(members):
-        return strategies
-    members = members[np.argsort(grouping.group[members], kind="stable")]
+    members = grouping.group >= 0
     groups = grouping.group[members]
-    start = np.flatnonzero(np.diff(groups, prepend=-1))
-    # Groups that consist only of counterfeits have no members here.
-    each = np.cumsum(np.diff(groups, prepend=-1) != 0) - 1
-    numbers = np.zeros(len(start), dtype=np.int64)
     for position, (hierarchy, stride) in enumerate(zip(lattice.hierarchies, lattice.strides, strict=True)):
         values = lattice.codes[cells[members], position]
-        level = np.full(len(start), -1, dtype=np.int64)
-        for candidate, merged in enumerate(hierarchy.groups):
-            released = merged[values]
-            alike = np.minimum.reduceat(released, start) == np.maximum.reduceat(released, start)
-            level[(level < 0) & alike] = candidate
-        if (level < 0).any():
-            problem, expected = (
-                "no level gives equal values to all records of an m-invariant group",
-                "a hierarchy that ends with suppression",
-            )
-            raise InputError(problem, where=f"attributes.{hierarchy.attribute.name}.hierarchy", expected=expected)
-        numbers += level * stride
-    strategies[members] = numbers[each]
+        released = pd.DataFrame(hierarchy.groups[:, values].T).groupby(groups).transform("nunique").to_numpy() == 1
+        if not released.any(axis=1).all():
+            problem = "no level gives equal values to all records of an m-invariant group"
+            where = f"attributes.{hierarchy.attribute.name}.hierarchy"
+            raise InputError(problem, where=where, expected="a hierarchy that ends with suppression")
+        strategies[members] += released.argmax(axis=1) * stride
+    # The initial value of -1 marks records without a group.
+    strategies[members] += 1
     return strategies
 
 
-def _by_value(rows: Rows, sensitive: Integers) -> dict[int, list[int]]:
-    """Return lists of rows by their sensitive value."""
-    values: dict[int, list[int]] = {}
-    for row, value in zip(rows.tolist(), sensitive[rows].tolist(), strict=True):
-        values.setdefault(value, []).append(row)
-    return values
-
-
-def _divided(rows: Rows, sensitive: Integers, signature_of: dict[int, Signature]) -> dict[Signature, list[list[int]]]:
-    """Return buckets: staying records by signature and, within it, by sensitive value."""
-    buckets: dict[Signature, list[list[int]]] = {}
-    for row, value in zip(rows.tolist(), sensitive[rows].tolist(), strict=True):
-        signature = signature_of[row]
-        buckets.setdefault(signature, [[] for _ in signature])[signature.index(value)].append(row)
-    return buckets
-
-
-def _balance(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]], m: int) -> int:
+def _balance(buckets: Buckets, new: dict[int, list[int]], m: int) -> int:
     """Fill up every value of a bucket to the most frequent one.
 
     New records are used as long as groups of the others exist (`_may_take`), then counterfeits. Return the number of
@@ -188,11 +169,8 @@ def _balance(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]
         most = max(map(len, columns))
         for value, column in zip(signature, columns, strict=True):
             while len(column) < most:
-                if _may_take(new, value, m):
-                    column.append(new[value].pop())
-                else:
-                    column.append(COUNTERFEIT)
-                    counterfeits += 1
+                column.append(new[value].pop() if _may_take(new, value, m) else COUNTERFEIT)
+                counterfeits += column[-1] == COUNTERFEIT
     return counterfeits
 
 
@@ -220,7 +198,7 @@ def _require_eligible(new: dict[int, list[int]], m: int, number: int) -> None:
         raise InputError(problem, where="releases.m", found=found, expected=expected)
 
 
-def _assign(buckets: dict[Signature, list[list[int]]], new: dict[int, list[int]], m: int) -> None:
+def _assign(buckets: Buckets, new: dict[int, list[int]], m: int) -> None:
     """Assign new records to buckets, several of each of the most frequent values."""
     while any(new.values()):
         frequent = sorted((value for value, rows in new.items() if rows), key=lambda value: (-len(new[value]), value))
@@ -260,16 +238,12 @@ def _split(columns: Integers, positions: NDArray[np.float64]) -> list[Integers]:
     if columns.shape[1] <= 1:
         return [columns[:, at] for at in range(columns.shape[1])]
     half = columns.shape[1] // 2
-    best, least = None, np.inf
-    for attribute in range(positions.shape[1]):
+    found = []
+    for place in positions.T:
         # Counterfeits have no position; they fill the remaining places.
-        place = np.where(columns == COUNTERFEIT, np.inf, positions[columns, attribute])
-        ordered = np.take_along_axis(columns, np.argsort(place, axis=1, kind="stable"), axis=1)
-        halves = ordered[:, :half], ordered[:, half:]
-        perimeter = sum(_extent(each, positions) for each in halves)
-        if perimeter < least:
-            best, least = halves, perimeter
-    assert best is not None  # noqa: S101 - there is at least one attribute
+        order = np.argsort(np.where(columns == COUNTERFEIT, np.inf, place[columns]), axis=1, kind="stable")
+        found.append(np.split(np.take_along_axis(columns, order, axis=1), [half], axis=1))
+    best = min(found, key=lambda halves: sum(_extent(each, positions) for each in halves))
     return [group for each in best for group in _split(each, positions)]
 
 

@@ -7,7 +7,7 @@ significant. So strategy 0 shares everything, and with masking alone the bits of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.core.numerics import log, log2
-from reidsim.errors import InputError
-from reidsim.releases.strategy_space import Floats, Rows, Strategies
+from reidsim.errors import InputError, refuse_first
+from reidsim.releases.lattice import MOST_NUMBERED
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 _MASKING = np.array([1.0, 0.0])
 
@@ -65,44 +66,41 @@ class MaskingSpace:
     def __post_init__(self) -> None:
         n = len(self.attributes)
         weights = np.asarray(self.weights, dtype=np.float64)
-        if weights.shape not in ((n,), (self.n_records, n)):
-            expected = f"({n},), or ({self.n_records}, {n}) if weights differ by record"
-            raise InputError("weights have the wrong shape", found=weights.shape, expected=expected)
-        wrong = weights[~((weights >= 0) & np.isfinite(weights))]
-        if wrong.size:
-            raise InputError("weight out of range", found=float(wrong[0]), expected="0 or more, finite")
-        kept = self.kept or (_MASKING,) * n
-        groups = self.groups or ((),) * n
-        if not n == len(kept) == len(groups):
-            raise InputError(
-                "the number of lists of levels differs from the number of attributes",
-                found=len(kept),
-                expected=f"one list for each of {n} attributes",
-            )
+        kept, groups = self.kept or (_MASKING,) * n, self.groups or ((),) * n
+        shapes = f"({n},), or ({self.n_records}, {n}) if weights differ by record"
+        wrong = weights[~((weights >= 0) & np.isfinite(weights))].tolist()
+        unequal = "the number of lists of levels differs from the number of attributes"
+        refuse_first(
+            (
+                weights.shape not in ((n,), (self.n_records, n)),
+                "weights have the wrong shape",
+                None,
+                weights.shape,
+                shapes,
+            ),
+            (wrong, "weight out of range", None, next(iter(wrong), None), "0 or more, finite"),
+            (not n == len(kept) == len(groups), unequal, None, len(kept), f"one list for each of {n} attributes"),
+        )
         for name, shares, maps in zip(self.attributes, kept, groups, strict=True):
-            if len(shares) < 2 or shares[0] != 1 or shares[-1] != 0 or (np.diff(shares) > 0).any():
-                found = list(map(float, shares))
-                raise InputError(
-                    "kept shares of the levels out of order",
-                    where=name,
-                    found=found,
-                    expected="decreasing numbers from 1 to 0",
-                )
-            if len(maps) != len(shares) - 2:
-                problem, expected = (
-                    "the number of groupings differs from the number of levels",
-                    f"{len(shares) - 2}, one for each level",
-                )
-                raise InputError(problem, where=name, found=len(maps), expected=f"{expected} between shared and masked")
+            unordered = len(shares) < 2 or shares[0] != 1 or shares[-1] != 0 or (np.diff(shares) > 0).any()
+            problem, found = "kept shares of the levels out of order", list(map(float, shares))
+            between = len(shares) - 2
+            unequal = "the number of groupings differs from the number of levels"
+            expected = f"{between}, one for each level between shared and masked"
+            refuse_first(
+                (unordered, problem, name, found, "decreasing numbers from 1 to 0"),
+                (len(maps) != between, unequal, name, len(maps), expected),
+            )
         total = self.total_weight or float(weights.sum(axis=-1).mean() if weights.size else 0.0)
-        if not total > 0:
-            raise InputError("no attribute has a positive weight", found=total, expected="a sum of weights above 0")
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "kept", tuple(np.asarray(shares, dtype=np.float64) for shares in kept))
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "total_weight", total)
-        if self.size > 2**62:
-            raise InputError("too many strategies to number", found=f"{self.size:.1e}", expected="at most 2**62")
+        many = "too many strategies to number"
+        refuse_first(
+            (not total > 0, "no attribute has a positive weight", None, total, "a sum of weights above 0"),
+            (self.size > MOST_NUMBERED, many, None, f"{self.size:.1e}", "at most 2**62"),
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -152,10 +150,9 @@ class MaskingSpace:
             return values
         groups = np.asarray(self.groups[attribute][level - 1])
         if len(values) and values.max() >= len(groups):
+            where, found = self.attributes[attribute], int(values.max())
             expected = f"at most {len(groups) - 1}, the largest value in the groups of level {level}"
-            raise InputError(
-                "value without a group", where=self.attributes[attribute], found=int(values.max()), expected=expected
-            )
+            raise InputError("value without a group", where=where, found=found, expected=expected)
         return np.asarray(groups[values], dtype=np.int64)
 
     @property
@@ -184,9 +181,8 @@ class MaskingSpace:
 
         They are in lattice order: ascending numbers.
         """
-        for place, size in zip(self._place[::-1].tolist(), self.shape[::-1], strict=True):
-            if strategy // place % size + 1 < size:
-                yield strategy + place
+        steps = zip(self._place[::-1].tolist(), self.shape[::-1], strict=True)
+        return (strategy + place for place, size in steps if strategy // place % size + 1 < size)
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
         """Return whether the strategy is at least as protective as each minimum.
@@ -236,6 +232,92 @@ class MaskingSpace:
     @cached_property
     def _place(self) -> NDArray[np.int64]:
         return np.array([prod(self.shape[j + 1 :]) for j in range(len(self.shape))], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class FocusedSpace:
+    """Masking space in which searches mask only some attributes (a `StrategySpace`).
+
+    These are the attributes in focus: the attributes that the adversary uses. Strategies keep their numbers. Sharing an
+    unused attribute brings no attack, costs nothing and has the lower number, so a search that starts from sharing
+    everything and only masks used attributes is exact. A search of the whole space would visit all combinations of
+    unused attributes.
+
+    Parameters
+    ----------
+    whole : MaskingSpace
+        The space with all attributes.
+    attributes : tuple of str
+        Attributes that the adversary uses; names outside the space are ignored.
+    """
+
+    whole: MaskingSpace
+    attributes: tuple[str, ...]
+
+    @cached_property
+    def _steps(self) -> frozenset[int]:
+        """Changes of strategy number by one level of each attribute in focus."""
+        in_focus = np.isin(self.whole.attributes, self.attributes)
+        return frozenset(self.whole.number(np.eye(len(in_focus), dtype=np.int64))[in_focus].tolist())
+
+    @property
+    def size(self) -> int:
+        """Number of strategies of the whole space."""
+        return self.whole.size
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return self.whole.n_records
+
+    @property
+    def most_specific(self) -> int:
+        """The strategy that shares everything."""
+        return self.whole.most_specific
+
+    def successors(self, strategy: int) -> Iterator[int]:
+        """Yield the strategies with one attribute in focus one level further.
+
+        They are in lattice order. Attributes in focus are the attributes that the adversary uses.
+        """
+        return (below for below in self.whole.successors(strategy) if below - strategy in self._steps)
+
+    def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
+        """Return whether the strategy is at least as protective as each minimum.
+
+        The comparison holds in every attribute.
+        """
+        return self.whole.at_least(strategy, minimum)
+
+    def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
+        """Return the utility of each record, or of each of `rows`."""
+        return self.whole.utility(strategy, rows)
+
+    def average_utility(self, strategy: int) -> float:
+        """Return the mean utility over all records."""
+        return self.whole.average_utility(strategy)
+
+    def generalization_intensity(self, strategies: Strategies) -> Floats:
+        """Return the sum of levels as a share of the largest sum; see `MaskingSpace`."""
+        return self.whole.generalization_intensity(strategies)
+
+    def describe(self, strategy: int) -> str:
+        """Return the names of attributes that are not masked; see `MaskingSpace`."""
+        return self.whole.describe(strategy)
+
+
+def space_of_all(spaces: Sequence[StrategySpace]) -> StrategySpace:
+    """Return the space focused on the attributes in focus in any of several spaces.
+
+    The spaces have the same attributes. If a space is not a `FocusedSpace`, the result is the whole space.
+    """
+    focused = [space for space in spaces if isinstance(space, FocusedSpace)]
+    if not focused:
+        return spaces[0]
+    if len(focused) < len(spaces):
+        return focused[0].whole
+    seen = dict.fromkeys(name for space in focused for name in space.attributes)
+    return FocusedSpace(focused[0].whole, tuple(seen))
 
 
 def entropy(values: NDArray[np.generic]) -> float:

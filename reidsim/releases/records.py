@@ -1,19 +1,46 @@
-"""Records to be shared: labels from a file or table, values above a top code."""
+"""Records to be shared: labels from a file or table, values above a top code, UCI Adult."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, listed, refuse_rows
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import UNKNOWN, Individuals, Population, complete_records
 from reidsim.releases.hierarchy_rules import whole_numbers
-from reidsim.tables import require_columns
+from reidsim.tables import read_table, require_columns
+
+# Columns of the UCI Adult files.
+COLUMNS = (
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "income",
+)
+
+# Label of each race of the file, in census terms: Asian and Pacific Islander are one race, as in the file.
+RACES = {
+    "White": "White",
+    "Black": "Black",
+    "Amer-Indian-Eskimo": "AIAN",
+    "Asian-Pac-Islander": "API",
+    "Other": "Other",
+}
 
 
 def records_of(table: Population) -> pd.DataFrame:
@@ -56,13 +83,9 @@ def select_columns(
         labels = frame[column].str.strip()
         if readings and attribute in readings:
             labels = read_labels(labels, readings[attribute], source, column)
-        renamed = values.get(attribute)
-        chosen[attribute] = read_labels(labels, partial(_renamed, renamed), source, column) if renamed else labels
+        names = values.get(attribute, {})
+        chosen[attribute] = labels.map({value: names.get(value, value) for value in labels.unique()}).astype("str")
     return pd.DataFrame(chosen)
-
-
-def _renamed(names: Mapping[str, str], value: str) -> str:
-    return names.get(value, value)
 
 
 def read_labels(
@@ -118,3 +141,33 @@ def redraw_top_code(population: Population, codes: Codes, attribute: str, top: i
     redrawn = codes.copy()
     redrawn[rows, position] = drawn[:, position]
     return redrawn
+
+
+def read_adult(path: Path) -> pd.DataFrame:
+    """Return the records in ``adult.data`` or ``adult.test`` of UCI Adult.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the file.
+
+    Returns
+    -------
+    DataFrame
+        The 15 columns (`COLUMNS`) as text, one row per record; races have the labels of `RACES`. Missing values stay
+        ``?``; they occur only in work class, occupation and native country.
+
+    Raises
+    ------
+    InputError
+        If the file has another number of columns or another race.
+    """
+    # The first line of adult.test starts with a bar and is not a record.
+    frame = read_table(path, header=False, comment="|")
+    if frame.shape[1] != len(COLUMNS):
+        found, expected = f"{frame.shape[1]} columns", f"{len(COLUMNS)} columns"
+        raise InputError("not a file of the Adult data set", source=path, found=found, expected=expected)
+    frame.columns = pd.Index(COLUMNS)
+    race, problem, expected = frame["race"], "unknown race in the Adult data set", f"one of {listed(RACES)}"
+    refuse_rows(~race.isin(RACES), problem, source=path, column="race", found=race, expected=expected)
+    return frame.assign(race=race.map(RACES))

@@ -64,16 +64,15 @@ def safe_harbor_strategies(
     if zip_code is not None and zip3_population is None:
         raise InputError("Safe Harbor for ZIP codes needs the population of each three-digit area")
     rows = np.arange(lattice.n_records) if row_of is None else row_of
-    for name in (each for each in (age, zip_code) if each is not None):
+    for name in filter(None, (age, zip_code)):
         position = lattice.domain.position(name)
         hierarchy, codes = lattice.hierarchies[position], lattice.codes[:, position]
-        used = np.bincount(codes, minlength=hierarchy.attribute.size) > 0
         try:
-            minimum = (
-                minimum_age_levels(hierarchy, used)
-                if name == age
-                else minimum_zip_levels(hierarchy, zip3_population or {})
-            )
+            if name == age:
+                used = np.bincount(codes, minlength=hierarchy.attribute.size) > 0
+                minimum = minimum_age_levels(hierarchy, used)
+            else:
+                minimum = minimum_zip_levels(hierarchy, zip3_population or {})
         except InputError as error:
             # The error names a value, or the area of several ZIP codes.
             found = str(error.found)
@@ -114,18 +113,11 @@ def minimum_age_levels(hierarchy: Hierarchy, used: NDArray[np.bool_] | None = No
             where, expected = f"attribute {hierarchy.attribute.name!r}", "a whole number, such as 48 or 90+"
             raise InputError("not a whole number", where=where, found=categories[value], expected=expected)
     old = np.array([age is not None and age >= TOP_AGE for age in ages])
-    minimum = np.zeros(len(categories), dtype=np.int64)
-    for value, category in enumerate(categories):
-        if not category:
-            minimum[value] = _suppressing_level(hierarchy, value)
-        elif old[value]:
-            accepted = [
-                bool((level[old] == level[value]).all()) and not labels[level[value]].isdecimal()
-                for level, labels in zip(hierarchy.groups, hierarchy.labels, strict=True)
-            ]
-            expected = f"a level with one group for all ages of {TOP_AGE} or more"
-            minimum[value] = _first(accepted, hierarchy, value, expected)
-    return minimum
+    accepted = np.tile(~old, (hierarchy.n_levels, 1))
+    for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
+        if len(together := np.unique(groups[old])) == 1:
+            accepted[level, old] = not labels[together[0]].isdecimal()
+    return _lowest_levels(hierarchy, accepted, f"a level with one group for all ages of {TOP_AGE} or more")
 
 
 def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float]) -> NDArray[np.int64]:
@@ -166,24 +158,18 @@ def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float
     first_of_area = np.zeros(len(areas), dtype=np.bool_)
     first_of_area[np.unique(areas, return_index=True)[1]] = True
     first_of_area &= present
-    accepted: list[list[bool]] = [[] for _ in areas]
-    for level, labels in zip(hierarchy.groups, hierarchy.labels, strict=True):
+    accepted = np.zeros(hierarchy.groups.shape, dtype=np.bool_)
+    for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
         for number, label in enumerate(labels):
-            group = level == number
+            group = groups == number
             has_whole_areas = not np.isin(areas[~group], areas[group]).any()
             digits = max((len(run) for run in re.findall("[0-9]+", label)), default=0)
-            is_pooled = bool(group[restricted].all()) and (bool(first_of_area[group].sum() > 1) or digits < ZIP_DIGITS)
-            is_populous = bool(people[group & first_of_area].sum() > RESTRICTED_AT_MOST)
-            for value in np.flatnonzero(group):
-                fits = has_whole_areas and digits <= ZIP_DIGITS and (not restricted[value] or is_pooled or is_populous)
-                accepted[value].append(fits or label == SUPPRESSED)
+            is_pooled = group[restricted].all() and (first_of_area[group].sum() > 1 or digits < ZIP_DIGITS)
+            is_populous = people[group & first_of_area].sum() > RESTRICTED_AT_MOST
+            fits = has_whole_areas and digits <= ZIP_DIGITS
+            accepted[level, group] = label == SUPPRESSED or (fits & (~restricted[group] | is_pooled | is_populous))
     expected = "a level that keeps three-digit areas whole and pools areas with few people"
-    return np.array(
-        [
-            _first(levels, hierarchy, value, expected) if present[value] else _suppressing_level(hierarchy, value)
-            for value, levels in enumerate(accepted)
-        ]
-    )
+    return _lowest_levels(hierarchy, accepted, expected)
 
 
 def zip3_population_of(population: Population, zip_code: str) -> dict[str, float]:
@@ -199,18 +185,24 @@ def zip3_population_of(population: Population, zip_code: str) -> dict[str, float
     return dict(zip(areas.tolist(), people.tolist(), strict=True))
 
 
-def _suppressing_level(hierarchy: Hierarchy, value: int) -> int:
-    """Return the lowest level at which the label of a value is ``*``."""
-    suppressed = [
-        labels[level[value]] == SUPPRESSED for level, labels in zip(hierarchy.groups, hierarchy.labels, strict=True)
-    ]
-    return _first(suppressed, hierarchy, value, f"a level at which a missing value is {SUPPRESSED}")
+def _lowest_levels(hierarchy: Hierarchy, accepted: NDArray[np.bool_], expected: str) -> NDArray[np.int64]:
+    """Return the lowest accepted level of each value; a missing value must be suppressed.
 
+    `accepted` has shape (n_levels, n_values).
 
-def _first(accepted: list[bool], hierarchy: Hierarchy, value: int, expected: str) -> int:
-    """Return the first accepted level of a value; raise `InputError` if there is none."""
-    if not any(accepted):
-        found = hierarchy.attribute.categories[value]
+    Raises
+    ------
+    InputError
+        For the first value without such a level, with the level that is expected.
+    """
+    categories = np.array(hierarchy.attribute.categories)
+    for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
+        suppressed = np.array(labels)[groups] == SUPPRESSED
+        accepted[level] = np.where(categories == "", suppressed, accepted[level])
+    lacking = np.flatnonzero(~accepted.any(axis=0))
+    if len(lacking):
+        found = hierarchy.attribute.categories[lacking[0]]
+        expected = expected if found else f"a level at which a missing value is {SUPPRESSED}"
         where = f"hierarchy of {hierarchy.attribute.name!r}, value {found!r}"
         raise InputError("the hierarchy cannot satisfy Safe Harbor", where=where, found=found, expected=expected)
-    return accepted.index(True)
+    return np.asarray(accepted.argmax(axis=0))

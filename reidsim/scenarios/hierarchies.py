@@ -14,8 +14,14 @@ from reidsim.errors import InputError, locating
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.calendar import date_levels
-from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, hierarchy_from_rows, require_rows_of_values
-from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows
+from reidsim.releases.hierarchy import (
+    SUPPRESSED,
+    Hierarchy,
+    check_header,
+    hierarchy_from_rows,
+    read_hierarchy_rows,
+    require_rows_of_values,
+)
 from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
 from reidsim.scenarios.amounts import Delimiter
 from reidsim.scenarios.load import Scenario

@@ -13,7 +13,7 @@ from reidsim.games.full_domain import multi_dimensional as best_splits
 from reidsim.games.measures import MEASURES, REIDENTIFIED
 from reidsim.kinds.tables import kind as tables_kind
 from reidsim.kinds.tables import outcomes
-from reidsim.releases.full_domain import released_class_sizes
+from reidsim.releases.released import released_class_sizes
 from reidsim.scenarios.load import Scenario
 
 NODE_POLICIES = ["basic", "no-attack", "sh-friendly"]

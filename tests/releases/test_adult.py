@@ -4,7 +4,7 @@ import pytest
 
 from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
-from reidsim.releases.adult import COLUMNS, read_adult
+from reidsim.releases.records import COLUMNS, read_adult
 
 DATA = """\
 39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, <=50K

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.populations.domain import Attribute
-from reidsim.releases.cell_sets import CellReader
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.hierarchy_rules import interval_levels, suppression_level
+from reidsim.releases.released import CellReader
 
 AGES = Attribute("age", (*map(str, range(18, 31)), "90+"))
 ZIPS = Attribute("zip", ("37201", "37202", "38101", "9"))

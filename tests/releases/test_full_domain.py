@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import UNKNOWN, Population
-from reidsim.releases.full_domain import common_levels, released_class_sizes, released_table
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
+from reidsim.releases.released import released_class_sizes, released_table
 
 
 @given(datasets(same_prices=True, risk="prosecutor"), st.data())
@@ -27,14 +27,6 @@ def test_a_released_table_tells_the_class_sizes_at_its_node(small, data):
         for row, keep in zip(small.records, kept, strict=True)
     ]
     assert released_class_sizes(table).tolist() == expected
-
-
-@given(datasets(same_prices=True))
-def test_common_levels_are_the_lowest_above_all_strategies(small):
-    lattice = game_of(small).lattice
-    strategies = np.arange(lattice.size)[:: max(1, lattice.size // 5)]
-    levels = [lattice.levels(strategy) for strategy in strategies.tolist()]
-    assert common_levels(lattice, strategies) == tuple(max(column) for column in zip(*levels, strict=True))
 
 
 DOMAIN = Domain((Attribute("age", ("88", "89", "90", "91", "92")), Attribute("sex", ("F", "M"))))

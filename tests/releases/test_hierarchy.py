@@ -9,8 +9,7 @@ from small_games import nested_levels
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute
-from reidsim.releases.hierarchy import Hierarchy, hierarchy_from_rows
-from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows
+from reidsim.releases.hierarchy import Hierarchy, check_header, hierarchy_from_rows, read_hierarchy_rows
 
 ABCD = Attribute("letter", ("a", "b", "c", "d"))
 

@@ -23,8 +23,7 @@ from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population
-from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows
-from reidsim.releases.hierarchy_file import read_hierarchy_rows
+from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON, Keys, key_columns, keys_of_records, require_same

@@ -29,8 +29,8 @@ from reidsim.kinds.masking.policies import check_policies
 from reidsim.kinds.masking.policy import POLICIES, cross_play_policies, policy_named
 from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
-from reidsim.releases.focused import FocusedSpace
 from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.releases.masking import FocusedSpace
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.cross_play_adversaries import (

@@ -18,7 +18,7 @@ from reidsim.games.record_game import Linker, RecordGame
 from reidsim.kinds.masking.policy import policy_named
 from reidsim.kinds.masking.schema import MaskingAdversarySection
 from reidsim.kinds.masking.study import Games, MaskingStudy, build_masking_study, presence_of
-from reidsim.releases.focused import FocusedSpace
+from reidsim.releases.masking import FocusedSpace
 from reidsim.scenarios import cross_play_adversaries as cross_play
 from reidsim.scenarios.adversary_schema import TOGETHER, WeightedSection
 from reidsim.scenarios.agents import (

@@ -35,7 +35,7 @@ from reidsim.kinds.tables.policy import POLICIES, WHERE, policy_named
 from reidsim.kinds.tables.release import coded_records
 from reidsim.kinds.tables.schema import NodesSection
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.releases.full_domain import released_class_sizes, released_table
+from reidsim.releases.released import released_class_sizes, released_table
 from reidsim.scenarios.figures_schema import FileAttackSection, SequentialFiguresSection
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome

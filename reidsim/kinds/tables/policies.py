@@ -44,7 +44,6 @@ from reidsim.kinds.tables.policy import (
 )
 from reidsim.linkage.number_checks import most_within
 from reidsim.linkage.risk import UniformGuess
-from reidsim.releases.full_domain import common_levels
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
 from reidsim.scenarios.policy import K_ANONYMITY, k_of
@@ -259,7 +258,7 @@ class SolvedPolicy(TablesPolicy):
         """Return the full-domain game of the policy against a one-shot adversary."""
         minimum = study.minimum
         if self.within_safe_harbor and study.safe_harbor is not None:
-            lowest = common_levels(study.lattice, study.safe_harbor)
+            lowest = study.lattice.all_levels(study.safe_harbor).max(axis=0)
             minimum = tuple(np.maximum(minimum, lowest).tolist())
         return study.node_game(risk, prices, no_attack=self.forbids_attacks, minimum=minimum)
 

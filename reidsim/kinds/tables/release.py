@@ -27,10 +27,8 @@ from reidsim.linkage.sensitive_values import SensitiveAttribute
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population, complete_records
-from reidsim.releases.adult import read_adult
-from reidsim.releases.hierarchy import Hierarchy, require_rows_of_values
-from reidsim.releases.hierarchy_file import check_header, read_hierarchy_rows
-from reidsim.releases.records import records_of, redraw_top_code, select_columns
+from reidsim.releases.hierarchy import Hierarchy, check_header, read_hierarchy_rows, require_rows_of_values
+from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.load import Scenario

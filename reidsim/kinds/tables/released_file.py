@@ -23,7 +23,7 @@ from reidsim.kinds.tables.release import columns_of_release
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.set_sizes import people_fitting
-from reidsim.releases.cell_sets import CellReader, Members
+from reidsim.releases.released import CellReader, Members
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import Risk
 from reidsim.tables import read_table, require_columns, sniff_delimiter

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from reidsim.engine.results import find_release_file, require_hash
 from reidsim.errors import InputError, listed, locating, require_among, require_distinct
-from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.releases.hierarchy_file import read_hierarchy_rows
+from reidsim.releases.hierarchy import SUPPRESSED, read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.kept import GENERALIZED, NOTHING_KEPT, Kept, require_file
 from reidsim.scenarios.kind import Kind

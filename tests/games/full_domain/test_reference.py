@@ -12,8 +12,7 @@ from reidsim.games.full_domain.record_level import record_level
 from reidsim.games.full_domain.search import search
 from reidsim.populations.domain import Attribute, Domain, distinct_rows
 from reidsim.populations.population import Population
-from reidsim.releases.hierarchy import hierarchy_from_rows
-from reidsim.releases.hierarchy_file import read_hierarchy_rows
+from reidsim.releases.hierarchy import hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.tables import read_table
 
