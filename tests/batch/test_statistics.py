@@ -69,17 +69,15 @@ def test_pairing_takes_out_what_both_share():
     assert difference.high - difference.low < 0.01 * (mean_interval(first).high - mean_interval(first).low)
 
 
-def test_required_runs_count_identical_replications_once():
-    rng = np.random.default_rng(4)
-    drawn = rng.normal(100, 10, 40)
-    # 1.96 squared times 100, by the spread of these values.
-    spread = float(np.std(drawn, ddof=1))
-    alone = next(n for n in range(2, 1000) if scipy.stats.t.ppf(0.975, n - 1) * spread / np.sqrt(n) <= 1.0)
-    assert 200 < alone < 800
+@pytest.mark.parametrize("half_width", [1.0, 2.5, 4.0, 10.0])
+def test_required_runs_count_identical_replications_once(half_width):
+    drawn = np.random.default_rng(4).normal(100, 10, 40)
+    t_halves = {n: scipy.stats.t.ppf(0.975, n - 1) * np.std(drawn, ddof=1) / np.sqrt(n) for n in range(2, 1000)}
+    alone = min(n for n, half in t_halves.items() if half <= half_width)
     for n_replications in (1, 3, 10):
-        runs, points = required_runs(np.repeat(drawn[:, None], n_replications, axis=1), 1.0)
+        runs, points = required_runs(np.repeat(drawn[:, None], n_replications, axis=1), half_width)
         assert (runs, points) == (alone, alone)
-        runs, points = required_runs(np.repeat(drawn[None], n_replications, axis=0), 1.0)
+        runs, points = required_runs(np.repeat(drawn[None], n_replications, axis=0), half_width)
         assert (runs, points) == (alone, 1)
 
 
