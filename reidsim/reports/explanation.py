@@ -15,8 +15,6 @@ from reidsim.scenarios.registry import kind_named, kind_of
 from reidsim.scenarios.schema import ScenarioHead, economics_of
 from reidsim.scenarios.user_defined import kinds
 
-_PRICES: tuple[Literal["gain", "cost"], ...] = ("gain", "cost")
-
 
 def explanation(loaded: Scenario[ScenarioHead]) -> str:
     """Return the agents of a scenario and the phases of its rounds as text.
@@ -26,8 +24,7 @@ def explanation(loaded: Scenario[ScenarioHead]) -> str:
     InputError
         If the game of the scenario has no agents.
     """
-    scenario = loaded.scenario
-    kind = kind_of(scenario)
+    scenario, kind = loaded.scenario, kind_of(loaded.scenario)
     if not kind.decides or not hasattr(scenario, "economics"):
         raise InputError(
             "this kind of scenario does not support rounds of agents",
@@ -37,15 +34,15 @@ def explanation(loaded: Scenario[ScenarioHead]) -> str:
             expected=listed([name for name in kinds.names if "agents" in kind_named(name).schema.model_fields]),
         )
     agents, economics = kind.agents_of(scenario), economics_of(scenario)[0]
-    of_all = {"gain": economics.adversary_gain, "cost": economics.cost}
+    prices: dict[Literal["gain", "cost"], float] = {"gain": economics.adversary_gain, "cost": economics.cost}
     types = []
     for name, section in types_of(scenario).items():
         planner, knowledge = kind.attacker(scenario, name)
         each: dict[str, Any] = {"name": name, "section": section, "planner": planner, "knowledge": knowledge}
-        for price in _PRICES:
+        for price, of_all in prices.items():
             own = getattr(section, price)
             by_record = own is None and kind.is_by_record(scenario, price)
-            each[price] = "by record" if by_record else f"{of_all[price] if own is None else own:,g}"
+            each[price] = "by record" if by_record else f"{of_all if own is None else own:,g}"
         types.append(each)
     context = {
         "name": loaded.name,
@@ -78,27 +75,25 @@ def _phase(phase: Phase, kind: Kind, scenario: ScenarioHead, agents: AgentsSecti
         information += "; releases of earlier rounds"
     # Draws of these streams are used only with the section.
     used = {"notices": agents.learning, "hearing": agents.participation, "detections": agents.enforcement.detection}
-    streams = phase.streams if agents.mode == "sampling" else ()
-    drawn = [stream for stream in streams if used.get(stream, True)]
+    drawn = [stream for stream in phase.streams if agents.mode == "sampling" and used.get(stream, True)]
     return {"name": phase.name, "actors": actors, "decides": decision, "knowing": information, "drawn": drawn}
 
 
 def _learning(publisher: str, scenario: ScenarioHead, agents: AgentsSection) -> tuple[str, str, str]:
     """Return who learns what from which information."""
-    learns: dict[str, list[tuple[str, str]]] = {}
     has_accuracy = any(section.expected_accuracy is not None for section in types_of(scenario).values())
-    shared = "re-identifications experienced or heard of"
-    for actor, acts, decision, information in (
-        (publisher, agents.learning, "the probability of each adversary type", "attacks noticed"),
-        ("adversaries", has_accuracy or None, "the accuracy of their resources", "own successes"),
-        ("data subjects", agents.participation, "participation in the next round", shared),
-    ):
-        learns.setdefault(actor, []).extend([] if acts is None else [(decision, information)])
-    actors = {actor: parts for actor, parts in learns.items() if parts}
-    if not actors:
+    learns: dict[str, list[tuple[str, str]]] = {}
+    if agents.learning is not None:
+        learns[publisher] = [("the probability of each adversary type", "attacks noticed")]
+    if has_accuracy:
+        learns["adversaries"] = [("the accuracy of their resources", "own successes")]
+    if agents.participation is not None:
+        experience = ("participation in the next round", "re-identifications experienced or heard of")
+        learns.setdefault("data subjects", []).append(experience)
+    if not learns:
         return "no step (beliefs are fixed, and all data subjects participate)", "", ""
     decisions, information = (
-        "; ".join(f"{actor}: {joint.join(part[at] for part in parts)}" for actor, parts in actors.items())
+        "; ".join(f"{actor}: {joint.join(part[at] for part in parts)}" for actor, parts in learns.items())
         for at, joint in enumerate((" and ", ", "))
     )
-    return ", ".join(actors), decisions, information
+    return ", ".join(learns), decisions, information

@@ -99,8 +99,7 @@ def plot(result: Result) -> Figure:
     >>> len(figure.axes) > 0
     True
     """
-    payoffs = {"policy", PUBLISHER_PAYOFF.column}
-    run = result if isinstance(result, RunResult) and payoffs <= set(result.runs.columns) else None
+    run = result if isinstance(result, RunResult) and {"policy", PUBLISHER_PAYOFF.column} <= set(result.runs) else None
     if run is None or isinstance(run, BatchResult):
         for _, figure in figures_of(result):
             return figure
@@ -136,18 +135,20 @@ def _agent_figures(analysis: AgentAnalysis, payoff: str) -> Iterator[tuple[str, 
 
 def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
     tables = result.tables
+    tables = {name: table for name, table in result.tables.items() if len(table)}
     measures = {measure.column: measure for measure in outputs_among(measures_in_manifest(result.manifest))}
     if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():
         yield "sensitivity", sensitivity_bars(tables["sensitivity"], measures)
     if "regrets" in tables and tables["regrets"]["regret"].notna().any():
         yield "regrets", regret_curves(tables["regrets"])
-    curves = tables.get("belief_curves", pd.DataFrame({"key": []}))
-    for number, (_, rows) in enumerate(curves.groupby("key", sort=False, observed=True), start=1):
-        own = rows.dropna(subset=["error", "publisher_payoff"])
-        if len(own):
-            yield f"beliefs-{number}", belief_curves(own, measures[PUBLISHER_PAYOFF.column])
-    chart = tables.get("policy_map", pd.DataFrame(columns=["x", "y"], dtype=object))
-    is_numeric = all(pd.api.types.is_numeric_dtype(chart[axis]) for axis in ("x", "y"))
-    if is_numeric and chart[["x", "y"]].nunique().min() > 1:
-        section = result.manifest["content"]["stress"]["map"]
-        yield "policy-map", policy_map(chart, section["x"]["key"], section["y"]["key"])
+    if "belief_curves" in tables:
+        for number, (_, rows) in enumerate(tables["belief_curves"].groupby("key", sort=False, observed=True), start=1):
+            own = rows.dropna(subset=["error", "publisher_payoff"])
+            if len(own):
+                yield f"beliefs-{number}", belief_curves(own, measures[PUBLISHER_PAYOFF.column])
+    if "policy_map" in tables:
+        chart = tables["policy_map"]
+        is_numeric = all(pd.api.types.is_numeric_dtype(chart[axis]) for axis in ("x", "y"))
+        if is_numeric and chart[["x", "y"]].nunique().min() > 1:
+            section = result.manifest["content"]["stress"]["map"]
+            yield "policy-map", policy_map(chart, section["x"]["key"], section["y"]["key"])

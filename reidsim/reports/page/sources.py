@@ -6,6 +6,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, get_args
@@ -71,11 +72,9 @@ def _listed(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the values of each key as text."""
     texts = {}
     for key, value in values.items():
-        if isinstance(value, Mapping):
-            parts = [f"{name} {plain(entry)}" for name, entry in value.items()]
-        else:
-            parts = list(map(plain, value if isinstance(value, list | tuple) else [value]))
-        texts[str(key)] = shortened(", ".join(parts))
+        entries = value if isinstance(value, list | tuple) else [value]
+        named = [f"{name} {plain(entry)}" for name, entry in value.items()] if isinstance(value, Mapping) else None
+        texts[str(key)] = shortened(", ".join(map(plain, entries) if named is None else named))
     return texts
 
 
@@ -121,33 +120,32 @@ def _row(run: StoredRun, path: str, value: object) -> list[Cell]:
 def _whose(run: StoredRun, texts: list[str]) -> dict[str, str]:
     """Return the origin of each stated value: bundled scenario, paper or user."""
     bundled = {read_text(bundled_folder("scenarios") / f"{name}.toml") for name in bundled_names("scenarios")}
-    said: dict[str, tuple[object, str]] = {}
+    stated: dict[str, tuple[object, bool]] = {}
     for text in texts:
-        whose = "as the bundled scenario" if text in bundled else "yours"
-        try:
-            said |= {path: (value, whose) for path, value in leaves(tomllib.loads(text))}
-        except tomllib.TOMLDecodeError:
-            continue
+        with suppress(tomllib.TOMLDecodeError):
+            stated |= {path: (value, text in bundled) for path, value in leaves(tomllib.loads(text))}
     found: dict[str, str] = {}
     for path, value in leaves(run.content):
-        stated, whose = said.get(path, (None, "yours"))
+        original, is_bundled = stated.get(path, (None, False))
         above, _, name = path.rpartition(".")
-        if stated != value and whose != "yours":
-            whose = "yours, in place of the scenario's value"
-        elif whose == "yours" and above == "economics" and value == OF_PAPER.get(name):
-            whose = "default, from Wan et al. 2015"
-        found[path] = whose
+        if is_bundled:
+            found[path] = "as the bundled scenario" if original == value else "yours, in place of the scenario's value"
+        else:
+            is_of_paper = above == "economics" and value == OF_PAPER.get(name)
+            found[path] = "default, from Wan et al. 2015" if is_of_paper else "yours"
     return found
 
 
 def _defaults(run: StoredRun, stated: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """Yield key path and value of the relevant defaults."""
     model = schemas().get(run.game)
+    if model is None:
+        return
     try:
-        scenario = None if model is None else validated(model, run.content, run.name)
+        scenario = validated(model, run.content, run.name).model_dump(mode="json", by_alias=True)
     except InputError:
         return
-    for path, value in leaves({} if scenario is None else scenario.model_dump(mode="json", by_alias=True)):
+    for path, value in leaves(scenario):
         if path not in stated and _is_worth_showing(path, value, stated):
             yield path, value
 
@@ -223,9 +221,8 @@ def repeating_command(run: StoredRun) -> str | None:
     """
     if run.name not in bundled_names("scenarios"):
         return None
-    words, changed = ["reidsim", *_command_of(run), run.name], {}
+    words, path = ["reidsim", *_command_of(run), run.name], bundled_folder("scenarios") / f"{run.name}.toml"
     try:
-        path = bundled_folder("scenarios") / f"{run.name}.toml"
         base = extended(read_toml(path), path)
         changed = deepcopy(base)
         for key, value in _changes(base, run.content, "").items():

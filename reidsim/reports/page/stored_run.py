@@ -27,15 +27,8 @@ from reidsim.validation import read_json
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
 # Types of required and of optional manifest keys. Assessments with several release sizes list the numbers of records.
 _REQUIRED = {"scenario": str, "content": dict, "versions": dict}
-_OPTIONAL = {
-    "records": int | list,
-    "released_people": int,
-    "figures": list,
-    "warnings": list,
-    "policies": dict,
-    "scenario_file": str,
-    "release_file": dict,
-}
+_OPTIONAL: dict[str, Any] = {"records": int | list, "released_people": int, "scenario_file": str}
+_OPTIONAL |= dict.fromkeys(("figures", "warnings"), list) | dict.fromkeys(("policies", "release_file"), dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +106,7 @@ class StoredRun:
     def n_records(self) -> int | None:
         """Number of records; None if there is no single number."""
         number = self.manifest.get("records")
-        return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else None
+        return number if isinstance(number, int) and number > 0 else None
 
     @property
     def units(self) -> tuple[str, str]:
@@ -129,8 +122,8 @@ class StoredRun:
 
         The number is None if there is no single number.
         """
-        number = self.manifest.get("released_people")
-        return number if isinstance(number, int) else self.n_records
+        people: int | None = self.manifest.get("released_people", self.n_records)
+        return people
 
     @property
     def attributes(self) -> list[str]:

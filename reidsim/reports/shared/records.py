@@ -340,13 +340,12 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     InputError
         If the records cannot be used, a column is missing, or a kept column identifies people.
     """
-    run, columns, frame = source.run, source.columns, source.frame
+    run, columns, frame, attribute_of = source.run, source.columns, source.frame, source.attribute_of
     forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), policy)
     require_columns(frame, kept.names, source.path)
     if len(frame) != len(forms.labels):
         problem, expected = "the number of records differs from the run", f"{len(forms.labels)} records"
         raise InputError(problem, source=source.path, found=len(frame), expected=expected)
-    attribute_of = source.attribute_of
     refuse_keys(run.content, kept.names)
     for where, keep in (("--keep", kept.columns), ("--keep-identifier", kept.identifiers)):
         require_distinct("column named twice", keep, source=where)
@@ -355,80 +354,82 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
                 raise InputError(GENERALIZED, source=where, found=name, hint=f"remove it from {where}")
             if not columns.header and name in columns.column_of:
                 raise InputError("a quasi-identifier has this name", source=where, found=name)
-    sensitive, limited = source.kind.sensitive_column(source.scenario, policy), source.limited
+    protected = {}
+    sensitive = source.kind.sensitive_column(source.scenario, policy)
+    if sensitive is not None:
+        protected[sensitive.name] = f"policy {policy} protects the column from inference"
+    for each in source.limited.attributes if source.limited else ():
+        protected.setdefault(each.name, "publisher.sensitive protects the column from inference")
     declared = kept.declared(run.content)
-    if sensitive is not None and sensitive.name in kept.names:
-        declared.setdefault(sensitive.name, f"policy {policy} protects the column from inference")
-    for each in limited.attributes if limited else ():
-        if each.name in kept.names:
-            declared.setdefault(each.name, "publisher.sensitive protects the column from inference")
+    declared |= {name: why for name, why in protected.items() if name in kept.names and name not in declared}
     identifying = kept.identifying(frame, source.path, source.persons, declared)
     chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept.names]
     if not chosen:
         raise InputError("no column to share", source=run.folder, where="--keep", expected="one or more columns")
-    # Without a header, attribute names are more informative than column numbers.
-    names = {name: name if columns.header else attribute_of.get(name, name) for name in chosen}
-    table = pd.DataFrame(
-        {names[name]: forms.labels[attribute_of[name]] if name in attribute_of else frame[name] for name in chosen}
-    )
-    own = np.flatnonzero(forms.shared)
-    table = table.iloc[own].reset_index(drop=True)
+    table, own = frame.assign(**forms.labels.rename(columns=columns.column_of))[chosen], np.flatnonzero(forms.shared)
     if sensitive is not None and sensitive.name in kept.names:
-        added = _counterfeit_rows(source, forms, names, sensitive.name)
-        table, own = pd.concat([table, added], ignore_index=True), np.append(own, np.full(len(added), -1))
-        order = table.sort_values(list(table.columns), kind="stable").index.to_numpy()
-        table, own = table.iloc[order].reset_index(drop=True), own[order]
+        others = [name for name in kept.names if name != sensitive.name]
+        like, value_of = _counterfeits(source, policy, sensitive.name, others)
+        added = table.iloc[like].assign(**{sensitive.name: frame[sensitive.name].to_numpy()[value_of]})
+        table, own = pd.concat([table.iloc[own], added], ignore_index=True), np.append(own, np.full(len(added), -1))
+        table = table.sort_values(list(table.columns), kind="stable")
+        own = own[table.index.to_numpy()]
+    else:
+        table = table.iloc[own]
+    # Without a header, attribute names are more informative than column numbers.
+    names = {name: attribute_of.get(name, name) if not columns.header else name for name in chosen}
+    table = table.rename(columns=names).reset_index(drop=True)
     quasi = {names[name]: attribute_of[name] for name in chosen if name in attribute_of}
     warnings = tuple(_warnings(table, frame, columns, identifying, int((own < 0).sum())))
     return SharedRecords(forms.policy, table, quasi, forms, source, own, sensitive, declared, kept, warnings)
 
 
-def _counterfeit_rows(
-    source: SourceRecords, forms: ChosenForms, names: Mapping[str, str], sensitive: str
-) -> pd.DataFrame:
-    """Return the counterfeit records of the last round, as rows of text.
+def _counterfeits(
+    source: SourceRecords, policy: str, sensitive: str, others: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the counterfeit records of the last round.
 
     Parameters
     ----------
     source : SourceRecords
-    forms : ChosenForms
-        Strategy of the policy for every source record.
-    names : mapping of str to str
-        Output name of each released column, by source name: quasi-identifiers and the sensitive column.
+    policy : str
     sensitive : str
         Name of the sensitive column.
+    others : sequence of str
+        The other kept columns.
+
+    Returns
+    -------
+    like, value_of : ndarray of int64, shape (n_counterfeits,)
+        Source records whose released quasi-identifiers, and whose sensitive value, each counterfeit has.
 
     Raises
     ------
     InputError
         If the run does not list its counterfeit records, or they would lack a value of another column.
     """
-    run, attribute_of = source.run, source.attribute_of
+    run = source.run
     rounds = run.table_with("rounds", {"policy", "draw", "round", "counterfeits"})
     if rounds.empty:
         problem, hint = "the results do not list the counterfeit records", "run the scenario again"
         raise InputError(problem, source=run.folder, where="rounds.parquet, column 'counterfeits'", hint=hint)
     found = run.table_with("counterfeits", {"policy", "draw", "round", "record", "value_of"})
     own, found = (
-        table[((table["policy"].astype("str") == forms.policy) & (table["draw"] == 0)).to_numpy()]
+        table[((table["policy"].astype("str") == policy) & (table["draw"] == 0)).to_numpy()]
         for table in (rounds, found)
     )
     found, number = found[(found["round"] == own["round"].max()).to_numpy()], int(own["counterfeits"].iloc[-1])
     if len(found) != number:
         expected = f"{number} records, as in rounds.parquet"
         raise InputError("counterfeit records are missing", source=run.folder, found=len(found), expected=expected)
-    others = [name for name in names if name not in attribute_of and name != sensitive]
     if number and others:
         raise InputError(
-            f"the {counted(number, 'counterfeit record')} of policy {forms.policy!r} would have no value in the column",
+            f"the {counted(number, 'counterfeit record')} of policy {policy!r} would have no value in the column",
             where="--keep",
             found=others[0],
             expected=f"no column but {sensitive!r}",
         )
-    like, value_of = (found[name].to_numpy(dtype=np.int64) for name in ("record", "value_of"))
-    table = {names[name]: forms.labels[attribute_of[name]].to_numpy()[like] for name in names if name in attribute_of}
-    values = {names[name]: source.frame[name].to_numpy()[value_of] for name in names if name not in attribute_of}
-    return pd.DataFrame(table | values, columns=list(names.values()), dtype="str")
+    return found["record"].to_numpy(dtype=np.int64), found["value_of"].to_numpy(dtype=np.int64)
 
 
 def _warnings(
