@@ -58,7 +58,7 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
         rounds, panels = rounds.assign(**{_EXPOSED: exposed.to_numpy()}), _PANELS_OF_WAVES
     columns = [column for column, _, _ in panels]
     means = rounds.groupby(["policy", "round"], sort=False, observed=True)[columns].mean().reset_index()
-    look = style.looks(style.ordered_policies(means["policy"]))
+    look = style.ordered_looks(means["policy"])
     figure, grid = style.new_figure(2, 2, panel=(4.4, 2.8), sharex=True)
     for axes, (column, title, unit), letter in zip(itertools.chain(*grid), panels, "abcd", strict=True):
         handles = style.draw_lines(axes, means, "round", column, look)
@@ -67,8 +67,7 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
             axes.set_ylim(0, 1.04)
         elif column == RISK.column:
             axes.set_ylim(bottom=0)
-        style.number_ticks(axes.yaxis)
-        style.label_axes(axes, title=f"({letter}) {title}", y=unit)
+        style.label_axes(axes, title=f"({letter}) {title}", y=unit, numbers="y")
     named = rounds.drop_duplicates("round").sort_values("round")
     for axes in grid[-1]:
         style.label_axes(axes, x="wave" if waves else "round")

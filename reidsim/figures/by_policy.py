@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -57,8 +59,7 @@ def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASU
         axes.margins(x=0.2)
         if (summary[column] < 0).any():
             axes.axvline(0, color=GREY, linewidth=0.8)
-        style.label_axes(axes, title=measure.label, x=style.UNIT)
-        style.number_ticks(axes.xaxis)
+        style.label_axes(axes, title=measure.label, x=style.UNIT, numbers="x")
     row[0].set_yticks(range(len(summary)), map(style.policy_name, summary["policy"]), parse_math=False)
     row[0].invert_yaxis()
     return figure
@@ -74,21 +75,17 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
     records : DataFrame
         One row per record and policy, with columns ``policy``, ``attacked`` and ``success_probability``.
     """
-    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
-    lines, highest = [], 0.0
     rows = {str(name): places for name, places in records.groupby("policy", sort=False, observed=True).indices.items()}
     risks = np.where(records["attacked"], records["success_probability"], 0.0)
-    for policy, own in style.looks(style.ordered_policies(rows)).items():
-        found, numbers = np.unique(-risks[rows[policy]], return_counts=True)
-        risk, share = -found, np.cumsum(numbers) / numbers.sum()
-        highest = max(highest, float(share[risk > 0].max(initial=0.0)))
-        lines += style.draw_steps(axes, [1.0, *risk, 0.0], [0.0, *share, 1.0], own, style.policy_name(policy))
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, min(1.0, 1.1 * highest) or 1.0)
-    label = "Share of records at or above"
-    style.label_axes(axes, title="Risk by record", x="Probability of being re-identified", y=label)
-    # Names of policies are longer in scenarios with many policies.
-    style.legend_below(figure, lines, columns=3 if len(lines) <= 4 else 2)
+    steps, highest = {}, 0.0
+    for policy, places in rows.items():
+        found, numbers = np.unique(-risks[places], return_counts=True)
+        share = np.cumsum(numbers) / numbers.sum()
+        highest = max(highest, float(share[found < 0].max(initial=0.0)))
+        steps[policy] = [1.0, *-found, 0.0], [0.0, *share, 1.0]
+    labels = {"title": "Risk by record", "x": "Probability of being re-identified", "y": "Share of records at or above"}
+    figure, axes = _drawn_steps(steps, **labels)
+    axes.set(xlim=(0, 1), ylim=(0, min(1.0, 1.1 * highest) or 1.0))
     return figure
 
 
@@ -101,20 +98,29 @@ def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
         One row per policy and number, with columns ``policy``, ``people`` (the number) and ``at_most`` (probability
         that at most this many people are re-identified).
     """
-    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
     ends = distributions[distributions["at_most"] >= _ALMOST_ALL].groupby("policy", observed=True)["people"].min()
     last = max(1.0, float(ends.max()))
     shown = distributions[distributions["people"] <= last].sort_values("people", kind="stable")
-    lines = []
-    for policy, own in style.looks(style.ordered_policies(distributions["policy"])).items():
+    steps = {}
+    for policy in distributions["policy"].unique():
         people, at_most = shown.loc[shown["policy"] == policy, ["people", "at_most"]].to_numpy().T
-        x, y = [0.0, *people, 1.1 * last], [0.0, *at_most, at_most[-1]]
-        lines += style.draw_steps(axes, x, y, own, style.policy_name(policy))
+        steps[str(policy)] = [0.0, *people, 1.1 * last], [0.0, *at_most, at_most[-1]]
+    labels = {"x": "People re-identified", "y": "Probability of at most this many"}
+    figure, axes = _drawn_steps(steps, title="Number re-identified", **labels)
     if last > _MANY:
         axes.set_xscale("symlog", linthresh=1.0)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    axes.set_xlim(0, 1.1 * last)
-    axes.set_ylim(0, 1.02)
-    style.label_axes(axes, title="Number re-identified", x="People re-identified", y="Probability of at most this many")
-    style.legend_below(figure, lines, columns=3 if len(lines) <= 4 else 2)
+    axes.set(xlim=(0, 1.1 * last), ylim=(0, 1.02))
     return figure
+
+
+def _drawn_steps(steps: Mapping[str, tuple[list[float], list[float]]], **labels: str) -> tuple[Figure, Axes]:
+    """Draw a step function per policy; see `style.label_axes` for the labels."""
+    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
+    lines: list[Artist] = []
+    for policy, own in style.ordered_looks(steps).items():
+        lines += style.draw_steps(axes, *steps[policy], own, style.policy_name(policy))
+    style.label_axes(axes, **labels)
+    # Names of policies are longer in scenarios with many policies.
+    style.legend_below(figure, lines, columns=3 if len(lines) <= 4 else 2)
+    return figure, axes

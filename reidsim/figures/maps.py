@@ -18,7 +18,6 @@ from matplotlib.patheffects import withStroke
 
 from reidsim.core.measures import Measure
 from reidsim.figures import style
-from reidsim.figures.spacing import is_geometric, scale_axis
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
 from reidsim.releases.strategy_space import Floats
 
@@ -108,7 +107,7 @@ def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
     x, y : str
         Names of the parameters.
     """
-    look = style.looks(style.ordered_policies(name for name in chart["best"] if name))
+    look = style.ordered_looks(name for name in chart["best"] if name)
     position = {policy: number for number, policy in enumerate(look)}
     table = chart.assign(margin=chart["margin"].fillna(0), position=chart["best"].map(position))
     ahead = f"ahead of the second best ({style.UNIT})"
@@ -189,7 +188,7 @@ def cell_edges(values: Floats) -> Floats:
     if len(values) == 1:
         # A single cell has no natural width; any width shows its value.
         return values[0] * np.array([0.5, 1.5]) if values[0] else np.array([0.0, 1.0])
-    geometric = is_geometric(values)
+    geometric = style.is_geometric(values)
     positions = np.log(values) if geometric else values
     middle = (positions[1:] + positions[:-1]) / 2
     first = positions[0] - (middle[0] - positions[0])
@@ -208,8 +207,8 @@ def _draw_cells(axes: Axes, surface: pd.DataFrame, colours: str | Colormap, limi
     x, y = (np.asarray(labels, dtype=np.float64) for labels in (surface.columns, surface.index))
     edges, (low, high) = (cell_edges(x), cell_edges(y)), limits
     mesh = axes.pcolormesh(*edges, surface.to_numpy(float), cmap=colours, vmin=low, vmax=high, rasterized=True)
-    scale_axis(axes, "x", x)
-    scale_axis(axes, "y", y)
+    style.scale_axis(axes, "x", x)
+    style.scale_axis(axes, "y", y)
     axes.set(xlim=edges[0][[0, -1]], ylim=edges[1][[0, -1]])
     return mesh
 
@@ -217,9 +216,7 @@ def _draw_cells(axes: Axes, surface: pd.DataFrame, colours: str | Colormap, limi
 def _colour_bar(figure: Figure, axes: Axes, drawn: ScalarMappable, unit: str = "", **more: Any) -> Colorbar:
     bar = figure.colorbar(drawn, ax=axes, **more)
     bar.ax.tick_params(labelsize=9)
-    if not isinstance(drawn.norm, LogNorm):
-        style.number_ticks(bar.ax.yaxis)
-    style.label_axes(bar.ax, y=unit)
+    style.label_axes(bar.ax, y=unit, numbers="" if isinstance(drawn.norm, LogNorm) else "y")
     return bar
 
 

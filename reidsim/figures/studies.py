@@ -46,7 +46,7 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
     bar = "total" if (table["index"] == "total").any() else "mu_star"
     title, mark = _BARS[bar]
     outputs, parameters = table["output"].unique(), table["parameter"].unique()
-    look = style.looks(style.ordered_policies(table["policy"]))
+    look = style.ordered_looks(table["policy"])
     figure, every = style.panels(len(outputs), _COLUMNS, panel=(3.8, 2.9))
     figure.suptitle(title, fontsize=10)
     width = 0.8 / len(look)
@@ -60,8 +60,7 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
             axes.errorbar(at, bars["value"], yerr=np.nan_to_num(spread), fmt="none", ecolor=GREY, elinewidth=0.8)
             axes.plot(at, marks["value"], linestyle="none", marker=own.marker, color=own.colour, markersize=4)
         axes.set_xticks(range(len(parameters)), [style.key_words(name) for name in parameters], fontsize=9)
-        style.number_ticks(axes.yaxis)
-        style.label_axes(axes, title=measures[output].label)
+        style.label_axes(axes, title=measures[output].label, numbers="y")
     style.legend_below(figure, style.patches(look, alpha=0.6), columns=2 if len(outputs) == 1 else 4)
     return figure
 
@@ -80,7 +79,7 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
         The share of points (y) with a payoff, or regret, of at most the value (x).
     """
     table = regrets[regrets["regret"].notna()]
-    look = style.looks(style.ordered_policies(table["policy"]))
+    look = style.ordered_looks(table["policy"])
     figure, [row] = style.new_figure(1, 2, panel=(4.4, 3.0))
     labels = ("publisher_payoff", "Payoff", "Share of points at or below"), ("regret", "Regret", "")
     for axes, (column, name, label) in zip(row, labels, strict=True):
@@ -88,9 +87,8 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
         for policy, own in look.items():
             values = table.loc[table["policy"] == policy, column].to_numpy()
             handles += style.draw_shares(axes, values, own, style.policy_name(policy))
-        style.number_ticks(axes.xaxis)
         axes.set_ylim(0, 1.02)
-        style.label_axes(axes, x=f"{name} ({style.UNIT})", y=label)
+        style.label_axes(axes, x=f"{name} ({style.UNIT})", y=label, numbers="x")
     style.legend_below(figure, handles)
     return figure
 
@@ -122,14 +120,13 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     ]
     # A grid of beliefs and truths has too many panels; draw the first few.
     drawn = drawn[: 2 * _COLUMNS] or [(style.sentence(words), "true", "believed", curves)]
-    look = style.looks(style.ordered_policies(curves["policy"]))
+    look = style.ordered_looks(curves["policy"])
     figure, every = style.panels(len(drawn), _COLUMNS, panel=(4.0, 3.0))
     for (title, x, fixed, rows), axes in zip(drawn, every, strict=True):
         handles = style.draw_lines(axes, rows, x, payoff.column, look, marker=None)
         axes.axvline(rows[fixed].iloc[0], color=GREY, linewidth=0.8, zorder=0.5)
-        style.number_ticks(axes.xaxis, axes.yaxis)
         label = style.with_unit(f"{x.capitalize()} {words}", name)
-        style.label_axes(axes, title=title, x=label, y=f"{payoff.label}\n({style.UNIT})")
+        style.label_axes(axes, title=title, x=label, y=f"{payoff.label}\n({style.UNIT})", numbers="xy")
     style.legend_below(figure, handles, columns=2 if len(drawn) == 1 else 4)
     return figure
 
@@ -146,7 +143,7 @@ def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure
     measures : sequence of Measure
     """
     attributes = list(table["attribute"].unique())
-    look = style.looks(style.ordered_policies(table["policy"]))
+    look = style.ordered_looks(table["policy"])
     places, height = np.arange(len(attributes)), 0.8 / len(look)
     figure, [row] = style.new_figure(1, len(measures), panel=(4.4, 0.9 + 0.45 * len(attributes)))
     for measure, letter, axes in zip(measures, "abc", row, strict=False):
@@ -159,8 +156,7 @@ def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure
         labels = attributes if axes is row[0] else [""] * len(attributes)
         axes.set_yticks(places, labels, fontsize=9, parse_math=False)
         axes.invert_yaxis()
-        style.number_ticks(axes.xaxis)
-        style.label_axes(axes, title=f"({letter}) {measure.label}", x="Shapley share of the column")
+        style.label_axes(axes, title=f"({letter}) {measure.label}", x="Shapley share of the column", numbers="x")
     style.legend_below(figure, style.patches(look))
     return figure
 
@@ -180,7 +176,7 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
     own : float
         The scenario's own value, marked by a line.
     """
-    look = style.looks(style.ordered_policies(lines["policy"]))
+    look = style.ordered_looks(lines["policy"])
     figure, [[axes]] = style.new_figure(1, 1, panel=(6.4, 3.6))
     handles = style.draw_lines(axes, lines, "value", "publisher_payoff", look, marker=None, linewidth=1.6)
     for band in bands[bands["policy"].isin(look)].to_dict("records"):
@@ -195,7 +191,6 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
     if low <= own <= high:
         handles.append(axes.axvline(own, color=GREY, linewidth=1.2, linestyle=":", label="as in the scenario"))
     axes.set_xlim(low, high)
-    style.number_ticks(axes.xaxis, axes.yaxis)
-    style.label_axes(axes, x=style.parameter_label(parameter), y=f"Publisher's payoff ({style.UNIT})")
+    style.label_axes(axes, x=style.parameter_label(parameter), y=f"Publisher's payoff ({style.UNIT})", numbers="xy")
     style.legend_below(figure, handles, columns=3)
     return figure

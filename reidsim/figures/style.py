@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from reidsim.errors import writing
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
@@ -138,6 +138,11 @@ def ordered_policies(policies: Iterable[str]) -> list[str]:
     return known_first(policies, _fixed_looks())
 
 
+def ordered_looks(policies: Iterable[str]) -> dict[str, Look]:
+    """Return a style per distinct policy: known ones in fixed order, then the others."""
+    return looks(ordered_policies(policies))
+
+
 def ordered_parameters(parameters: Iterable[str]) -> list[str]:
     """Return distinct parameters: payoff parameters in fixed order, then the others."""
     return known_first(parameters, _PARAMETER_LABELS)
@@ -233,15 +238,17 @@ def write_at(axes: Axes, text: str, place: tuple[float, float], offset: tuple[fl
     axes.annotate(text, place, xytext=offset, textcoords="offset points", fontsize=9, **more)
 
 
-def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "") -> None:
-    """Set the title and axis labels of a panel, with currency signs as plain text."""
-    plain: dict[str, Any] = {"parse_math": False}
+def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "", numbers: str = "") -> None:
+    """Set the title and axis labels of a panel, with currency signs as plain text.
+
+    `numbers` are the axes, ``x`` or ``y``, whose numbers are formatted; see `number_ticks`.
+    """
     if title:
-        axes.set_title(title, fontsize=10, loc="left", **plain)
-    if x:
-        axes.set_xlabel(x, fontsize=9, **plain)
-    if y:
-        axes.set_ylabel(y, fontsize=9, **plain)
+        axes.set_title(title, fontsize=10, loc="left", parse_math=False)
+    for axis, label in ((axes.xaxis, x), (axes.yaxis, y)):
+        if label:
+            axis.set_label_text(label, fontsize=9, parse_math=False)
+    number_ticks(*(getattr(axes, f"{axis}axis") for axis in numbers))
 
 
 def number_ticks(*axes: Axis) -> None:
@@ -249,6 +256,32 @@ def number_ticks(*axes: Axis) -> None:
     for axis in axes:
         axis.set_major_locator(MaxNLocator(6))
         write_out(axis)
+
+
+def is_geometric(values: Floats) -> bool:
+    """Return whether increasing values are spaced more evenly by factor than by step."""
+    if len(values) < 3 or values[0] <= 0:
+        return False
+    steps, factors = np.diff(values), np.diff(np.log(values))
+    # The margin absorbs rounding: if both spacings are even, use the linear axis.
+    return bool(factors.max() / factors.min() < steps.max() / steps.min() * (1 - 1e-9))
+
+
+def scale_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
+    """Set a linear or logarithmic scale that suits the values, and format its numbers."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    if not is_geometric(values):
+        number_ticks(axis)
+        return
+    axes.set(**{f"{which}scale": "log"})
+    log_ticks(axis, values[-1] / values[0])
+
+
+def log_ticks(axis: Axis, factor: float) -> None:
+    """Format a logarithmic axis; `factor` is its largest value over its smallest."""
+    axis.set_major_locator(LogLocator(subs=(1.0,) if factor >= 100 else (1.0, 2.0, 5.0)))
+    write_out(axis)
+    axis.set_minor_formatter(NullFormatter())
 
 
 def write_out(axis: Axis) -> None:
@@ -288,13 +321,13 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) ->
             figure.suptitle(str(only.get_label()), fontsize=10, parse_math=False)
             return
     canvas: Any = FigureCanvasAgg(figure)
+    renderer = canvas.get_renderer()
+    style: dict[str, Any] = {"loc": "outside lower center", "fontsize": 9, "frameon": False, "handlelength": 3.5}
     for number in range(min(columns, len(handles)), 0, -1):
-        legend = figure.legend(
-            handles=list(handles), loc="outside lower center", ncols=number, fontsize=9, frameon=False, handlelength=3.5
-        )
+        legend = figure.legend(handles=list(handles), ncols=number, **style)
         for text in legend.get_texts():
             text.set_parse_math(False)
-        width = legend.get_window_extent(canvas.get_renderer()).width / figure.dpi + 2 * _LEGEND_EDGE
+        width = legend.get_window_extent(renderer).width / figure.dpi + 2 * _LEGEND_EDGE
         if width <= figure.get_figwidth() or number == 1:
             break
         legend.remove()

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from reidsim.core.measures import columns_of
 from reidsim.figures import style
 from reidsim.figures.maps import ALL_RECORDS, parameter_maps
-from reidsim.figures.spacing import scale_axis
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.scenarios.design_schema import SweepSection, rows_along
 from reidsim.scenarios.report_sentences import gain_goes_with_loss
@@ -201,20 +200,20 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
         The x axis is logarithmic if the values are spaced by a factor.
     """
     parameters = style.ordered_parameters(lines["parameter"])
-    look = style.looks(style.ordered_policies(lines["policy"]))
+    look = style.ordered_looks(lines["policy"])
     figure, grid = style.new_figure(len(parameters), 2, panel=(4.4, 2.7))
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     for parameter, row in zip(parameters, grid, strict=True):
         here = lines[lines["parameter"] == parameter].sort_values("value")
         for (measure, side), axes in zip(_SIDES, row, strict=True):
             handles = style.draw_lines(axes, here, "value", measure.column, look)
-            scale_axis(axes, "x", np.unique(here["value"]))
-            style.number_ticks(axes.yaxis)
+            style.scale_axis(axes, "x", np.unique(here["value"]))
             style.label_axes(
                 axes,
                 title=f"({next(letters, '')}) {side}, by {style.key_words(parameter)}",
                 x=style.parameter_label(parameter),
                 y=f"{measure.label}\n({style.UNIT})",
+                numbers="y",
             )
     style.legend_below(figure, handles)
     return figure

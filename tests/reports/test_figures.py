@@ -18,9 +18,8 @@ from matplotlib.figure import Figure
 from reidsim.figures.agents import rounds_by_policy
 from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.maps import cell_edges, parameter_maps
-from reidsim.figures.spacing import is_geometric
 from reidsim.figures.studies import regret_curves, switch_lines
-from reidsim.figures.style import looks
+from reidsim.figures.style import is_geometric, looks
 from reidsim.figures.sweep import sensitivity_lines
 from reidsim.kinds.masking.figures import _look as masking_look
 from reidsim.kinds.tables.figures.records import payoff_difference_curves, payoff_difference_scatter, strategy_payoffs

@@ -13,8 +13,19 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from reidsim.figures import style
-from reidsim.figures.spacing import log_ticks, scale_axis
-from reidsim.figures.style import UNIT, Look, draw_line, known_first, label_axes, legend_below, looks, panels, write_out
+from reidsim.figures.style import (
+    UNIT,
+    Look,
+    draw_line,
+    known_first,
+    label_axes,
+    legend_below,
+    log_ticks,
+    looks,
+    panels,
+    scale_axis,
+    write_out,
+)
 from reidsim.palette import BLACK, BLUE, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
 

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from reidsim.figures import style
-from reidsim.figures.spacing import scale_axis
 from reidsim.figures.sweep import Swept, lines_or_maps, short_name, swept_of
 from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves, payout_front
 from reidsim.kinds.tables.figures.records import (
@@ -95,7 +94,7 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
         # Both axes end where the search equals the optimum. Markers there are not clipped.
         axes.set_ylim(bottom=0)
         right.set_ylim(min(right.get_ylim()[0], 0.99), 1)
-        scale_axis(axes, "x", np.unique(here["value"]))
+        style.scale_axis(axes, "x", np.unique(here["value"]))
         style.number_ticks(axes.yaxis)
         right.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g}%"))
         right.spines["top"].set_visible(False)
