@@ -172,11 +172,9 @@ def share(
         )
         for text in told:
             warnings.warn(text, stacklevel=_level_outside())
-        table = (
-            read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
-            if sidecar["records"]["shared"]
-            else (pd.DataFrame(columns=[column["name"] for column in sidecar["columns"]]))
-        )
+        table = pd.DataFrame(columns=[column["name"] for column in sidecar["columns"]])
+        if sidecar["records"]["shared"]:
+            table = read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
     table.attrs["sidecar"] = sidecar
     return table
 

@@ -249,8 +249,8 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
         for n, name in enumerate(profile.name for profile in setting.profiles)
     ]
     opponents.append(opponent(TYPES, together, types, among_all=False))
-    ideas, no_average = _ideas(space, types["belief"], setting.benefit, setting.believed_loss, together)
-    return Opponents(tuple(opponents), left_out=(LEFT_OUT, *no_average), ideas=ideas)
+    found = _ideas(space, types["belief"], setting.benefit, setting.believed_loss, together)
+    return replace(found, opponents=tuple(opponents), left_out=(LEFT_OUT, *found.left_out))
 
 
 def ideas_of_several(study: Study[Any], draw: int = 0) -> Opponents:
@@ -261,23 +261,19 @@ def ideas_of_several(study: Study[Any], draw: int = 0) -> Opponents:
     game = study.world(draw).belief
     if not isinstance(game, TypesGame):
         return Opponents()
-    ideas, no_average = _ideas(game.space, game.types, game.benefit, game.loss, game.together)
-    return Opponents(left_out=no_average, ideas=ideas)
+    return _ideas(game.space, game.types, game.benefit, game.loss, game.together)
 
 
 def _ideas(
     space: StrategySpace, types: Sequence[AdversaryType], benefit: Floats, loss: Floats, together: Together
-) -> tuple[dict[str, Game], tuple[str, ...]]:
-    """Return the games against the average type and the worst type.
-
-    The second result explains why the game against the average type is missing, if it is.
-    """
+) -> Opponents:
+    """Return the games against the average type and the worst type, as games for planning."""
     ideas: dict[str, Game] = {WORST_OF_TYPES: _played(space, types, benefit, loss, "worst")}
     try:
         average = _played(space, averaged(tuple(types)), benefit, loss, together)
     except InputError as error:
-        return ideas, (f"no policy plans against {AVERAGE_TYPE!r}: {error}",)
-    return {AVERAGE_TYPE: average, **ideas}, ()
+        return Opponents(left_out=(f"no policy plans against {AVERAGE_TYPE!r}: {error}",), ideas=ideas)
+    return Opponents(ideas={AVERAGE_TYPE: average, **ideas})
 
 
 def _played(
@@ -310,10 +306,8 @@ def _parts(each: AdversaryType, together: Together) -> list[AdversaryType]:
     random = each.adversary
     if not isinstance(random, RandomAttacks):
         return [each]
-    always = AlwaysAttacks(random.gain, random.cost)
-    attacks = replace(each, name=f"{each.name} attacks", weight=each.weight * random.rate, adversary=always)
-    if together != "one-of":
-        return [attacks]
-    never = NeverAttacks(random.gain, random.cost)
-    stays = replace(each, name=f"{each.name} does not", weight=each.weight * (1.0 - random.rate), adversary=never)
-    return [attacks, stays]
+    attacks, stays = ("attacks", random.rate, AlwaysAttacks), ("does not", 1.0 - random.rate, NeverAttacks)
+    return [
+        replace(each, name=f"{each.name} {does}", weight=each.weight * share, adversary=made(random.gain, random.cost))
+        for does, share, made in ((attacks, stays) if together == "one-of" else (attacks,))
+    ]

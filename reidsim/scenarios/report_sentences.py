@@ -83,23 +83,14 @@ def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
 def gain_and_cost(run: Any, adversary: Mapping[str, Any]) -> tuple[str, str]:
     """Return an adversary's gain and cost as text.
 
-    If the adversary has no own value, the value of the section ``economics`` is returned.
-    """
-    gain = number_text(adversary["gain"]) if "gain" in adversary else _gain(run)
-    return gain, number_text(adversary.get("cost", section(run.content, "economics").get("cost")))
-
-
-def _gain(run: Any) -> str:
-    """Return the adversary's gain from section ``economics`` as text.
-
-    It is a number (the loss if no gain is set), or a phrase if the gain follows a loss that varies between
-    points.
+    If the adversary has no own value, the value of the section ``economics`` is returned, or a phrase if the gain
+    follows a loss that varies between points.
     """
     economics = section(run.content, "economics")
-    stated = number_text(economics.get("gain", economics.get("loss")))
-    if not gain_goes_with_loss(run.content, varied_keys(run.content)):
-        return stated
-    return f"an amount equal to the loss at each point ({stated} in the scenario itself)"
+    gain = number_text(adversary.get("gain", economics.get("gain", economics.get("loss"))))
+    if "gain" not in adversary and gain_goes_with_loss(run.content, varied_keys(run.content)):
+        gain = f"an amount equal to the loss at each point ({gain} in the scenario itself)"
+    return gain, number_text(adversary.get("cost", economics.get("cost")))
 
 
 def by_generalization(run: Any, defender: str) -> Iterator[Sentence]:
@@ -165,9 +156,6 @@ def gain_goes_with_loss(content: Mapping[str, Any], varied: Collection[str]) -> 
     varied : collection of str
         Keys whose values vary between points.
     """
-    economics = content.get("economics")
-    if LOSS not in varied or GAIN in varied or not isinstance(economics, Mapping):
-        return False
-    columns = economics.get("columns")
-    own_column = isinstance(columns, Mapping) and columns.get("gain") is not None
-    return economics.get("gain") is None and not own_column
+    economics = section(content, "economics")
+    has_own = economics.get("gain") is not None or section(economics, "columns").get("gain") is not None
+    return LOSS in varied and GAIN not in varied and "economics" in content and not has_own
