@@ -231,17 +231,20 @@ class Scenario(Generic[S_co]):
         return found or (content, id(part))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the temporary folder, which stays with the process that made it."""
-        return {**self.__dict__, "place": None}
+        """Return the state without the temporary folder, which stays with the process that made it.
 
-    def __reduce__(self) -> Any:
-        """Pickle a scenario of a user-defined kind as plain data.
-
-        The receiving process imports the kind and validates the data again.
+        A scenario of a user-defined kind is pickled as plain data, because other processes import its module first.
         """
-        if names_object(str(self.content.get("game", ""))):
-            return _reloaded, (type(self), {**self.__getstate__(), "scenario": None})
-        return super().__reduce__()
+        has_own_kind = names_object(str(self.content.get("game", "")))
+        plain = {"scenario": None, "allow_code": True} if has_own_kind else {}
+        return {**self.__dict__, "place": None, **plain}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore the state; import the module of a user-defined kind, and validate the data again."""
+        self.__dict__.update(state)
+        if self.scenario is None:
+            kind = scenario_kind(self.content, self.path, allow_code=True)
+            self.__dict__["scenario"] = validated(kind.schema, self.content, self.path, self.given)
 
     def part(self, group: Group, name: str, where: str) -> Any:
         """Return a Python object of the scenario, or the factory of a user-defined part; see `load_part`."""
@@ -466,17 +469,6 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
         if not (isinstance(game, str) and names_object(game)):
             return find_kind(game)
         return made_kind(load_part("kinds", game, where="game", folder=path.parent, allow_code=allow_code), game)
-
-
-def _reloaded(cls: type[Scenario[ScenarioHead]], state: dict[str, Any]) -> Scenario[ScenarioHead]:
-    """Return a scenario of a user-defined kind in another process.
-
-    The module of the kind is imported first.
-    """
-    content, path = state["content"], state["path"]
-    kind = scenario_kind(content, path, allow_code=True)
-    scenario = validated(kind.schema, content, path, state["given"])
-    return cls(**state | {"scenario": scenario, "allow_code": True})
 
 
 def origins_of(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
