@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reidsim.adversaries.factored_mdp import FactoredMDP as FactoredMDP
     from reidsim.adversaries.factored_mdp import FactoredMDPAdversary as FactoredMDPAdversary
     from reidsim.adversaries.one_shot import OneShotAdversary as OneShotAdversary
+    from reidsim.adversaries.rationality import fit_precision as fit_precision
     from reidsim.adversaries.response import Response as Response
     from reidsim.adversaries.sequential.attack import SequentialAttack as SequentialAttack
     from reidsim.adversaries.sequential.planning import BinomialBelief as BinomialBelief
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from reidsim.front.frames import intervals as intervals
     from reidsim.front.frames import prefix as prefix
     from reidsim.front.frames import suppress as suppress
-    from reidsim.front.observed_attacks import fit_precision as fit_precision
     from reidsim.front.results import report as report
     from reidsim.front.results import share as share
     from reidsim.front.scenario import Scenario as Scenario
@@ -84,7 +84,7 @@ _PUBLIC = {
     "reidsim.front.results": "report share",
     "reidsim.populations.catalogue": "populate load_population",
     "reidsim.reports.description": "describe_file",
-    "reidsim.front.observed_attacks": "fit_precision",
+    "reidsim.adversaries.rationality": "fit_precision",
     "reidsim.front.frames": "intervals prefix groups suppress",
     "reidsim.populations.population": "Population",
     "reidsim.releases.hierarchy": "Hierarchy",
