@@ -78,7 +78,7 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
     is_table = kind == "scenario" and text.endswith(_TABLES)
     looks_like_path = is_table or text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
     path = (base or Path()) / text if looks_like_path else bundled_folder(folder) / f"{text}.toml"
-    given = (base or Path()) / text
+    as_path = (base or Path()) / text
     try:
         if path.is_file() and not is_table:
             return path
@@ -86,11 +86,11 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
         if looks_like_path:
             raise InputError(f"cannot be read: {error.strerror}", source=path) from None
     expected = f"a {kind} file (TOML)"
-    if text and os.path.isfile(given):
+    if text and os.path.isfile(as_path):
         hint = f"run reidsim new {shlex.quote(text)} to draft a scenario" if is_table else None
-        raise InputError(f"not {expected}", source=given, hint=hint)
-    if text and os.path.isdir(given):
-        raise InputError("is a folder", source=given, expected=expected)
+        raise InputError(f"not {expected}", source=as_path, hint=hint)
+    if text and os.path.isdir(as_path):
+        raise InputError("is a folder", source=as_path, expected=expected)
     if looks_like_path:
         raise InputError("no such file", source=path, expected=expected)
     names = bundled_names(folder)

@@ -111,7 +111,7 @@ def _ending(error: BaseException) -> tuple[str, int] | None:
     """Return the message and exit code for an error; None if the error is a defect or an ordinary exit."""
     if isinstance(error, InputError):
         return str(error), 2
-    if interrupts.carries(error, BrokenPipeError):
+    if interrupts.caused(error, BrokenPipeError):
         # End like a program that was stopped by a closed pipe (SIGPIPE); typer and rich end with a code of their own.
         return "", 141
     if any(text in str(error) for text in _NO_ROOM):
@@ -122,7 +122,7 @@ def _ending(error: BaseException) -> tuple[str, int] | None:
     else:
         is_interrupt = isinstance(error, SystemExit) and error.code == 130
     if is_interrupt:
-        return interrupts.message(), interrupts.exit_code()
+        return interrupts.ending()
     if not isinstance(error, Exception):
         return None
     # Imported here because it is slow to import and only needed after an error.

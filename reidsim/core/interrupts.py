@@ -60,34 +60,25 @@ def stop_if_interrupted() -> None:
         raise KeyboardInterrupt
 
 
-def tell_kept(what: str) -> None:
+def tell_kept(description: str) -> None:
     """Record a description of the results that remain after an interrupt.
 
-    It replaces an earlier description and becomes part of `message`.
+    It replaces an earlier description and becomes part of `ending`.
     """
-    _kept[:] = [what]
+    _kept[:] = [description]
 
 
-def message() -> str:
-    """Return the message of a program that ends through an interrupt."""
-    return f"interrupted; {_kept[0] if _kept else 'nothing was written'}"
+def ending() -> tuple[str, int]:
+    """Return the message and exit code (128 plus the signal's number) of a program that an interrupt ends."""
+    number = _interrupts[0] if _interrupts else signal.SIGINT
+    return f"interrupted; {_kept[0] if _kept else 'nothing was written'}", 128 + number
 
 
-def exit_code() -> int:
-    """Return the exit code after an interrupt: 128 plus the first signal's number."""
-    return 128 + (_interrupts[0] if _interrupts else signal.SIGINT)
-
-
-def caused(error: BaseException | None) -> bool:
-    """Return whether an interrupt caused an error.
+def caused(error: BaseException | None, kind: type[BaseException] = KeyboardInterrupt) -> bool:
+    """Return whether an error, or an error in its chain of causes, has a class: by default, whether it is an interrupt.
 
     Compiled code, for example, raises SystemError after an interrupt.
     """
-    return carries(error, KeyboardInterrupt)
-
-
-def carries(error: BaseException | None, kind: type[BaseException]) -> bool:
-    """Return whether an error, or an error in its chain of causes, has a class."""
     while error is not None and not isinstance(error, kind):
         error = error.__cause__ or error.__context__
     return error is not None

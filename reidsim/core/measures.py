@@ -76,7 +76,7 @@ def measures_worded(words: Mapping[str, Mapping[str, Any]]) -> dict[str, Measure
 
     `words` maps each column to a mapping with ``label``, ``format`` and ``definition``.
     """
-    return {column: Measure(column, **told) for column, told in words.items()}
+    return {column: Measure(column, **texts) for column, texts in words.items()}
 
 
 def in_words(measures: Iterable[Measure], words: Mapping[str, Mapping[str, Any]]) -> tuple[Measure, ...]:

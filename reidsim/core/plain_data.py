@@ -110,10 +110,11 @@ def value_at(content: Any, key: str) -> Any:
         If the key does not exist.
     """
     for part in key.split("."):
-        entries = dict(enumerate(content)) if isinstance(content, list) else content
-        if not isinstance(entries, Mapping):
+        if isinstance(content, list):
+            content = {str(place): entry for place, entry in enumerate(content)}
+        if not isinstance(content, Mapping):
             raise KeyError(key)
-        content = entries[int(part) if isinstance(content, list) and part.isdecimal() else part]
+        content = content[part]
     return content
 
 

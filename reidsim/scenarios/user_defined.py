@@ -95,10 +95,10 @@ def find_kind(name: object) -> Any:
     InputError
         If no kind has this name; the message names the key ``game``.
     """
-    if not isinstance(name, str) or name not in kinds.names:
-        raise kinds.unknown(name, where="game")
-    if name in kinds:
+    if isinstance(name, str) and name in kinds:
         return kinds[name].load()
+    if not isinstance(name, str) or name not in kinds.installed:
+        raise kinds.unknown(name, where="game")
     return made_kind(load_part("kinds", name, where="game", folder=Path(), allow_code=False), name)
 
 
