@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from reidsim.audit.notation import ColumnReader, Positions, text_of
 from reidsim.linkage.people import RowSets
@@ -159,6 +159,38 @@ def _people_in(fits: csr_array, groups: csr_array, people: Counts) -> Counts:
     """Return the number of distinct people in the groups that each row of `fits` marks."""
     starts = range(0, max(fits.shape[0], 1), _ROWS_AT_ONCE)
     return np.concatenate([fits[start : start + _ROWS_AT_ONCE] @ groups @ people for start in starts])
+
+
+def people_by_value(
+    fits: csr_array, group: NDArray[np.intp], person: Counts, code: Counts, n_values: int
+) -> tuple[csr_array, Counts]:
+    """Return how many people have each value in the groups that each row of `fits` marks.
+
+    Parameters
+    ----------
+    fits : csr_array of bool, shape (n_rows, n_groups)
+    group, person, code : ndarray of int64, shape (n_records,)
+        Group, person and value of each record.
+    n_values : int
+
+    Returns
+    -------
+    csr_array of int64, shape (n_rows, n_values)
+        Number of distinct people with each value.
+    ndarray of int64, shape (n_rows,)
+        Number of distinct people.
+    """
+    pairs, pair = np.unique(group * n_values + code, return_inverse=True)
+    sets, _ = RowSets.from_rows(pair, np.unique(person, return_inverse=True)[1])
+    # A set is split by value, so that a person counts once for each value.
+    parts, part = np.unique(sets.owner * n_values + pairs[sets.cells] % n_values, return_inverse=True)
+    marks = np.ones(len(part), dtype=np.bool_)
+    part_of_group = csr_array((marks, (pairs[sets.cells] // n_values, part)), shape=(fits.shape[1], len(parts)))
+    place = np.arange(len(parts)), parts % n_values
+    people = csr_array((sets.people[parts // n_values], place), shape=(len(parts), n_values))
+    starts = range(0, max(fits.shape[0], 1), _ROWS_AT_ONCE)
+    counts = [fits[start : start + _ROWS_AT_ONCE] @ part_of_group @ people for start in starts]
+    return csr_array(vstack(counts)), _people_in(fits, *_membership(group, person, fits.shape[1]))
 
 
 def _match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str, Sequence[Sequence[str]]]) -> Matching:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response, arrays_of
 from reidsim.errors import refuse_first
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.linkage.people import RowSets
 from reidsim.linkage.sensitive_values import AttributeLimits, GainsFrom, SensitiveAttribute, SensitiveGroups
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
@@ -55,15 +56,23 @@ class AdmissibleGroups:
         Limits on the values within a group.
     columns : tuple of SensitiveAttribute
         Sensitive columns of all records of the table, for games that form groups themselves; `at` does not use them.
+    row_sets : RowSets, optional
+        The rows of `groups` that belong to each record of the game, if people have several rows.
     """
 
     groups: SensitiveGroups
     limits: AttributeLimits
     columns: tuple[SensitiveAttribute, ...] = ()
+    row_sets: RowSets | None = None
 
     def at(self, strategy: int, rows: Rows | None = None) -> NDArray[np.bool_]:
-        """Return whether each record, or each of `rows`, may be released at a node."""
+        """Return whether each record, or each of `rows`, may be released at a node.
+
+        A person with several rows may be released if the groups of all its rows meet the limits.
+        """
         within = self.groups.within(self.limits, strategy)
+        if self.row_sets is not None:
+            within = self.row_sets.combined(np.logical_and, within)
         return within if rows is None else within[rows]
 
 

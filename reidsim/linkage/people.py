@@ -135,6 +135,13 @@ class RowSets:
         """
         return replace(self, cells=cell[self.cells].astype(np.intp))
 
+    def combined(self, operation: np.ufunc, amounts: NDArray[Any]) -> NDArray[Any]:
+        """Return an operation, such as `np.maximum`, over the cells of each set, (n_sets,).
+
+        `amounts` has shape (n_cells,).
+        """
+        return np.asarray(operation.reduceat(amounts[self.cells], self.start[:-1]))
+
     def means(self, amounts: Floats, weights: Floats | None = None) -> Floats:
         """Return the mean amount over the rows of each set, shape (..., n_sets).
 

@@ -1,7 +1,9 @@
 """Distribution of sensitive values in groups of records, and limits on it.
 
 The group of a record at a node of the lattice consists of all records of the table that agree with it there. Groups do
-not depend on how other records are released, so a limit on a group is a property of the record and the node.
+not depend on how other records are released, so a limit on a group is a property of the record and the node. In a file
+with several records per person, people are counted: a person counts once in a group, and once for each of its different
+values there.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.linkage.people import RowSets
 from reidsim.linkage.row_groups import classes_at
 from reidsim.populations.domain import Codes, distinct_rows
+from reidsim.populations.population import Counts
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
@@ -109,7 +113,7 @@ class GroupValues:
     distinct : ndarray of int64
         Number of different values; 0 in an empty group.
     largest_share : ndarray of float64
-        Share of the most frequent value; 0 in an empty group.
+        Share of people with the most frequent value; 0 in an empty group.
     distance : callable
         Returns the earth mover's distance between the distributions of values in each group and in the table, in
         [0, 1].
@@ -121,30 +125,38 @@ class GroupValues:
 
     @classmethod
     def from_counts(
-        cls, group: Integers, value: Integers, count: Integers, n_groups: int, overall: Floats, levels: Integers
+        cls, group: Integers, value: Integers, count: Counts, people: Counts, overall: Floats, levels: Integers
     ) -> GroupValues:
         """Count the values of groups.
 
         Parameters
         ----------
         group, value, count : ndarray of int64, shape (n_pairs,)
-            Number of rows of a group that have a value; the pairs need not be distinct.
-        n_groups : int
+            Number of people of a group who have a value; the pairs are distinct.
+        people : ndarray of int64, shape (n_groups,)
+            Number of people in each group.
         overall : ndarray of float64, shape (n_values,)
             Share of each value in the table.
         levels : ndarray of int64, shape (n_levels, n_values)
             See `SensitiveAttribute`.
         """
-        sizes = np.maximum(np.bincount(group, count, n_groups), 1.0)
-        of_group, of_value, rows = _summed(group, value, count, len(overall))
-        share = rows / sizes[of_group]
-        largest = np.zeros(n_groups)
-        np.maximum.at(largest, of_group, share)
+        largest = np.zeros(len(people))
+        np.maximum.at(largest, group, count / people[group])
 
         def distance() -> Floats:
-            return _distance(of_group, of_value, share, n_groups, overall, levels)
+            share = np.asarray(count / np.bincount(group, count, len(people))[group], dtype=np.float64)
+            return _distance(group, value, share, len(people), overall, levels)
 
-        return cls(np.bincount(of_group, minlength=n_groups), largest, distance)
+        return cls(np.bincount(group, minlength=len(people)), largest, distance)
+
+
+def share_of_values(codes: Integers, person: NDArray[np.integer[Any]], n_values: int) -> Floats:
+    """Return the share of each value in a table, (n_values,).
+
+    A person counts once for each of its different values. `codes` and `person` have shape (n_records,).
+    """
+    values = np.unique(person * n_values + codes) % n_values
+    return np.bincount(values, minlength=n_values) / max(len(values), 1)
 
 
 def _summed(group: Integers, value: Integers, count: NDArray[Any], n_values: int) -> tuple[Integers, Integers, Floats]:
@@ -182,10 +194,13 @@ class SensitiveValues:
     codes : ndarray of int32, shape (n_records, n_attributes)
         Quasi-identifiers of the records.
     columns : tuple of SensitiveAttribute
+    person : ndarray of int, shape (n_records,), optional
+        Person of each record: 0, 1, ..., without gaps; by default, each record is another person.
     """
 
     codes: Codes
     columns: tuple[SensitiveAttribute, ...]
+    person: NDArray[np.integer[Any]] | None = None
     _last: list[tuple[GeneralizationLattice, SensitiveGroups]] = field(default_factory=list, repr=False)
 
     def groups(self, lattice: GeneralizationLattice) -> SensitiveGroups:
@@ -219,27 +234,30 @@ class SensitiveGroups:
         first, place = distinct_rows(list(both.T), len(both))
         self._cells = GeneralizationLattice(hierarchies, both[first])
         self._row_cell, record_cell = place[: len(codes)], place[len(codes) :].astype(np.int64)
+        person = np.arange(len(record_cell)) if values.person is None else values.person.astype(np.intp)
+        self._people = RowSets.from_rows(record_cell, person)[0]
         self._columns = []
         for column in values.columns:
             n_values = column.levels.shape[1]
-            cell, value, rows = _summed(record_cell, column.codes, np.ones(len(record_cell), np.int64), n_values)
-            overall = np.bincount(column.codes, minlength=n_values) / max(len(column.codes), 1)
-            self._columns.append((cell, value, rows.astype(np.int64), overall, column.levels))
-        self._records = np.bincount(record_cell, minlength=len(first))
+            pairs, pair = np.unique(record_cell * n_values + column.codes, return_inverse=True)
+            row_sets = RowSets.from_rows(pair, person)[0]
+            overall = share_of_values(column.codes, person, n_values)
+            self._columns.append((pairs // n_values, pairs % n_values, row_sets, overall, column.levels))
         self._kept: dict[object, NDArray[Any]] = {}
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self._row_cell)
 
-    def _at(self, node: int) -> tuple[Integers, int, list[GroupValues]]:
+    def _at(self, node: int) -> tuple[Integers, Counts, list[GroupValues]]:
         of_cell = classes_at(self._cells, node)
-        n_groups = int(of_cell.max(initial=-1)) + 1
-        values = [
-            GroupValues.from_counts(of_cell[cell], value, rows, n_groups, overall, levels)
-            for cell, value, rows, overall, levels in self._columns
-        ]
-        return of_cell, n_groups, values
+        people, columns = self._people.in_classes(of_cell, int(of_cell.max(initial=-1)) + 1), []
+        for cell, value, row_sets, overall, levels in self._columns:
+            n_values = len(overall)
+            pairs, place = np.unique(of_cell[cell] * n_values + value, return_inverse=True)
+            count = row_sets.in_classes(place, len(pairs))
+            columns.append(GroupValues.from_counts(pairs // n_values, pairs % n_values, count, people, overall, levels))
+        return of_cell, people, columns
 
     def _keep(self, key: object, made: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         found = self._kept.get(key)
@@ -257,8 +275,8 @@ class SensitiveGroups:
         """
 
         def made() -> NDArray[np.bool_]:
-            of_cell, n_groups, columns = self._at(node)
-            within = np.ones(n_groups, dtype=np.bool_)
+            of_cell, people, columns = self._at(node)
+            within = np.ones(len(people), dtype=np.bool_)
             for values in columns:
                 # A group without records discloses no sensitive value.
                 within &= limits.hold(values) | (values.distinct == 0)
@@ -269,17 +287,16 @@ class SensitiveGroups:
     def success(self, gains_from: GainsFrom, node: int) -> Floats:
         """Return the success probability of an attack on each row at a node, (n_rows,).
 
-        With n records in the group and s the largest share of a value, over the sensitive columns: s for
-        ``"attribute"``; s + (1 - s) / n for ``"either"``, where the attack names a record of the group at random and
+        With n people in the group and s the largest share of a value, over the sensitive columns: s for
+        ``"attribute"``; s + (1 - s) / n for ``"either"``, where the attack names a person of the group at random and
         asserts the most frequent value. The result is 1 for a row that agrees with no record.
         """
 
         def made() -> Floats:
-            of_cell, n_groups, columns = self._at(node)
-            records = np.maximum(np.bincount(of_cell, self._records, n_groups), 1.0)
+            of_cell, people, columns = self._at(node)
             share = np.max([values.largest_share for values in columns], axis=0)
             share = np.where(share > 0, share, 1.0)
-            chance = share if gains_from == "attribute" else share + (1.0 - share) / records
+            chance = share if gains_from == "attribute" else share + (1.0 - share) / np.maximum(people, 1)
             return np.asarray(chance[of_cell[self._row_cell]], dtype=np.float64)
 
         return self._keep((gains_from, node), made)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,21 @@ class Hospital:
     loss: float
     gain: float
     cost: float
+    persons: tuple[int, ...] | None = None
+
+    @property
+    def people(self) -> list[list[int]]:
+        """The records of each person, in the order of first records; by default, each record is another person."""
+        of_record = self.persons or tuple(range(len(self.records)))
+        return [[n for n, owner in enumerate(of_record) if owner == person] for person in dict.fromkeys(of_record)]
+
+    def values(self, group: Collection[int]) -> list[str]:
+        """Return the different diseases of each person in a group of records."""
+        return [disease for mine in self.people for disease in sorted({self.records[n][2] for n in mine if n in group})]
+
+    def members(self, group: Collection[int]) -> int:
+        """Return the number of people in a group of records."""
+        return sum(any(n in group for n in mine) for mine in self.people)
 
     def group(self, record: int, node: tuple[int, int]) -> list[int]:
         """Return the records that agree with a record at a node."""
@@ -47,60 +63,64 @@ class Hospital:
 
     def admissible(self, group: list[int]) -> bool:
         """Return whether a group is within all limits."""
-        values = [self.records[record][2] for record in group]
+        values, everybody = self.values(group), self.values(range(len(self.records)))
         counts = Counter(values)
-        everybody = [record[2] for record in self.records]
         checks = {
             "l_diversity": lambda limit: len(counts) >= limit,
-            "max_inference": lambda limit: max(counts.values()) <= limit * len(values) + 1e-9,
+            "max_inference": lambda limit: max(counts.values()) <= limit * self.members(group) + 1e-9,
             "t_closeness": lambda limit: distance(values, everybody, hierarchical=self.hierarchical) <= limit + 1e-9,
         }
         return all(checks[name](limit) for name, limit in self.limits.items())
 
     def success(self, group: list[int]) -> float:
         """Return the success probability of an attack, over all its outcomes."""
-        values = [self.records[record][2] for record in group]
-        asserted, times = Counter(values).most_common(1)[0]
-        n = len(group)
+        times, n = Counter(self.values(group)).most_common(1)[0][1], self.members(group)
         if self.gains_from == "identity":
             return 1 / n
         if self.gains_from == "attribute":
             return times / n
-        # The data subject is equally likely to be any member of the group, and so is the record that the attack names.
-        wins = sum(named == true or values[true] == asserted for named in range(n) for true in range(n))
+        # The data subject is equally likely to be any member of the group, and so is the person whom the attack names.
+        # The first `times` members have the asserted disease.
+        wins = sum(named == true or true < times for named in range(n) for true in range(n))
         return wins / n**2
 
-    def payoff(self, record: int, node: tuple[int, int]) -> tuple[float, bool]:
-        """Return the publisher's payoff of a record at a node, and whether it is attacked."""
-        chance = self.success(self.group(record, node))
+    def payoff(self, person: int, node: tuple[int, int]) -> tuple[float, bool]:
+        """Return the publisher's payoff of a person at a node, and whether it is attacked.
+
+        The attack uses the person's record with the highest success probability.
+        """
+        chance = max(self.success(self.group(record, node)) for record in self.people[person])
         attacked = self.gain * chance > self.cost * (1 + 1e-12)
         return 100 * utility(node) - attacked * self.loss * chance, attacked
 
-    def best_of_record(self, record: int, *, no_attack: bool) -> tuple[float, tuple[int, int] | None]:
-        """Return a record's best payoff and its first node, or None if no node is allowed."""
+    def allowed(self, person: int, node: tuple[int, int]) -> bool:
+        """Return whether the groups of all records of a person are within all limits."""
+        return all(self.admissible(self.group(record, node)) for record in self.people[person])
+
+    def best_of_person(self, person: int, *, no_attack: bool) -> tuple[float, tuple[int, int] | None]:
+        """Return a person's best payoff and its first node, or None if no node is allowed."""
         best, at = -math.inf, None
         for node in NODES:
-            value, attacked = self.payoff(record, node)
-            allowed = self.admissible(self.group(record, node)) and not (no_attack and attacked)
-            if allowed and value > best + 1e-9:
+            value, attacked = self.payoff(person, node)
+            if self.allowed(person, node) and not (no_attack and attacked) and value > best + 1e-9:
                 best, at = value, node
         return (0.0, None) if at is None else (best, at)
 
     def payout_of_table(self, *, no_attack: bool, suppression_limit: float) -> float:
         """Return the highest payout of one node for all records.
 
-        Records in inadmissible or unprofitable groups are suppressed.
+        People in inadmissible or unprofitable groups are suppressed.
         """
         best = 0.0
         for node in NODES:
             payout, suppressed = 0.0, 0
-            for record in range(len(self.records)):
-                value, attacked = self.payoff(record, node)
-                kept = self.admissible(self.group(record, node))
+            for person in range(len(self.people)):
+                value, attacked = self.payoff(person, node)
+                kept = self.allowed(person, node)
                 kept &= not attacked and value >= -1e-9 if no_attack else value > 1e-9
                 payout += value if kept else 0.0
                 suppressed += not kept
-            if suppressed <= math.floor(suppression_limit * len(self.records) + 1e-9):
+            if suppressed <= math.floor(suppression_limit * len(self.people) + 1e-9):
                 best = max(best, payout)
         return best
 
@@ -111,8 +131,10 @@ class Hospital:
         """
         best = None
         for node in NODES:
-            groups = [self.group(record, node) for record in range(len(self.records))]
-            kept = [len(group) >= k and self.admissible(group) for group in groups]
+            kept = [
+                self.allowed(person, node) and all(self.members(self.group(n, node)) >= k for n in self.people[person])
+                for person in range(len(self.people))
+            ]
             if kept.count(False) <= math.floor(suppression_limit * len(kept) + 1e-9):
                 value = utility(node) * sum(kept) / len(kept)
                 best = value if best is None else max(best, value)
@@ -120,7 +142,10 @@ class Hospital:
 
     def write(self, folder: Path, publisher: str, adversary: str = "") -> Path:
         """Write the table and its scenario; return the path of the scenario."""
-        lines = ["age,sex,disease", *(f"{age},{'FM'[sex]},{disease}" for age, sex, disease in self.records)]
+        owners = self.persons or range(len(self.records))
+        lines = ["person,age,sex,disease"]
+        for owner, (age, sex, disease) in zip(owners, self.records, strict=True):
+            lines.append(f"{owner},{age},{'FM'[sex]},{disease}")
         (folder / "hospital.csv").write_text("\n".join(lines) + "\n")
         for name, levels in ATTRIBUTES.items():
             rows = [";".join(row) for row in zip(*levels, strict=True)]
@@ -132,6 +157,7 @@ class Hospital:
         scenario = f"""
 [release]
 path = "hospital.csv"
+{'person = "person"' if self.persons else ""}
 [attributes.age]
 hierarchy = {{ rule = "table", file = "age.csv" }}
 [attributes.sex]
@@ -190,7 +216,7 @@ def distance(values: list[str], everybody: list[str], *, hierarchical: bool) -> 
 
 
 @st.composite
-def hospitals(draw, *, limits: bool = True, gains: bool = False) -> Hospital:
+def hospitals(draw, *, limits: bool = True, gains: bool = False, persons: bool = False) -> Hospital:
     """Draw a small table with limits, gains from an inference, or both."""
     record = st.tuples(st.integers(0, 3), st.integers(0, 1), st.sampled_from(DISEASES))
     records = draw(st.lists(record, min_size=1, max_size=12))
@@ -209,4 +235,5 @@ def hospitals(draw, *, limits: bool = True, gains: bool = False) -> Hospital:
         draw(st.sampled_from([0.0, 90.0, 300.0])),
         draw(st.sampled_from([40.0, 100.0])),
         draw(st.sampled_from([0.0, 15.0, 30.0, 45.0])),
+        tuple(draw(st.lists(st.integers(0, 4), min_size=len(records), max_size=len(records)))) if persons else None,
     )

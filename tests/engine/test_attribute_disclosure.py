@@ -1,6 +1,7 @@
 """Limits on sensitive columns, and adversaries who gain from inference."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,6 +23,12 @@ from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import share_run
 
 
+def any_hospital(persons):
+    """Return hospitals with limits, gains from an inference, or both."""
+    kinds = ({}, {"limits": False, "gains": True}, {"gains": True})
+    return st.one_of(*(hospitals(persons=persons, **kind) for kind in kinds))
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("hospital")
@@ -29,15 +36,17 @@ def folder(tmp_path_factory):
 
 @examples(120)
 @given(
-    st.one_of(hospitals(), hospitals(limits=False, gains=True), hospitals(gains=True)),
+    st.booleans().flatmap(any_hospital),
     st.sampled_from(["backward-induction", "branch-and-bound"]),
 )
-def test_each_record_gets_its_best_admissible_generalization(folder, hospital, solver):
+def test_each_person_gets_its_best_admissible_generalization(folder, hospital, solver):
     path = hospital.write(folder, f'solver = "{solver}"\npolicies = ["basic", "no-attack", "record-level"]')
     records = reidsim.run(path).records
     for policy in ("basic", "no-attack", "record-level"):
         found = records[records["policy"] == policy]
-        expected = [hospital.best_of_record(n, no_attack=policy == "no-attack") for n in range(len(hospital.records))]
+        if hospital.persons:
+            found = found.drop_duplicates("person")
+        expected = [hospital.best_of_person(n, no_attack=policy == "no-attack") for n in range(len(hospital.people))]
         least = 0.0 if policy == "record-level" else -np.inf
         payoffs = [max(payoff, least) for payoff, _ in expected]
         assert found["publisher_payoff"].to_numpy() == pytest.approx(payoffs, abs=1e-7)
@@ -47,7 +56,7 @@ def test_each_record_gets_its_best_admissible_generalization(folder, hospital, s
 
 @examples(60)
 @given(
-    st.one_of(hospitals(), hospitals(limits=False, gains=True), hospitals(gains=True)),
+    st.booleans().flatmap(any_hospital),
     st.sampled_from([0.0, 0.3, 1.0]),
     st.sampled_from(["record", "both"]),
 )
@@ -56,7 +65,7 @@ def test_the_table_gets_the_node_of_highest_payout_with_inadmissible_groups_supp
 ):
     publisher = f'unit = "table"\npolicies = ["basic", "no-attack", "k-anonymity"]\nk = 2\nsuppression_limit = {limit}'
     # If all records have one generalization, the rows that fit a person are the record's group.
-    looks_up = f'direction = "{direction}"' if hospital.gains_from == "identity" else ""
+    looks_up = f'direction = "{direction}"' if hospital.gains_from == "identity" and not hospital.persons else ""
     result = reidsim.run(hospital.write(folder, publisher, looks_up))
     optima = result.analysis.optima.set_index("policy")
     for policy, no_attack in (("basic", False), ("no-attack", True)):
@@ -67,13 +76,14 @@ def test_the_table_gets_the_node_of_highest_payout_with_inadmissible_groups_supp
 
 
 @examples(60)
-@given(hospitals())
+@given(st.booleans().flatmap(lambda persons: hospitals(persons=persons)))
 def test_policies_that_choose_release_nothing_beyond_the_limits(folder, hospital):
-    policies = ["record-level", "full-domain", "multi-dimensional", "opt-in", "k-anonymity", "anytime"]
+    policies = ["record-level", "full-domain", "opt-in", "k-anonymity", "anytime"]
+    policies += [] if hospital.persons else ["multi-dimensional"]
     path = hospital.write(folder, f"policies = {json.dumps([*policies, 'no-protection'])}")
     result = reidsim.run(path)
     assert (result.summary["beyond_limits"][policies] == 0).all()
-    beyond = [not hospital.admissible(hospital.group(record, (0, 0))) for record in range(len(hospital.records))]
+    beyond = [not hospital.allowed(person, (0, 0)) for person in range(len(hospital.people))]
     assert result.summary["beyond_limits"]["no-protection"] == pytest.approx(np.mean(beyond))
 
 
@@ -92,7 +102,10 @@ def test_distances_are_those_of_the_cheapest_transport(rows, hierarchical):
     )
     attribute = SensitiveAttribute.from_codes("disease", code, levels)
     overall = np.bincount(code, minlength=attribute.levels.shape[1]) / len(code)
-    found = GroupValues.from_counts(group, code, np.ones(len(rows), np.int64), 4, overall, attribute.levels)
+    n_values = attribute.levels.shape[1]
+    pairs, count = np.unique(group * n_values + code, return_counts=True)
+    people = np.bincount(group, minlength=4)
+    found = GroupValues.from_counts(pairs // n_values, pairs % n_values, count, people, overall, attribute.levels)
     everybody = [row[1] for row in rows]
     for number in set(group.tolist()):
         values = [row[1] for row in rows if row[0] == number]
@@ -184,6 +197,18 @@ def test_a_file_within_the_limits_by_row_may_be_beyond_them_for_a_person(tmp_pat
     sidecar, _ = share_run(run, tmp_path / "looked up.csv", kept=unknown("disease"), max_risk=1.0)
     assert sidecar["audit"]["inference"][0]["people_beyond"] == 0
     assert len(pd.read_csv(tmp_path / "looked up.csv")) == 4
+
+
+def test_a_person_counts_once_for_each_value_in_a_shared_file(tmp_path):
+    # By rows, one value in two is the flu; by people, everybody has it.
+    records = ((0, 0, "flu"), (0, 0, "cold"), (0, 0, "ulcer"), (0, 0, "flu"))
+    ward = replace(WARD, records=records, limits={"max_inference": 0.75}, persons=(0, 0, 0, 1))
+    summary, run = results_of(ward, tmp_path, 'unit = "table"\npolicies = ["no-protection"]')
+    assert summary["inference"].tolist() == summary["beyond_limits"].tolist() == [1]
+    with pytest.raises(InputError, match=r"for 4 rows and for 2 people .*one value in 100\.00%"):
+        share_run(run, tmp_path / "shared.csv", kept=unknown("disease"), max_risk=1.0)
+    with pytest.raises(InputError, match=r'release\.person: .*adversary\.direction = "record"'):
+        reidsim.run(ward.write(tmp_path, 'policies = ["basic"]', 'direction = "both"'))
 
 
 @examples(30)

@@ -120,7 +120,7 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
             persons=persons,
             household_of=household,
             waves=waves,
-            sensitive=SensitiveValues(records.codes, sensitive) if sensitive else None,
+            sensitive=SensitiveValues(records.codes, sensitive, person) if sensitive else None,
         )
         study.require_walkable()
         if scenario.lists:

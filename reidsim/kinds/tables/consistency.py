@@ -259,7 +259,11 @@ def _sensitive_cases(scenario: Any) -> Iterator[Case]:
         for where, given, expected in (
             ("agents", scenario.agents is not None, f"this section only without {key}"),
             ("releases", scenario.releases is not None, f"this section only without {key}"),
-            ("release.person", release.person is not None, f"one record per person, or no {key}"),
+            (
+                "release.person",
+                release.person is not None and scenario.looks_up,
+                f'one record per person, adversary.direction = "record", or no {key}',
+            ),
             ("beliefs.risk", gains and scenario.beliefs.risk not in (None, "prosecutor"), '"prosecutor"'),
             ("release.household", gains and release.household is not None, "no household"),
         ):

@@ -262,16 +262,19 @@ def _attribute_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium
         ``inference``: largest success probability of an inference. With limits on sensitive columns also
         ``beyond_limits``: share of records whose group exceeds a limit.
     """
-    groups, limits, weights = study.sensitive_groups, study.scenario.publisher.attribute_limits, study.weights
+    groups, weights = study.sensitive_groups, study.weights
     rows = {}
     for name, equilibrium in equilibria.items():
         highest, beyond = 0.0, 0
         for node, released in shared_rows(equilibrium.strategies):
-            highest = max(highest, float(groups.success("attribute", node)[released].max()))
-            beyond += int(weights[released][~groups.within(limits, node)[released]].sum())
+            success = groups.success("attribute", node)
+            success = success if study.persons is None else study.persons.space.row_sets.combined(np.maximum, success)
+            highest = max(highest, float(success[released].max()))
+            if study.admissible is not None:
+                beyond += int(weights[released][~study.admissible.at(node, released)].sum())
         rows[name] = {"inference": highest, "beyond_limits": beyond / study.n_subjects}
     measures = pd.DataFrame.from_dict(rows, orient="index").rename_axis("policy")
-    return measures if limits else measures[["inference"]]
+    return measures[["inference"]] if study.admissible is None else measures
 
 
 def _direction_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:

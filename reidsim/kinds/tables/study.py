@@ -233,7 +233,8 @@ class TablesStudy(Study[TablesScenario]):
         limits = self.scenario.publisher.attribute_limits
         if not limits or self.sensitive is None:
             return None
-        return AdmissibleGroups(self.sensitive_groups, limits, self.sensitive.columns)
+        row_sets = None if self.persons is None else self.persons.space.row_sets
+        return AdmissibleGroups(self.sensitive_groups, limits, self.sensitive.columns, row_sets)
 
     @property
     def minimum(self) -> tuple[int, ...]:

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from reidsim.audit.diversity import diversity
-from reidsim.audit.release import Matching, ReleaseAudit, audit_release
+from reidsim.audit.release import Matching, ReleaseAudit, audit_release, people_by_value
 from reidsim.core.plain_data import merged
 from reidsim.errors import InputError, listed
-from reidsim.linkage.sensitive_values import GroupValues, SensitiveAttribute
+from reidsim.linkage.sensitive_values import GroupValues, share_of_values
 from reidsim.reports.shared.kept import singled_out
 from reidsim.reports.shared.records import SharedRecords
 from reidsim.reports.writer import odds, render
@@ -444,11 +444,14 @@ def _inference_facts(shared: SharedRecords, written: pd.DataFrame, matching: Mat
         number = dict(zip(shared.source.frame[attribute.name].str.strip(), attribute.codes.tolist(), strict=True))
         # Written values come from source records, so each value has a code.
         codes = written.loc[real, attribute.name].str.strip().map(number).to_numpy(dtype=np.int64)
+        persons, levels = shared.source.persons, attribute.levels
+        overall = share_of_values(attribute.codes, persons, levels.shape[1])
+        owners = persons[shared.own[real]]
         groups = [
-            (_group_values(fits.T, cell, attribute.codes, attribute), form),
-            (_group_values(fits, form, codes, attribute), cell[shared.own[real]]),
+            (_group_values(fits.T.tocsr(), cell, persons, attribute.codes, levels, overall), form),
+            (_group_values(fits, form, owners, codes, levels, overall), cell[shared.own[real]]),
         ]
-        rows, people = (int((~limits.hold(values)[place]).sum()) for values, place in groups)
+        beyond_of_row, beyond_of_person = (~limits.hold(values)[place] for values, place in groups)
         found.append(
             {
                 "definition": INFERENCE,
@@ -457,22 +460,27 @@ def _inference_facts(shared: SharedRecords, written: pd.DataFrame, matching: Mat
                 "fewest_values": min(int(values.distinct[place].min()) for values, place in groups),
                 "largest_share": max(float(values.largest_share[place].max()) for values, place in groups),
                 "largest_distance": max(float(values.distance()[place].max()) for values, place in groups),
-                "rows_beyond": rows,
-                "people_beyond": people,
+                "rows_beyond": int(beyond_of_row.sum()),
+                "people_beyond": len(np.unique(owners[beyond_of_person])),
             }
         )
     return found
 
 
 def _group_values(
-    fits: csr_array, group: NDArray[np.intp], codes: NDArray[np.int64], attribute: SensitiveAttribute
+    fits: csr_array,
+    group: NDArray[np.intp],
+    person: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    levels: NDArray[np.int64],
+    overall: NDArray[np.float64],
 ) -> GroupValues:
     """Return the values, in each row of `fits`, of the groups that the row marks.
 
-    `group` and `codes` are the group and the value of each record.
+    `group`, `person` and `codes` are the group, the person and the value of each record; see `GroupValues` for the
+    others.
     """
-    n_values = attribute.levels.shape[1]
-    counts = csr_array((np.ones(len(group), dtype=np.int64), (group, codes)), shape=(fits.shape[1], n_values))
-    pairs, overall = (fits @ counts).tocoo(), np.bincount(attribute.codes, minlength=n_values) / len(attribute.codes)
-    places = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
-    return GroupValues.from_counts(*places, pairs.data, fits.shape[0], overall, attribute.levels)
+    counts, people = people_by_value(fits, group, person, codes, levels.shape[1])
+    pairs = counts.tocoo()
+    row, value = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
+    return GroupValues.from_counts(row, value, pairs.data, people, overall, levels)
