@@ -3,12 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Protocol
+
+import numpy as np
 
 from reidsim.adversaries.planners import CAPABILITIES, Planner, planners
 from reidsim.adversaries.response import Attempt, Linkage, Response, check_amounts, of_rows
-from reidsim.linkage.risk import RiskModel, UniformGuess
+from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Floats, Rows
+
+
+class RiskModel(Protocol):
+    """A rule that converts group sizes to success probabilities."""
+
+    def success_probability(self, group_sizes: Counts) -> Floats:
+        """Return the success probability, in [0, 1], for each of `group_sizes`."""
+        ...
+
+
+class UniformGuess:
+    """Success probability of a uniform guess: 1 / group size (Wan et al. 2015, Eq. 4).
+
+    With group sizes counted in the population this is the journalist risk. With group sizes counted in the released
+    records it is the prosecutor risk.
+    """
+
+    def success_probability(self, group_sizes: Counts) -> Floats:
+        """Return ``1 / group_sizes``; sizes are above 0."""
+        return np.reciprocal(group_sizes, dtype=np.float64)
 
 
 @planners.register("one-shot")

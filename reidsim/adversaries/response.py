@@ -441,6 +441,14 @@ def declared_information(adversary: Adversary) -> frozenset[str]:
     return declared
 
 
+def chance_of_guess(group_sizes: Counts) -> Floats:
+    """Return the success probability of a uniform guess; 0 in an empty group.
+
+    It is 1 / group size, and 1 for sizes between 0 and 1.
+    """
+    return np.where(group_sizes > 0, 1.0 / np.maximum(group_sizes, 1), 0.0)
+
+
 def check_amounts(gain: float | Floats, cost: float | Floats) -> None:
     """Raise InputError if a gain or cost is negative."""
     for name, amount in (("gain", gain), ("cost", cost)):

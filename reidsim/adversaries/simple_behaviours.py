@@ -8,9 +8,15 @@ from typing import ClassVar
 import numpy as np
 
 from reidsim.adversaries.planners import CAPABILITIES, EXPECTED_PAYOFF, GAINS, SINGLE_ATTEMPT, Planner, planners
-from reidsim.adversaries.response import Attempt, Linkage, PlanLinkage, Response, check_amounts, of_rows
-from reidsim.linkage.number_checks import check_share
-from reidsim.linkage.risk import chance_of_guess
+from reidsim.adversaries.response import (
+    Attempt,
+    Linkage,
+    PlanLinkage,
+    Response,
+    chance_of_guess,
+    check_amounts,
+    of_rows,
+)
 from reidsim.releases.strategy_space import Floats, Rows
 
 
@@ -27,7 +33,6 @@ class _Baseline(Planner):
 
     def __post_init__(self) -> None:
         check_amounts(self.gain, self.cost)
-        check_share("rate", self.rate)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""

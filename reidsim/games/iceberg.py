@@ -8,12 +8,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.one_shot import OneShotAdversary, UniformGuess
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import Progress, branch_and_bound, no_progress
 from reidsim.linkage.partition import Integers, Positions, Rollup, split, vertices
-from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
 

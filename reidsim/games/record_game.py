@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -338,6 +339,12 @@ class Constraint:
         # Records share few minima, and every strategy is compared with them.
         distinct, position = np.unique(np.asarray(self.minimum), return_inverse=True)
         return distinct, position
+
+
+def most_within(share: float, total: float) -> int:
+    """Return a share of all records (fewer than 10**11) as a number of records, rounded down."""
+    # The factor corrects rounding: in binary floating point, 0.29 x 100 is slightly less than 29.
+    return math.floor(share * total * (1 + 1e-12))
 
 
 def shared_rows(strategies: Strategies) -> Iterator[tuple[int, Rows]]:

@@ -1,4 +1,4 @@
-"""Number of groups by size, on which uniqueness and k-anonymity depend."""
+"""Number of groups by size, on which uniqueness depends, and number of records by group size (k-anonymity)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reidsim.errors import InputError
+from reidsim.populations.domain import added_up
+
+# 3, 5, 10, 11 and 20 are thresholds that data holders and regulators use.
+THRESHOLDS = (2, 3, 5, 10, 11, 20)
+# The smallest group size of each band; the last band has no upper end.
+BANDS = (1, 2, 3, 5, 11, 21, 101, 1001)
 
 
 @dataclass(frozen=True)
@@ -23,31 +29,10 @@ class GroupFrequencies:
         Group sizes in records, 1 or more, ascending, without repetition.
     frequencies : ndarray of int64, shape (n_sizes,)
         Number of groups of each size, 1 or more.
-
-    Raises
-    ------
-    InputError
-        If there is no group, or sizes or frequencies are not as above.
     """
 
     sizes: NDArray[np.int64]
     frequencies: NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sizes", _whole(self.sizes, "sizes"))
-        object.__setattr__(self, "frequencies", _whole(self.frequencies, "frequencies"))
-        if self.sizes.ndim != 1 or self.sizes.shape != self.frequencies.shape:
-            raise InputError(
-                "sizes and frequencies have different shapes",
-                found=f"shapes {self.sizes.shape} and {self.frequencies.shape}",
-            )
-        if len(self.sizes) == 0:
-            raise InputError("no group sizes", expected="at least one record")
-        for name, values in (("sizes", self.sizes), ("frequencies", self.frequencies)):
-            if values.min() < 1:
-                raise InputError("count below 1", where=name, found=int(values.min()))
-        if (np.diff(self.sizes) <= 0).any():
-            raise InputError("group sizes are not ascending", where="sizes", expected="distinct sizes, smallest first")
 
     @classmethod
     def from_group_sizes(cls, group_sizes: ArrayLike) -> GroupFrequencies:
@@ -61,23 +46,17 @@ class GroupFrequencies:
         Raises
         ------
         InputError
-            If a size is negative or not a whole number, or all groups are empty.
+            If all groups are empty.
         """
-        values = _whole(group_sizes, "group sizes")
-        if values.size and values.min() < 0:
-            raise InputError("negative group size", found=int(values.min()), expected="0 or more")
+        values = np.asarray(group_sizes)
         sizes, frequencies = np.unique(values[values > 0], return_counts=True)
+        if len(sizes) == 0:
+            raise InputError("no group sizes", expected="at least one record")
         return cls(sizes, frequencies)
 
     @classmethod
     def from_mapping(cls, frequency_of: Mapping[int, int]) -> GroupFrequencies:
-        """Return the frequencies from a mapping of group size to number of groups.
-
-        Raises
-        ------
-        InputError
-            If the mapping is empty, or a size or number is below 1 or not a whole number.
-        """
+        """Return the frequencies from a mapping of group size to number of groups."""
         sizes = sorted(frequency_of)
         return cls(np.array(sizes), np.array([frequency_of[size] for size in sizes]))
 
@@ -101,14 +80,109 @@ class GroupFrequencies:
 
         Both ends are included; there is no upper end if `largest` is None.
         """
-        inside = self.sizes >= smallest
-        if largest is not None:
-            inside &= self.sizes <= largest
+        inside = (self.sizes >= smallest) & (self.sizes <= (np.inf if largest is None else largest))
         return int(self.frequencies[inside].sum())
 
 
-def _whole(values: ArrayLike, where: str) -> NDArray[np.int64]:
-    array = np.asarray(values)
-    if array.size and not np.issubdtype(array.dtype, np.integer):
-        raise InputError("values are not whole numbers", where=where, found=array.dtype.name, expected="integers")
-    return array.astype(np.int64)
+@dataclass(frozen=True)
+class SizeBand:
+    """Records whose group size is in a range.
+
+    Parameters
+    ----------
+    smallest : int
+        Smallest group size of the range.
+    largest : int or None
+        Largest group size of the range, included; None if the range has no upper end.
+    records : int
+        Number of records in groups of these sizes.
+    share : float
+        Share of all records, in [0, 1].
+    """
+
+    smallest: int
+    largest: int | None
+    records: int
+    share: float
+
+
+@dataclass(frozen=True)
+class KAnonymityProfile:
+    """Number of records by group size.
+
+    Group sizes counted in the file itself give the prosecutor risk (the adversary knows that the person is in the
+    file). Group sizes counted in the population give the journalist risk. The average over records is the marketer
+    risk: the expected share of correct names if the adversary guesses for every record.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (n_sizes,)
+        Group sizes, 1 or more, ascending, without repetition.
+    records : ndarray of int64, shape (n_sizes,)
+        Number of records in groups of each size.
+    """
+
+    sizes: NDArray[np.int64]
+    records: NDArray[np.int64]
+
+    @classmethod
+    def of_file(cls, frequencies: GroupFrequencies) -> KAnonymityProfile:
+        """Return the profile with group sizes counted in the file itself."""
+        return cls(frequencies.sizes, frequencies.sizes * frequencies.frequencies)
+
+    @classmethod
+    def of_records(cls, group_sizes: ArrayLike) -> KAnonymityProfile:
+        """Return the profile for a given group size of each record.
+
+        Parameters
+        ----------
+        group_sizes : array_like of int, shape (n_records,)
+            Group sizes of 1 or more, for example counted in the population.
+        """
+        return cls(*np.unique(group_sizes, return_counts=True))
+
+    @property
+    def total(self) -> int:
+        """Number of records."""
+        return int(self.records.sum())
+
+    @property
+    def smallest(self) -> int:
+        """Size of the smallest group of a record.
+
+        If sizes are counted in the file, it is the largest k for which the file is k-anonymous.
+        """
+        return int(self.sizes[0])
+
+    @property
+    def median(self) -> float:
+        """Median group size over records."""
+        middle = [(self.total - 1) // 2, self.total // 2]
+        return float(self.sizes[np.searchsorted(np.cumsum(self.records), middle, side="right")].mean())
+
+    @property
+    def unique_share(self) -> float:
+        """Share of records with group size 1, in [0, 1]."""
+        return self.share_below(2)
+
+    @property
+    def highest_risk(self) -> float:
+        """Success probability of a uniform guess for the record at highest risk."""
+        return 1.0 / self.smallest
+
+    @property
+    def average_risk(self) -> float:
+        """Mean over all records of the success probability of a uniform guess."""
+        return float((1.0 / self.sizes) @ self.records) / self.total
+
+    def share_below(self, k: int) -> float:
+        """Return the share of records in groups smaller than `k`, in [0, 1]."""
+        return int(self.records[self.sizes < k].sum()) / self.total
+
+    def bands(self) -> tuple[SizeBand, ...]:
+        """Return the number of records in each range of group sizes."""
+        counts = added_up(self.records, np.searchsorted(BANDS, self.sizes, side="right") - 1, len(BANDS)).tolist()
+        largest = [*(start - 1 for start in BANDS[1:]), None]
+        return tuple(
+            SizeBand(low, high, n, n / self.total) for low, high, n in zip(BANDS, largest, counts, strict=True)
+        )

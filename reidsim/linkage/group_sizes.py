@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -23,8 +24,9 @@ from reidsim.linkage.partition import Rollup, group_sizes_of, rollup_of
 from reidsim.linkage.people import ClassedPeople, distinct_people
 from reidsim.populations.domain import MOST_KEYS, Codes, added_up, distinct_rows
 from reidsim.populations.population import Counts, Population
+from reidsim.releases.cell_sets import Members
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Rows, Strategies
+from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 # Memory for kept tables, in bytes: a thousand times the population's table, but within the minimum and the maximum.
 # Tables beyond the limit are computed again when they are needed.
@@ -256,6 +258,58 @@ class _SizesAmong(GroupSizes):
 
     def _made(self, strategy: int) -> NodeTable:
         return self._counted(strategy)
+
+
+def people_fitting(
+    population: Population, names: Sequence[str], sets: Sequence[Sequence[Members]], rows: NDArray[np.int64]
+) -> Floats:
+    """Return the number of people whose values are in the sets of each row, from any hierarchy.
+
+    A person with several records counts once if any of the records is in the sets.
+
+    Parameters
+    ----------
+    population : Population
+        Population with the attributes `names`.
+    names : sequence of str
+        The attributes.
+    sets : sequence of sequences of ndarray of bool, shape (n_values,)
+        The sets of values of each attribute, as masks.
+    rows : ndarray of int64, shape (n_rows, n_attributes)
+        Position in `sets` of the set of each row and attribute.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows,)
+        Number of people.
+    """
+    people = population.marginal(tuple(names))
+    cells, inside = np.array(people.cells, dtype=np.int64), []
+    for position, members in enumerate(sets):
+        # Values that are in the same sets are interchangeable and become one value.
+        signatures, code = np.unique(np.stack(members, axis=1), axis=0, return_inverse=True)
+        cells[:, position] = code.ravel()[cells[:, position]]
+        inside.append(signatures)
+    cells, place = np.unique(cells, axis=0, return_inverse=True)
+    counts = np.bincount(place.ravel(), weights=people.counts.astype(np.float64), minlength=len(cells))
+    several = distinct_people(people)
+    onto = None if several is None else several.onto(place.ravel())
+    distinct, row = np.unique(rows, axis=0, return_inverse=True)
+    sizes = np.zeros(len(distinct))
+    # Cells within the sets of the first attributes, for each number of attributes; rows in order share most of them.
+    fitting: list[NDArray[np.intp]] = [np.arange(len(cells))]
+    changes = [0, *(distinct[1:] != distinct[:-1]).argmax(axis=1).tolist()]
+    for number, (values, change) in enumerate(zip(distinct.tolist(), changes, strict=False)):
+        for position in range(change, len(sets)):
+            fits = inside[position][cells[fitting[position], position], values[position]]
+            fitting[position + 1 :] = [fitting[position][fits]]
+        if onto is None:
+            sizes[number] = counts[fitting[-1]].sum()
+        else:
+            others = np.ones(len(cells), dtype=np.int64)
+            others[fitting[-1]] = 0
+            sizes[number] = onto.in_classes(others, 2)[0]
+    return sizes[row.ravel()]
 
 
 @numba.njit(cache=True)

@@ -26,8 +26,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
-
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
@@ -103,11 +101,6 @@ def successes(probabilities: Floats, numbers: NDArray[np.number[Any]] | None = N
     numbers : ndarray of int64, shape (n,), optional
         Number of attempts with each probability; 1 if not given.
 
-    Raises
-    ------
-    InputError
-        If a probability is out of range.
-
     Examples
     --------
     >>> successes(np.array([0.5, 0.5, 1.0])).masses.round(12).tolist()
@@ -115,9 +108,6 @@ def successes(probabilities: Floats, numbers: NDArray[np.number[Any]] | None = N
     """
     chance = np.asarray(probabilities, dtype=np.float64)
     each = np.ones(len(chance), dtype=np.int64) if numbers is None else np.asarray(numbers, dtype=np.int64)
-    if len(chance) and not (chance.min() >= 0 and chance.max() <= 1 + _ROUNDING):
-        found = float(chance.min() if not chance.min() >= 0 else chance.max())
-        raise InputError("probability out of range", found=found, expected="0 to 1")
     certain = int(each[chance >= 1].sum())
     open_ = (chance > 0) & (chance < 1) & (each > 0)
     uncertain = _uncertain(chance[open_], each[open_])

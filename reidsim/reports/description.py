@@ -17,8 +17,7 @@ from reidsim import tables
 from reidsim.core.files import require_no_device, require_parquet_fits
 from reidsim.drafts.people import may_name_weight, names_weight
 from reidsim.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
-from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.k_anonymity import KAnonymityProfile
+from reidsim.linkage.group_frequencies import GroupFrequencies, KAnonymityProfile
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.estimate import UniquenessEstimate, require_usable
 from reidsim.linkage.uniqueness.methods import Uniqueness, uniqueness_of_sample

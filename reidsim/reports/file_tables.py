@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, columns_by_use, in_a_line
-from reidsim.linkage.k_anonymity import THRESHOLDS
+from reidsim.linkage.group_frequencies import THRESHOLDS
 from reidsim.linkage.uniqueness.methods import Uniqueness
 from reidsim.reports.description import FileDescription
 from reidsim.reports.terminal_table import titled_table

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.errors import InputError
 from reidsim.linkage.poisson_binomial import successes
 
 CHANCES = st.lists(
@@ -75,9 +74,3 @@ def test_many_attempts_are_exact_to_a_trillionth(chances):
         "both ends": np.where(u < 0.5, 1e-9, 1 - 1e-9),
     }[chances]
     assert np.abs(spread(successes(p), len(p)) - by_recursion(p)).sum() < 1e-12
-
-
-@pytest.mark.parametrize("wrong", [-0.1, 1.1, np.nan])
-def test_what_is_no_probability_is_refused(wrong):
-    with pytest.raises(InputError, match="probability out of range"):
-        successes(np.array([0.5, wrong]))

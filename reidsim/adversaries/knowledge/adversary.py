@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Knowledge, enumerate_sets
-from reidsim.adversaries.response import Linkage, one_over
+from reidsim.adversaries.response import Linkage, chance_of_guess, one_over
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import sizes_among
-from reidsim.linkage.risk import chance_of_guess
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import UNKNOWN, Population
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy

@@ -7,11 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from reidsim.adversaries.response import Attempt, Linkage, PlanLinkage, Response, of_rows
+from reidsim.adversaries.response import Attempt, Linkage, PlanLinkage, Response, chance_of_guess, of_rows
 from reidsim.errors import InputError, require_among, require_distinct
 from reidsim.linkage.ancestry import Ancestry
-from reidsim.linkage.number_checks import check_share
-from reidsim.linkage.risk import chance_of_guess
 from reidsim.releases.strategy_space import Floats, Rows
 
 InferenceMethod = Literal["tmrca", "nearest-neighbour"]
@@ -164,7 +162,6 @@ class MultistageAttack:
     overconfident: bool = False
 
     def __post_init__(self) -> None:
-        check_share("confidence_threshold", self.confidence_threshold)
         for name in ("gain", "cost"):
             amounts = np.asarray(getattr(self, name), dtype=np.float64)
             if not (amounts.size and amounts.min() >= 0 and np.isfinite(amounts).all()):

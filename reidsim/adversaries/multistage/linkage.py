@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import InferByLinkage, Inference, InferSurname, MultistageAttack
 from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, compile_two_stage, is_two_stage, memory_for
 from reidsim.adversaries.multistage.world import MultistageWorld
-from reidsim.adversaries.response import ListedCandidates, PlanLinkage, one_over
+from reidsim.adversaries.response import ListedCandidates, PlanLinkage, chance_of_guess, one_over
 from reidsim.errors import InputError
-from reidsim.linkage.risk import chance_of_guess
 from reidsim.linkage.row_groups import Common, OpenRowGroups, RowGroups
 from reidsim.linkage.surname_inference import (
     NO_SURNAME,

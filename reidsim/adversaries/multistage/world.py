@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError, listed, locating, nearest, require_among
-from reidsim.linkage.number_checks import check_whole
 from reidsim.releases.strategy_space import Rows
 
 Integers = NDArray[np.int64]
@@ -58,7 +57,7 @@ class PersonTable:
             if np.ndim(values) != 1:
                 raise InputError("column is not a list", source=self.name, where=column, found=np.shape(values))
             with locating(self.name):
-                checked[column] = check_whole(column, values)
+                checked[column] = _whole(column, values)
         lengths = {column: len(values) for column, values in (*checked.items(), *self.missing.items())}
         if len(set(lengths.values())) > 1:
             raise InputError("columns differ in length", source=self.name, found=lengths)
@@ -209,3 +208,22 @@ class MultistageWorld:
         if attribute in missing:
             agreeing |= missing[attribute][own]
         return agreeing & (own >= 0)
+
+
+def _whole(name: str, values: NDArray[np.generic]) -> Integers:
+    """Return a column as int64.
+
+    Raises
+    ------
+    InputError
+        If a value is not a whole number from 0 to 2**31 - 1; the message names the first such row, counted from 1.
+    """
+    column = np.asarray(values)
+    if column.dtype.kind not in "iuf":
+        raise InputError("values are not numbers", where=name, found=str(column.dtype), expected="whole numbers")
+    wrong = ~((column >= 0) & (column == np.floor(column)) & (column < 2**31))
+    if wrong.any():
+        row, problem = int(wrong.argmax()), "value is not a whole number of 0 or more"
+        found, expected = column[row].item(), "a whole number below 2**31"
+        raise InputError(problem, where=f"{name}, row {row + 1}", found=found, expected=expected)
+    return column.astype(np.int64)

@@ -26,7 +26,7 @@ from reidsim.games.full_domain.node_payoffs import (
     record_payoffs,
 )
 from reidsim.games.full_domain.risk import finest_classes
-from reidsim.linkage.number_checks import most_within
+from reidsim.games.record_game import most_within
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows
