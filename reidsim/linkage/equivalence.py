@@ -15,9 +15,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
 from reidsim.linkage.people import RowSets
-from reidsim.linkage.value_tree import TOP, ValueTree
+from reidsim.linkage.value_tree import ValueTree
 from reidsim.populations.domain import Codes
 
 Integers = NDArray[np.int64]
@@ -159,13 +158,9 @@ def _holders(row_sets: RowSets | None, n_records: int, before: int) -> Holders:
 
 def _is_generalized(persons: Codes, released: Codes, tree: ValueTree) -> bool:
     """Return whether any released value is a group that contains a person's value."""
-    groups_above = tree.parent[np.unique(persons)]
-    holds_somebody = np.zeros(tree.n_nodes, dtype=np.bool_)
-    while (groups_above != TOP).any():
-        groups_above = np.unique(groups_above[groups_above != TOP])
-        holds_somebody[groups_above] = True
-        groups_above = tree.parent[groups_above]
-    return bool(holds_somebody[released].any())
+    values = np.unique(persons)
+    above = tree.chain[values][np.arange(tree.chain.shape[1]) < tree.depth[values][:, None]]
+    return bool(np.isin(released, above).any())
 
 
 class Split(NamedTuple):
@@ -244,36 +239,20 @@ def split_groups(order: Positions, starts: Integers, column: Positions, count: I
 
 
 @numba.njit(cache=True)
-def matching_records(
-    order: Positions, starts: Integers, asks: Positions, records: Integers, wanted: NDArray[np.bool_], matches: Integers
+def count_matches(
+    order: Positions,
+    starts: Integers,
+    asks: Positions,
+    records: Integers,
+    holders: Holders,
+    wanted: NDArray[np.bool_],
+    matches: Integers,
 ) -> None:
-    """Add each wanted person's number of matching records to `matches` (n_persons,).
+    """Add each wanted person's number of matching records or people to `matches` (n_persons,).
 
-    Elements match if they are in the same group. For `order` and `starts` see `Split`, for `asks` and `records` see
-    `Elements`; `wanted` (n_persons,) selects the people.
-    """
-    for group in range(len(starts) - 1):
-        total = 0
-        asked = False
-        for i in range(starts[group], starts[group + 1]):
-            total += records[order[i]]
-            if asks[order[i]] >= 0 and wanted[asks[order[i]]]:
-                asked = True
-        if asked and total > 0:
-            for i in range(starts[group], starts[group + 1]):
-                person = asks[order[i]]
-                if person >= 0 and wanted[person]:
-                    matches[person] += total
-
-
-@numba.njit(cache=True)
-def matching_people(
-    order: Positions, starts: Integers, asks: Positions, holders: Holders, wanted: NDArray[np.bool_], matches: Integers
-) -> None:
-    """Add each wanted person's number of matching people to `matches` (n_persons,).
-
-    These are the people behind the records of the person's group, each counted once. The other arguments are as in
-    `matching_records`.
+    Elements match if they are in the same group. With holders, these are the people behind the records of the person's
+    group, each counted once. For `order` and `starts` see `Split`, for the next arguments `Elements`; `wanted`
+    (n_persons,) selects the people.
     """
     number = len(holders.last) - 1
     for group in range(len(starts) - 1):
@@ -284,19 +263,22 @@ def matching_people(
                 break
         if not asked:
             continue
-        holders.last[number] += 1
         total = 0
-        for i in range(starts[group], starts[group + 1]):
-            for place in range(holders.start[order[i]], holders.start[order[i] + 1]):
-                row_set = holders.row_set[place]
-                if holders.last[row_set] != holders.last[number]:
-                    holders.last[row_set] = holders.last[number]
-                    total += holders.people[row_set]
-        if total > 0:
+        if number < 0:
             for i in range(starts[group], starts[group + 1]):
-                person = asks[order[i]]
-                if person >= 0 and wanted[person]:
-                    matches[person] += total
+                total += records[order[i]]
+        else:
+            holders.last[number] += 1
+            for i in range(starts[group], starts[group + 1]):
+                for place in range(holders.start[order[i]], holders.start[order[i] + 1]):
+                    row_set = holders.row_set[place]
+                    if holders.last[row_set] != holders.last[number]:
+                        holders.last[row_set] = holders.last[number]
+                        total += holders.people[row_set]
+        for i in range(starts[group], starts[group + 1]):
+            person = asks[order[i]]
+            if person >= 0 and wanted[person]:
+                matches[person] += total
 
 
 @numba.njit(cache=True)
@@ -307,7 +289,7 @@ def keep_groups(
 
     An element is a record, a query for a person, or both. Elements that are neither a record nor a query for a wanted
     person are dropped. The result is the `order` and `starts` of the kept groups; the arguments are as in
-    `matching_records`.
+    `count_matches`.
     """
     kept = np.empty_like(order)
     ends = np.empty(len(starts), dtype=np.int64)
@@ -331,19 +313,3 @@ def keep_groups(
         else:
             place = begin
     return kept[:place].copy(), ends[: groups + 1].copy()
-
-
-def require_matches(matches: Integers) -> None:
-    """Check that every person matches at least one record.
-
-    Raises
-    ------
-    InputError
-        If a person matches no record; the message names the first such person.
-    """
-    if len(matches) and matches.min() < 1:
-        raise InputError(
-            "no released record matches a person",
-            where=f"person {int(matches.argmin())}",
-            expected="the record of each person among the released records",
-        )

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError
 from reidsim.linkage.partition import Rollup, group_sizes_of, rollup_of
 from reidsim.linkage.people import ClassedPeople, distinct_people
+from reidsim.linkage.row_groups import numbered
 from reidsim.populations.domain import MOST_KEYS, Codes, added_up, distinct_rows
 from reidsim.populations.population import Counts, Population
 from reidsim.releases.cell_sets import Members
@@ -31,8 +32,6 @@ from reidsim.releases.strategy_space import Floats, Rows, Strategies
 # Memory for kept tables, in bytes: a thousand times the population's table, but within the minimum and the maximum.
 # Tables beyond the limit are computed again when they are needed.
 _MOST_KEPT, _LEAST_KEPT, _MANY_TABLES = 256 * 2**20, 32 * 2**20, 1_000
-# Keys are merged by direct addressing up to this ratio of key space to table size, and by sorting above it.
-_DIRECT_ADDRESSING_FACTOR = 8
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ class GroupSizes:
         """
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
-        return _looked_up_from(self._smallest, table.counts, group_of)
+        return _looked_up(table.counts, group_of, self._smallest)
 
     @cached_property
     def rollup(self) -> Rollup | None:
@@ -216,23 +215,20 @@ class GroupSizes:
             return self._rolled_up(below, below.keys[first], place.astype(np.int32))
         position = next(at for at, (a, b) in enumerate(zip(levels, raised, strict=True)) if a != b)
         radices = [h.n_groups[level] for h, level in zip(hierarchies, levels, strict=True)]
+        # Replace one digit of the mixed-radix keys by its parent group.
         inner = int(np.prod(radices[position + 1 :], dtype=np.int64))
-        parents = hierarchies[position].parents(levels[position])
-        new_radix = hierarchies[position].n_groups[levels[position] + 1]
-        keys = _regroup(below.keys, inner, radices[position], parents, new_radix)
-        space = int(np.prod(radices, dtype=np.float64)) // radices[position] * new_radix
-        if space <= _DIRECT_ADDRESSING_FACTOR * len(keys):
-            merged, inverse = _merge_by_address(keys, space)
-        else:
-            # Regrouped keys consist of a few ascending runs for each outer key, which a stable sort merges quickly.
-            merged, inverse = _merge_in_order(keys, np.argsort(keys, kind="stable"))
-        return self._rolled_up(below, merged, inverse)
+        outer, rest = np.divmod(below.keys, inner * radices[position])
+        digit, low = np.divmod(rest, inner)
+        outer *= hierarchies[position].n_groups[levels[position] + 1]
+        outer += hierarchies[position].parents(levels[position])[digit]
+        merged, place = numbered(outer * inner + low)
+        return self._rolled_up(below, merged, place.astype(np.int32))
 
     @staticmethod
     def _rolled_up(below: NodeTable, merged: NDArray[np.int64], inverse: NDArray[np.int32]) -> NodeTable:
         people = None if below.people is None else below.people.merged(inverse, len(merged))
         counts = added_up(below.counts, inverse, len(merged)) if people is None else people.counts
-        return NodeTable(merged, counts, _looked_up(inverse, below.group_of), people)
+        return NodeTable(merged, counts, _looked_up(inverse, below.group_of, 0), people)
 
     def _keep(self, strategy: int, table: NodeTable) -> None:
         self._kept[strategy] = table
@@ -254,7 +250,7 @@ class _SizesAmong(GroupSizes):
 
     def _counted(self, strategy: int) -> NodeTable:
         table = self._groups.table(strategy)
-        return replace(table, counts=_people_in(table.group_of, self._people, len(table.keys)))
+        return replace(table, counts=added_up(self._people, table.group_of, len(table.keys)))
 
     def _made(self, strategy: int) -> NodeTable:
         return self._counted(strategy)
@@ -312,15 +308,6 @@ def people_fitting(
     return sizes[row.ravel()]
 
 
-@numba.njit(cache=True)
-def _people_in(group_of: NDArray[np.int32], people: Counts, n_groups: int) -> Counts:
-    """Sum the people of the records in each group, shape (n_groups,)."""
-    counts = np.zeros(n_groups, dtype=np.int64)
-    for record in range(len(group_of)):
-        counts[group_of[record]] += people[record]
-    return counts
-
-
 def most_kept(base: int) -> int:
     """Return the bytes allowed for kept tables, given the population table's bytes."""
     return min(_MOST_KEPT, max(_LEAST_KEPT, _MANY_TABLES * base))
@@ -353,63 +340,9 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> tuple
 
 
 @numba.njit(cache=True)
-def _looked_up(values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArray[Any]:
-    """Return the values at some places without numpy's conversion of the places."""
-    found = np.empty(len(places), dtype=values.dtype)
-    for i in range(len(places)):
-        found[i] = values[places[i]]
-    return found
-
-
-@numba.njit(cache=True)
-def _looked_up_from(least: int, values: NDArray[Any], places: NDArray[np.integer[Any]]) -> NDArray[Any]:
-    """Return the values at some places, but at least `least`."""
+def _looked_up(values: NDArray[Any], places: NDArray[np.integer[Any]], least: int) -> NDArray[Any]:
+    """Return the values at some places, but at least `least`, without numpy's conversion of the places."""
     found = np.empty(len(places), dtype=values.dtype)
     for i in range(len(places)):
         found[i] = max(values[places[i]], least)
     return found
-
-
-@numba.njit(cache=True)
-def _regroup(
-    keys: NDArray[np.int64], inner: int, radix: int, parents: NDArray[np.int32], new_radix: int
-) -> NDArray[np.int64]:
-    """Replace one digit of mixed-radix keys by its parent group."""
-    regrouped = np.empty_like(keys)
-    for i in range(len(keys)):
-        high = keys[i] // inner
-        outer = high // radix
-        regrouped[i] = (outer * new_radix + parents[high - outer * radix]) * inner + (keys[i] - high * inner)
-    return regrouped
-
-
-@numba.njit(cache=True)
-def _merge_in_order(keys: NDArray[np.int64], order: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the distinct keys, and the position of each key among them.
-
-    `order` lists the positions of the keys in ascending order of the keys.
-    """
-    merged, inverse, found = np.empty(len(keys), dtype=np.int64), np.empty(len(keys), dtype=np.int32), 0
-    for place in order:
-        if found == 0 or merged[found - 1] != keys[place]:
-            merged[found] = keys[place]
-            found += 1
-        inverse[place] = found - 1
-    return merged[:found].copy(), inverse
-
-
-@numba.njit(cache=True)
-def _merge_by_address(keys: NDArray[np.int64], space: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the distinct keys, ascending, and the position of each key among them.
-
-    All keys must be below `space`.
-    """
-    slots = np.full(space, -1, dtype=np.int32)
-    for key in keys:
-        slots[key] = 0
-    merged, found = np.empty(len(keys), dtype=np.int64), 0
-    for key in range(space):
-        if slots[key] == 0:
-            merged[found], slots[key] = key, found
-            found += 1
-    return merged[:found].copy(), _looked_up(slots, keys)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, not_among
+from reidsim.errors import InputError, listed, not_among, require_distinct
 from reidsim.populations.domain import Attribute, Codes
 from reidsim.releases.hierarchy import Hierarchy
 
@@ -46,17 +46,14 @@ class ValueTree:
 
     def __post_init__(self) -> None:
         where = f"value tree of {self.attribute.name!r}"
-        if len(set(self.labels)) != len(self.labels):
-            repeated = next(label for label in self.labels if self.labels.count(label) > 1)
-            raise InputError("two values or groups have the same name", where=where, found=repeated)
-        node = np.arange(self.n_nodes)
+        require_distinct("two values or groups have the same name", self.labels, where=where)
+        node = np.arange(self.n_nodes, dtype=np.int32)
         # A chain that has not ended after n_nodes steps contains a cycle.
         for _ in range(self.n_nodes):
-            node = self.parent[node[node != TOP]]
-            if not len(node):
-                break
-        if (node != TOP).any():
-            raise InputError("a group contains itself", where=where, found=self.labels[node[node != TOP][0]])
+            node = self.parent[node]
+            node = node[node != TOP]
+        if len(node):
+            raise InputError("a group contains itself", where=where, found=self.labels[node[0]])
 
     @classmethod
     def from_groups(cls, attribute_name: str, groups: Mapping[str, Sequence[str]]) -> ValueTree:
@@ -72,7 +69,7 @@ class ValueTree:
         Raises
         ------
         InputError
-            If there is no value, a value or group is in two groups, a group is empty, or groups contain each other.
+            If there is no value, a value or group is in two groups, or groups contain each other.
         """
         where = f"value tree of {attribute_name!r}"
         members = [member for group in groups.values() for member in group]
@@ -83,16 +80,10 @@ class ValueTree:
         number = {label: node for node, label in enumerate(labels)}
         parent = np.full(len(labels), TOP, dtype=np.int32)
         for group, below in groups.items():
-            if not below:
-                raise InputError("the group is empty", where=where, found=group)
             for member in below:
                 if parent[number[member]] not in (TOP, number[group]):
-                    raise InputError(
-                        "value in two groups",
-                        where=where,
-                        found=member,
-                        hint=f"it is in {labels[parent[number[member]]]!r} and in {group!r}",
-                    )
+                    hint = f"it is in {labels[parent[number[member]]]!r} and in {group!r}"
+                    raise InputError("value in two groups", where=where, found=member, hint=hint)
                 parent[number[member]] = number[group]
         return cls(Attribute(attribute_name, tuple(values)), labels, parent)
 
@@ -140,14 +131,11 @@ class ValueTree:
         A row lists the nodes that include the node, the largest group first and the node itself last; later entries are
         -1.
         """
-        chains: list[list[int]] = []
-        for node in range(self.n_nodes):
-            upward = [node]
-            while self.parent[upward[-1]] != TOP:
-                upward.append(int(self.parent[upward[-1]]))
-            chains.append(upward[::-1])
-        longest = max(map(len, chains))
-        return np.array([chain + [-1] * (longest - len(chain)) for chain in chains], dtype=np.int32)
+        upward = [np.arange(self.n_nodes, dtype=np.int32)]
+        while (above := np.where(upward[-1] == TOP, TOP, self.parent[upward[-1]])).max() != TOP:
+            upward.append(above)
+        chain = np.stack(upward[::-1], axis=1)
+        return np.take_along_axis(chain, np.argsort(chain == TOP, axis=1, kind="stable"), axis=1)
 
     @cached_property
     def depth(self) -> NDArray[np.int32]:
@@ -167,11 +155,7 @@ class ValueTree:
         labels = pd.Series(list(values), dtype="str").str.strip()
         nodes = pd.Index(list(self.labels), dtype="str").get_indexer(pd.Index(labels)).astype(np.int32)
         if (nodes < 0).any():
-            row = int((nodes < 0).argmax())
-            raise not_among(
-                f"value missing from the value tree of {self.attribute.name!r}",
-                labels.iloc[row],
-                self.labels,
-                where=f"row {row + 1}, column {column or self.attribute.name!r}",
-            )
+            row, problem = int((nodes < 0).argmax()), f"value missing from the value tree of {self.attribute.name!r}"
+            where = f"row {row + 1}, column {column or self.attribute.name!r}"
+            raise not_among(problem, labels.iloc[row], self.labels, where=where)
         return nodes

@@ -42,9 +42,8 @@ def asked_in(order, sizes):
     return np.column_stack([found[strategy] for strategy in sorted(found)])
 
 
-# How the tables are merged: by the usual rule, in a domain too large for keys, by sorting, by direct addressing.
-PATHS = {"usual": {}, "large domain": {"MOST_KEYS": 0}, "sort": {"_DIRECT_ADDRESSING_FACTOR": 0},
-         "direct addressing": {"_DIRECT_ADDRESSING_FACTOR": 10**9}}  # fmt: skip
+# How the tables are merged: by the usual rule, and in a domain too large for keys.
+PATHS = {"usual": {}, "large domain": {"MOST_KEYS": 0}}
 
 
 @pytest.mark.parametrize("path", PATHS)

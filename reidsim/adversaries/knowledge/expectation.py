@@ -19,14 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Floats, KnowledgeSets
+from reidsim.errors import InputError
 from reidsim.linkage.equivalence import (
     Elements,
     Holders,
     Split,
+    count_matches,
     keep_groups,
-    matching_people,
-    matching_records,
-    require_matches,
     split_groups,
     whole,
 )
@@ -298,7 +297,8 @@ class _Tree:
         given = (elements.asks, elements.records, elements.holders)
         persons, met = _add_up(split, *given, here, below, self.sums, first, last)
         if not met:
-            require_matches(np.zeros(1, dtype=np.int64))
+            expected = "the record of each person among the released records"
+            raise InputError("no released record matches a person", expected=expected)
         if self.progress is not None and ends_here:
             self.progress(first + 1, len(paths))
         if first + ends_here == last or not len(persons):
@@ -352,10 +352,7 @@ def _add_up(
     kinds, loads, wanted, matches, of_persons, steps, shares = sums
     for person in persons:
         wanted[person] = below[0, kinds[person]] > 0
-    if len(holders.start) > 0:
-        matching_people(order, starts, asks, holders, wanted, matches)
-    else:
-        matching_records(order, starts, asks, records, wanted, matches)
+    count_matches(order, starts, asks, records, holders, wanted, matches)
     several = np.empty(len(persons), dtype=np.int32)
     n, met, by_set = 0, True, len(steps) > 0
     for person in persons:
