@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.sample_cells import SampleCells
 
 SHAPE = (40, 2, 8, 6, 9, 5)
@@ -67,3 +68,9 @@ def sample(name: str, rate: float, *, strata: bool, seed: int) -> Sample:
     true = sizes[cell[alone]]
     cells = SampleCells.of_records(list(people[sampled].T), 1 / rates[sampled])
     return Sample(cells, int((sizes == 1).sum()), float((true == 1).mean()), float((1 / true).mean()))
+
+
+def frequencies_of(groups_by_size):
+    """Return the group frequencies of a mapping of size to number of groups."""
+    sizes = sorted(groups_by_size)
+    return GroupFrequencies(np.array(sizes), np.array([groups_by_size[size] for size in sizes]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,12 +52,6 @@ class GroupFrequencies:
         if len(sizes) == 0:
             raise InputError("no group sizes", expected="at least one record")
         return cls(sizes, frequencies)
-
-    @classmethod
-    def from_mapping(cls, frequency_of: Mapping[int, int]) -> GroupFrequencies:
-        """Return the frequencies from a mapping of group size to number of groups."""
-        sizes = sorted(frequency_of)
-        return cls(np.array(sizes), np.array([frequency_of[size] for size in sizes]))
 
     @property
     def records(self) -> int:

@@ -109,8 +109,7 @@ def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts
     """
     shape, n_rows = rollup.shape, rollup.codes.shape[1]
     # Renumber strategies by the order of attributes in the roll-up.
-    path = np.zeros(n_rows, dtype=np.int64)
-    path[:] = -1
+    path = np.full(n_rows, -1, dtype=np.int64)
     number = np.zeros(len(rows), dtype=np.int64)
     for stride, levels in zip(rollup.strides.tolist(), shape.tolist(), strict=True):
         number = number * levels + strategies // stride % levels
@@ -119,16 +118,9 @@ def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts
     sizes = np.zeros(n_rows, dtype=np.int64)
     buffers = np.empty((len(shape) + 1, n_rows), dtype=np.int32)
     buffers[0] = np.arange(n_rows)
-    _count_on_paths(0, 0, n_rows, 0, rollup, strides, path, buffers, _counts(rollup), sizes)
+    counts = np.zeros((int(rollup.n_groups.max(initial=1)), 3), dtype=np.int64)
+    _count_on_paths(0, 0, n_rows, 0, rollup, strides, path, buffers, counts, sizes)
     return sizes[rows]
-
-
-def _counts(rollup: Rollup) -> Integers:
-    """Return the work array of `split`, filled with zeros, shape (n_groups, 3).
-
-    The columns are the numbers of rows, people and wanted rows. The number of groups is the largest of any level.
-    """
-    return np.zeros((int(rollup.n_groups.max(initial=1)), 3), dtype=np.int64)
 
 
 @numba.njit(cache=True)
@@ -163,7 +155,7 @@ def split(
     least : int
         Minimum number of people in a kept group.
     counts : ndarray of int64, shape (n_groups, 3)
-        Work array of zeros; zeros again on return.
+        Work array of zeros; zeros again on return. The columns are the numbers of rows, people and wanted rows.
 
     Returns
     -------

@@ -249,7 +249,6 @@ def distinct_people(population: Population) -> RowSets | None:
     return getattr(population, "row_sets", None)
 
 
-@numba.njit(cache=True, nogil=True)
 def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Positions:
     """Return the entry of each set with the smallest group size, shape (n,).
 
@@ -263,17 +262,9 @@ def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Position
     believed, true : ndarray, shape (n_entries,)
         Believed and true group sizes, in people.
     """
-    least = np.empty(len(start) - 1, dtype=np.intp)
-    for row_set in range(len(least)):
-        best = start[row_set]
-        for entry in range(best + 1, start[row_set + 1]):
-            if believed[entry] < believed[best] or (believed[entry] == believed[best] and true[entry] < true[best]):
-                best = entry
-        least[row_set] = best
-    return least
+    return _largest_entries(start, -np.stack([believed, true]).astype(np.float64))
 
 
-@numba.njit(cache=True)
 def best_entries(
     start: Integers, attacks: NDArray[np.bool_], believed: Floats, true: Floats, payoff: Floats
 ) -> Positions:
@@ -293,20 +284,21 @@ def best_entries(
     payoff : ndarray of float64, shape (n_entries,)
         The adversary's payoff, in currency units.
     """
+    return _largest_entries(start, np.stack([attacks, believed, true, payoff]).astype(np.float64))
+
+
+@numba.njit(cache=True, nogil=True)
+def _largest_entries(start: Integers, amounts: Floats) -> Positions:
+    """Return the first entry of each set with the largest amounts, in the order of rows (n_amounts, n_entries)."""
     found = np.empty(len(start) - 1, dtype=np.intp)
     for row_set in range(len(found)):
         best = start[row_set]
         for entry in range(best + 1, start[row_set + 1]):
-            if attacks[entry] != attacks[best]:
-                better = attacks[entry]
-            elif believed[entry] != believed[best]:
-                better = believed[entry] > believed[best]
-            elif true[entry] != true[best]:
-                better = true[entry] > true[best]
-            else:
-                better = payoff[entry] > payoff[best]
-            if better:
-                best = entry
+            for row in amounts:
+                if row[entry] != row[best]:
+                    if row[entry] > row[best]:
+                        best = entry
+                    break
         found[row_set] = best
     return found
 

@@ -10,8 +10,8 @@ import pytest
 from found import at_least
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from simulated_samples import frequencies_of
 
-from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness import zayatz
 from reidsim.linkage.uniqueness.methods import estimate_uniqueness
 
@@ -33,8 +33,8 @@ def sample_of(groups, records):
     """
     largest = records - groups + 1
     if largest == 1:
-        return GroupFrequencies.from_mapping({1: groups})
-    return GroupFrequencies.from_mapping({1: groups - 1, largest: 1} if groups > 1 else {largest: 1})
+        return frequencies_of({1: groups})
+    return frequencies_of({1: groups - 1, largest: 1} if groups > 1 else {largest: 1})
 
 
 @given(data=st.data(), records=st.integers(3, 400), factor=st.integers(2, 1000))
@@ -61,7 +61,7 @@ def test_theta_explains_the_number_of_groups(data, records, factor):
 
 
 def test_when_every_record_is_unique_so_may_be_everybody():
-    estimate = estimate_uniqueness(GroupFrequencies.from_mapping({1: 30}), 900, method="ewens")
+    estimate = estimate_uniqueness(frequencies_of({1: 30}), 900, method="ewens")
     assert (estimate.expected_uniques, estimate.p_unique_given_sample_unique, estimate.high) == (900, 1, 1)
     assert estimate.parameters == {"theta": math.inf}
     assert 0 < estimate.low < 1
@@ -74,14 +74,12 @@ def test_when_every_record_is_unique_so_may_be_everybody():
 VECTORS = json.loads((Path(__file__).parent / "pitman_vectors.json").read_text(encoding="utf-8"))
 POPULATIONS = at_least(6, ((vector, population) for vector in VECTORS for population in vector["populations"]))
 
-samples = st.dictionaries(st.integers(1, 9), st.integers(1, 9), min_size=1, max_size=4).map(
-    GroupFrequencies.from_mapping
-)
+samples = st.dictionaries(st.integers(1, 9), st.integers(1, 9), min_size=1, max_size=4).map(frequencies_of)
 
 
 def estimate_of(sizes, people, seed=0, **options):
     rng = np.random.default_rng(seed)
-    return estimate_uniqueness(GroupFrequencies.from_mapping(sizes), people, method="zayatz", rng=rng, **options)
+    return estimate_uniqueness(frequencies_of(sizes), people, method="zayatz", rng=rng, **options)
 
 
 def by_fractions(sizes, people):

@@ -16,10 +16,10 @@ from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln
+from simulated_samples import frequencies_of
 from tiers import examples
 
 from reidsim.errors import InputError
-from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.likelihood import log_gamma_ratio
 from reidsim.linkage.uniqueness.methods import estimate_uniqueness
 from reidsim.linkage.uniqueness.pitman import PitmanLikelihood, probability_of_staying_unique, uniques_given_sample
@@ -30,9 +30,7 @@ POPULATIONS = at_least(6, ((vector, population) for vector in VECTORS for popula
 # The 95 % quantile of chi-square with one degree of freedom.
 CHI_SQUARE = 3.841458820694124
 
-samples = st.dictionaries(st.integers(1, 12), st.integers(1, 40), min_size=1, max_size=6).map(
-    GroupFrequencies.from_mapping
-)
+samples = st.dictionaries(st.integers(1, 12), st.integers(1, 40), min_size=1, max_size=6).map(frequencies_of)
 ordinary_samples = samples.filter(lambda sample: 1 < sample.groups < sample.records)
 parameters = st.tuples(st.floats(0, 0.95), st.floats(0.01, 30)).map(lambda pair: (pair[1] - pair[0], pair[0]))
 
@@ -104,7 +102,7 @@ def as_mapping(sample):
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
 def test_parameters_are_those_of_another_program(vector):
-    sample = GroupFrequencies.from_mapping(SIZES[vector["name"]])
+    sample = frequencies_of(SIZES[vector["name"]])
     theta, a = fitted(sample)
     # On the boundary the other program stopped slightly before the maximum.
     tolerance = 1e-7 if vector["boundary"] else 1e-12
@@ -117,7 +115,7 @@ def test_parameters_are_those_of_another_program(vector):
 
 @pytest.mark.parametrize(("vector", "population"), POPULATIONS)
 def test_uniques_are_those_of_other_programs(vector, population):
-    sample = GroupFrequencies.from_mapping(SIZES[vector["name"]])
+    sample = frequencies_of(SIZES[vector["name"]])
     people = population["population_size"]
     fit = fitted(sample)
     # The other program loses digits where gamma functions of N cancel.
@@ -137,7 +135,7 @@ def test_probabilities_are_those_of_the_sequential_rule(theta, a):
         by_frequencies[tuple(sorted(Counter(groups).items()))] += probability
     assert len(by_frequencies) == 22  # the partitions of 8
     for sizes, probability in by_frequencies.items():
-        sample = GroupFrequencies.from_mapping(dict(sizes))
+        sample = frequencies_of(dict(sizes))
         assert math.exp(log_likelihood(sample, theta, a)) == pytest.approx(probability, rel=1e-12)
 
 
@@ -168,7 +166,7 @@ def test_no_parameters_are_likelier_than_those_found(sample, parameters, step):
 @pytest.mark.deep
 @pytest.mark.parametrize(("sizes", "people"), [(SIZES["toy"], 1000), ({1: 6, 2: 2, 3: 1}, 100)])
 def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(sizes, people):
-    sample = GroupFrequencies.from_mapping(sizes)
+    sample = frequencies_of(sizes)
     estimate = estimate_uniqueness(sample, people)
     floor = likelihood(sample, *fitted(sample)) - CHI_SQUARE / 2
     likely, uniques = [], []
@@ -189,7 +187,7 @@ def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(sizes,
 
 
 def test_when_every_record_is_unique_so_may_be_everybody():
-    estimate = estimate_uniqueness(GroupFrequencies.from_mapping({1: 100}), 5000)
+    estimate = estimate_uniqueness(frequencies_of({1: 100}), 5000)
     assert (estimate.expected_uniques, estimate.p_unique_given_sample_unique, estimate.high) == (5000, 1, 1)
     assert estimate.parameters == {"theta": math.inf, "a": 0.0}
     assert estimate.note == "every record of the sample is unique: only the lower limits are informative"
@@ -200,7 +198,7 @@ def test_when_every_record_is_unique_so_may_be_everybody():
 
 @pytest.mark.parametrize("sizes", [{1: 1}, {1: 7}, {7: 1}, {1: 3, 2: 2}])
 def test_when_everybody_is_in_the_sample_nothing_is_estimated(sizes):
-    sample = GroupFrequencies.from_mapping(sizes)
+    sample = frequencies_of(sizes)
     estimate = estimate_uniqueness(sample, sample.records)
     assert estimate.expected_uniques == estimate.uniques_low == estimate.uniques_high == sample.uniques
     assert estimate.p_unique_given_sample_unique == estimate.low == estimate.high == estimate.level == 1
@@ -225,5 +223,5 @@ def test_when_everybody_is_in_the_sample_nothing_is_estimated(sizes):
 @pytest.mark.parametrize("method", ["pitman", "ewens", "zayatz"])
 def test_what_cannot_be_estimated_is_said(method, sizes, people, level, message):
     with pytest.raises(InputError) as error:
-        estimate_uniqueness(GroupFrequencies.from_mapping(sizes), people, method=method, level=level)
+        estimate_uniqueness(frequencies_of(sizes), people, method=method, level=level)
     assert str(error.value).startswith(message)

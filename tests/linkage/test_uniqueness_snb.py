@@ -7,10 +7,10 @@ import pytest
 import scipy
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated_samples import frequencies_of
 from tiers import examples
 
 from reidsim.errors import InputError
-from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.methods import estimate_uniqueness
 from reidsim.linkage.uniqueness.snb import SlideNegativeBinomial
 
@@ -33,7 +33,7 @@ def test_the_model_is_that_of_its_definition(log_shape, mean, fraction):
     shape = math.exp(log_shape)
     probabilities = group_in_sample(shape, mean, fraction)
     sizes = {1: 5, 2: 3, 3: 1, 12: 2}
-    model = SlideNegativeBinomial(GroupFrequencies.from_mapping(sizes), fraction)
+    model = SlideNegativeBinomial(frequencies_of(sizes), fraction)
     expected = sum(count * math.log(probabilities[size] / (1 - probabilities[0])) for size, count in sizes.items())
     seen = fraction * mean
     assert model.inner_part(shape, seen) == pytest.approx(expected, rel=1e-8)
@@ -48,7 +48,7 @@ def test_the_model_is_that_of_its_definition(log_shape, mean, fraction):
 def test_no_mean_is_likelier_than_the_best(log_shape, fraction):
     """Includes samples of few records, whose likelihood changes slowly."""
     for sizes in ({1: 2, 2: 1, 3: 1}, {1: 20, 2: 13, 4: 9}):
-        model = SlideNegativeBinomial(GroupFrequencies.from_mapping(sizes), fraction)
+        model = SlideNegativeBinomial(frequencies_of(sizes), fraction)
         found = model.profile(log_shape)
         for log_mean in np.arange(-8.0, 8.0, 0.25):
             assert model.inner_part(math.exp(log_shape), math.exp(log_mean)) <= found + 1e-9
@@ -65,5 +65,5 @@ def test_no_mean_is_likelier_than_the_best(log_shape, fraction):
 )
 def test_samples_that_the_model_does_not_fit_are_named(sizes, people, message):
     with pytest.raises(InputError) as error:
-        estimate_uniqueness(GroupFrequencies.from_mapping(sizes), people, method="snb")
+        estimate_uniqueness(frequencies_of(sizes), people, method="snb")
     assert str(error.value).startswith(f"the slide negative binomial {message}")
