@@ -38,7 +38,6 @@ from reidsim.games.defenders.defender import Defender
 from reidsim.games.double_oracle import Sum, double_oracle
 from reidsim.games.matrix_games import Floats, Mixtures, equilibrium, exploitability, pure_exploitability, zero_sum
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET
-from reidsim.linkage.number_checks import check_share
 from reidsim.scenarios.agents import are_equipped, left_out_of_rounds
 from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents
 from reidsim.scenarios.load import Scenario
@@ -77,11 +76,13 @@ class CrossPlayOptions(OpponentOptions):
     tolerance: float = 0.01
 
     def __post_init__(self) -> None:
-        check_share("attack_rate", self.attack_rate)
         if self.double_oracle is not None:
             require_among("unknown kind of game", (self.double_oracle,), get_args(Sum), where="double_oracle")
-        wrong, found = not 0 < self.tolerance < float("inf"), self.tolerance
-        refuse_first((wrong, "tolerance out of range", "tolerance", found, "an amount above 0"))
+        rate, tolerance = self.attack_rate, self.tolerance
+        refuse_first(
+            (not 0 <= rate <= 1, "value out of range", "attack_rate", rate, "a number from 0 to 1"),
+            (not 0 < tolerance < float("inf"), "tolerance out of range", "tolerance", tolerance, "an amount above 0"),
+        )
         # A relative path in a call refers to the working folder, not to the scenario's; workers may have another one.
         if self.knowledge is not None and Path(self.knowledge).suffix == ".toml":
             object.__setattr__(self, "knowledge", str(Path(self.knowledge).absolute()))

@@ -13,9 +13,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.one_shot import UniformGuess
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.record_game import Constraint, Linker
-from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Floats, Strategies, StrategySpace
 
 # Limit on records x strategies in memory at once during the reduction; more take more memory and fewer passes.

@@ -25,8 +25,8 @@ from reidsim.linkage.people import ClassedPeople, distinct_people
 from reidsim.linkage.row_groups import numbered
 from reidsim.populations.domain import MOST_KEYS, Codes, added_up, distinct_rows
 from reidsim.populations.population import Counts, Population
-from reidsim.releases.cell_sets import Members
 from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.released import Members
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 # Memory for kept tables, in bytes: a thousand times the population's table, but within the minimum and the maximum.

@@ -17,8 +17,7 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.people import PeopleLattice
-from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Choice, RecordGame
-from reidsim.linkage.number_checks import most_within
+from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Choice, RecordGame, most_within
 from reidsim.linkage.row_groups import classes_at
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies

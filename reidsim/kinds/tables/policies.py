@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.one_shot import OneShotAdversary, UniformGuess
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating
@@ -28,7 +28,7 @@ from reidsim.games.full_domain.search import search
 from reidsim.games.full_domain.solutions import FullDomainSolution, NodeOutcomes
 from reidsim.games.iceberg import iceberg
 from reidsim.games.memory import payoff_of_withholding
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, RecordGame
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, RecordGame, most_within
 from reidsim.games.solvers import Progress, backward_induction, branch_and_bound, lattice_search, no_progress
 from reidsim.kinds.tables.policy import (
     ONE_RECORD_PER_PERSON,
@@ -42,8 +42,6 @@ from reidsim.kinds.tables.policy import (
     Rows,
     TablesPolicy,
 )
-from reidsim.linkage.number_checks import most_within
-from reidsim.linkage.risk import UniformGuess
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import Risk
 from reidsim.scenarios.policy import K_ANONYMITY, k_of

@@ -21,8 +21,8 @@ from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage
 from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.linkage.group_sizes import people_fitting
 from reidsim.linkage.people import RowSets
-from reidsim.linkage.set_sizes import people_fitting
 from reidsim.releases.released import CellReader, Members
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import Risk
