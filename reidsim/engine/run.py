@@ -19,7 +19,7 @@ from reidsim.engine.batch.design import (
 )
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.runner import Ended, run_job
-from reidsim.engine.batch.statistics import BatchResult, analysis_among, batch_analysis
+from reidsim.engine.batch.statistics import BatchResult, batch_analysis
 from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.engine.stress.run import check_stress
@@ -52,7 +52,7 @@ def batch_result(ended: Ended) -> RunResult:
     scenario, tables = ended.loaded.scenario, ended.tables
     if has_numbered_replications(scenario) and not is_batch(scenario):
         return _with_first_draw(ended)
-    analysis = analysis_among(tables) if ended.stored else batch_analysis(tables, ended.design)
+    analysis = batch_analysis(tables, None if ended.stored else ended.design)
     common = (ended.loaded.name, tables["runs"], pd.DataFrame(), analysis, ended.manifest, ended.warnings)
     return BatchResult(*common, design=ended.design)
 

@@ -11,7 +11,7 @@ import itertools
 import json
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -80,7 +80,7 @@ class Design:
     @cached_property
     def columns(self) -> dict[str, list[Any]]:
         """Values of all points as plain data, by key."""
-        return {str(key): [_plain(value) for value in self.points[key]] for key in self.points.columns}
+        return {str(key): column.tolist() for key, column in self.points.items()}
 
     def values(self, point: int) -> dict[str, Any]:
         """Return the value of each key at a point, as plain data."""
@@ -153,7 +153,15 @@ def design_of(loaded: Scenario[ScenarioHead]) -> Design:
     with locating(loaded.path):
         swept = pd.DataFrame(index=range(1))
         if scenario.sweep is not None:
-            swept = sweep_points(scenario.sweep, own_values(loaded, scenario.sweep.one_at_a_time))
+            own = {}
+            for key in scenario.sweep.one_at_a_time:
+                try:
+                    own[key] = value_at(loaded.content, key)
+                except KeyError:
+                    expected = "a value in the scenario, used while other keys change"
+                    problem, where = "the scenario sets no value for the key", "sweep.one_at_a_time"
+                    raise InputError(problem, where=where, found=key, expected=expected) from None
+            swept = sweep_points(scenario.sweep, own)
         drawn = None if scenario.uncertainty is None else draw_points(scenario.uncertainty, scenario.seed)
     points = swept if drawn is None else swept.merge(drawn, how="cross")
     samples = 1 if drawn is None else len(drawn)
@@ -189,26 +197,12 @@ def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> p
             by_text[json.dumps(plain, default=str)] = point
         points = [*by_text.values()]
     # Columns have the scenario's order of keys, even if some keys change together.
-    return pd.DataFrame({key: _column([point[key] for point in points]) for key in sweep.values})
-
-
-def own_values(loaded: Scenario[ScenarioHead], keys: Iterable[str]) -> dict[str, Any]:
-    """Return a scenario's own values of some keys, by key path.
-
-    Raises
-    ------
-    InputError
-        If the scenario has no value of one of the keys.
-    """
-    found = {}
-    for key in keys:
-        try:
-            found[key] = value_at(loaded.content, key)
-        except KeyError:
-            expected = "a value in the scenario, used while other keys change"
-            problem, where = "the scenario sets no value for the key", "sweep.one_at_a_time"
-            raise InputError(problem, where=where, found=key, expected=expected) from None
-    return found
+    table = {}
+    for key in sweep.values:
+        values = [point[key] for point in points]
+        kinds = set(map(type, values))
+        table[key] = pd.Series(values, dtype=None if kinds <= {int, float} or kinds == {bool} else object)
+    return pd.DataFrame(table)
 
 
 def at_point(
@@ -300,7 +294,12 @@ def scenario_columns(design: Design) -> pd.DataFrame:
 
     Numbers, booleans and text are unchanged, other values are JSON.
     """
-    return pd.DataFrame({key: _tabular(design.points[key]) for key in design.points.columns}, index=design.points.index)
+    columns = {}
+    for key, values in design.columns.items():
+        kinds = set(map(type, values))
+        is_plain = kinds <= {int, float} or kinds in ({bool}, {str})
+        columns[key] = values if is_plain else [v if isinstance(v, str) else json.dumps(v, default=str) for v in values]
+    return pd.DataFrame(columns, index=design.points.index)
 
 
 def _values(values: SweepValues) -> list[Any]:
@@ -311,26 +310,6 @@ def _values(values: SweepValues) -> list[Any]:
     # Keys of counts accept integers only, other numeric keys accept both, so prefer integers if all values are whole.
     whole = bool((spaced == np.rint(spaced)).all() and np.abs(spaced).max() < 2**53)
     return [int(value) for value in spaced] if whole else list(spaced.tolist())
-
-
-def _column(values: list[Any]) -> pd.Series[Any]:
-    kinds = {type(value) for value in values}
-    if kinds <= {int, float} or kinds == {bool}:
-        return pd.Series(values)
-    return pd.Series(values, dtype=object)
-
-
-def _tabular(column: pd.Series[Any]) -> pd.Series[Any]:
-    plain = [_plain(value) for value in column]
-    kinds = {type(value) for value in plain}
-    if kinds <= {int, float} or kinds in ({bool}, {str}):
-        return pd.Series(plain, index=column.index)
-    texts = [value if isinstance(value, str) else json.dumps(value, default=str) for value in plain]
-    return pd.Series(texts, index=column.index)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def draw_points(section: schema.UncertaintySection, seed: int) -> pd.DataFrame:
@@ -356,7 +335,10 @@ def draw_points(section: schema.UncertaintySection, seed: int) -> pd.DataFrame:
     rng = random_stream(seed, "uncertainty")
     shares = spread(section.method, section.samples, len(keys), rng)
     if section.correlations:
-        correlation = correlation_matrix(keys, section.correlations)
+        correlation = np.eye(len(keys))
+        for each in section.correlations:
+            first, second = (keys.index(key) for key in each.keys)
+            correlation[first, second] = correlation[second, first] = each.rank
         correlated = np.flatnonzero((correlation != 0).sum(axis=0) > 1)
         shares[:, correlated] = correlate(shares[:, correlated], correlation[np.ix_(correlated, correlated)], rng)
     columns = {key: quantiles(section.parameters[key], shares[:, number]) for number, key in enumerate(keys)}
@@ -430,18 +412,6 @@ def _continuous(distribution: Any, low: float, high: float, shares: Floats) -> F
                 ends = (np.log([max(low, 0.0), high]) - np.log(distribution.median)) / distribution.sigma
             found = np.exp(stats.truncnorm.ppf(shares, *ends, np.log(distribution.median), distribution.sigma))
     return np.asarray(found, dtype=np.float64)
-
-
-def correlation_matrix(keys: list[str], correlations: tuple[schema.CorrelationSection, ...]) -> Floats:
-    """Return the matrix of Spearman correlations of all parameters.
-
-    The result has shape (n_parameters, n_parameters).
-    """
-    matrix = np.eye(len(keys))
-    for correlation in correlations:
-        first, second = (keys.index(key) for key in correlation.keys)
-        matrix[first, second] = matrix[second, first] = correlation.rank
-    return matrix
 
 
 def correlate(shares: Floats, correlation: Floats, rng: np.random.Generator) -> Floats:

@@ -1,4 +1,4 @@
-"""The results folder of a batch: its lock, journal, manifest and tables.
+"""The results folder of a batch: its lock, journal, manifest and tables; and the data files that the batch reads.
 
 The folder gets a manifest when the batch begins, and the tables at the end. In between, finished runs can be read from
 its journal, which has one line of JSON per run. A line is on disk before the batch continues. SQLite would not do: its
@@ -534,13 +534,38 @@ class DataFiles:
         options: Mapping[str, Any] | None = None,
         source: Path | None = None,
     ) -> None:
-        self._paths, self._source = _paths(loaded, design, options), source or loaded.path
+        found = _Files(loaded.folder.absolute())
+        for name in _UNNAMED:
+            found.note(bundled_folder("populations") / "figures" / name)
+        # A swept value can be a file name, the name of a recipe, or a section with such names.
+        swept = {
+            key: [*{repr(value): value for value in column if isinstance(value, str | dict | list | tuple)}.values()]
+            for key, column in design.points.items()
+        }
+        first = at_point(loaded, design.values(0)).content
+        for content in ({"recipe": list(_UNNAMED_RECIPES)}, first, options or {}, swept):
+            found.follow(content, found.home)
+        self._paths = {name: found.paths[name][0] for name in sorted(found.paths)}
+        self._source = source or loaded.path
         # Taken before the files are hashed, so that a change in between is detected.
-        self._stamps = {name: _stamp(path) for name, path in self._paths.items()}
-        self.hashes: dict[str, str] = {}
+        self._stamps = self._stamps_now()
+        self.hashes = self._hashes_now(self._paths)
+
+    def _stamps_now(self) -> dict[str, tuple[int, ...] | None]:
+        """Return file attributes that change when the file is written or replaced, by name; None if it is missing."""
+        stamps: dict[str, tuple[int, ...] | None] = dict.fromkeys(self._paths)
         for name, path in self._paths.items():
+            with contextlib.suppress(OSError):
+                status = path.stat()
+                stamps[name] = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        return stamps
+
+    def _hashes_now(self, names: Iterable[str]) -> dict[str, str]:
+        hashes = {}
+        for name in names:
             with contextlib.suppress(InputError):
-                self.hashes[name] = sha256_of(path)
+                hashes[name] = sha256_of(self._paths[name])
+        return hashes
 
     @property
     def digest(self) -> str:
@@ -557,43 +582,10 @@ class DataFiles:
         InputError
             If a file changed or is missing; the message names the files.
         """
-        now = dict(self.hashes)
-        for name in self.hashes:
-            stamp = _stamp(self._paths[name])
-            if stamp != self._stamps[name]:
-                del now[name]
-                with contextlib.suppress(InputError):
-                    now[name] = sha256_of(self._paths[name])
-                self._stamps[name] = stamp
-        require_unchanged(self.hashes, now, self._source)
-
-
-def _paths(loaded: Scenario[ScenarioHead], design: Design, options: Mapping[str, Any] | None) -> dict[str, Path]:
-    """Return the path of each file that the runs of a batch read, by name."""
-    found = _Files(loaded.folder.absolute())
-    for name in _UNNAMED:
-        found.note(bundled_folder("populations") / "figures" / name)
-    # A swept value can be a file name, the name of a recipe, or a section with such names.
-    swept = {
-        key: [*{repr(value): value for value in column if isinstance(value, str | dict | list | tuple)}.values()]
-        for key, column in design.points.items()
-    }
-    first = at_point(loaded, design.values(0)).content
-    for content in ({"recipe": list(_UNNAMED_RECIPES)}, first, options or {}, swept):
-        found.follow(content, found.home)
-    return {name: found.paths[name][0] for name in sorted(found.paths)}
-
-
-def _stamp(path: Path) -> tuple[int, ...] | None:
-    """Return file attributes that change when the file is written or replaced.
-
-    The result is None if it is missing.
-    """
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        before, self._stamps = self._stamps, self._stamps_now()
+        touched = {name for name in self.hashes if self._stamps[name] != before[name]}
+        now = {name: content for name, content in self.hashes.items() if name not in touched}
+        require_unchanged(self.hashes, now | self._hashes_now(touched), self._source)
 
 
 def files_named(loaded: Scenario[ScenarioHead], values: Iterable[tuple[str, Any]]) -> list[Path]:

@@ -1,4 +1,13 @@
-"""The tables of a batch, combined from the tables of its runs, and its result."""
+"""The tables of a batch, combined from the tables of its runs, its statistics and its result.
+
+Statistics are means with confidence intervals, quantiles, paired differences and required runs. Runs form a table of
+points (draws of the uncertain parameters) by replications (draws of all other random quantities). Replication *r* has
+the same draws at every point and under every policy. The error of a mean over the table comes from both: its variance
+is estimated as the variance of the point means divided by the number of points, plus the variance of the replication
+means divided by the number of replications (crossed random effects; the estimate is rather too large than too small),
+with the degrees of freedom of Welch and Satterthwaite. With one replication, the interval covers only the uncertainty
+of the parameters; with one point, only the uncertainty from the other draws.
+"""
 
 from __future__ import annotations
 
@@ -173,18 +182,17 @@ class BatchResult(RunResult):
         return wide[[measure for measure in table["measure"].unique() if measure in wide]]
 
 
-def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design) -> BatchAnalysis:
-    """Return the statistics of a batch, computed from the tables of its runs."""
-    found = measured(tables["runs"], design)
-    computed = {"statistics": statistics_table(found), "differences": differences_table(found)}
-    return analysis_among({**tables, **computed})
+def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design | None = None) -> BatchAnalysis:
+    """Return the tables of a batch other than its runs, with statistics of the runs.
 
-
-def analysis_among(tables: Mapping[str, pd.DataFrame]) -> BatchAnalysis:
-    """Return those of the tables that belong to `BatchAnalysis`; nothing is computed."""
+    Without a design, the statistics must be among `tables`.
+    """
+    if design is not None:
+        found = measured(tables["runs"], design)
+        tables = {**tables, "statistics": statistics_table(found), "differences": differences_table(found)}
     known = {each.name for each in fields(BatchAnalysis)}
-    found: dict[str, Any] = {name: table for name, table in tables.items() if name in known}
-    return BatchAnalysis(**found)
+    own: dict[str, Any] = {name: table for name, table in tables.items() if name in known}
+    return BatchAnalysis(**own)
 
 
 def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.DataFrame) -> tuple[str, ...]:
@@ -210,18 +218,14 @@ def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.Data
     said = Counter(warning for outcome in outcomes for warning in outcome.warnings)
     for warning, number in said.items():
         warnings.append(warning if number == len(outcomes) else f"{number} of {len(outcomes)} runs: {warning}")
-    if design.replications > 1 and _replications_are_alike(runs[runs["state"] == COMPLETE]):
-        warnings.append("all replications are equal: the scenario has no random draws")
+    if design.replications > 1:
+        complete = runs[runs["state"] == COMPLETE]
+        run = complete.groupby(["point", "replication"], observed=True)["point"]
+        own = {"row of the run": run.cumcount(), "rows of the run": run.transform("size")}
+        distinct = complete.drop(columns=["replication", "seed", "run"]).assign(**own).drop_duplicates()
+        if len(distinct) and not distinct.duplicated(["point", "row of the run"]).any():
+            warnings.append("all replications are equal: the scenario has no random draws")
     return tuple(warnings)
-
-
-def _replications_are_alike(runs: pd.DataFrame) -> bool:
-    rows = runs.groupby(["point", "replication"], observed=True)["point"]
-    distinct = runs.drop(columns=["replication", "seed", "run"])
-    distinct = distinct.assign(**{"row of the run": rows.cumcount(), "rows of the run": rows.transform("size")})
-    return len(distinct) > 0 and len(distinct.drop_duplicates()) == len(
-        distinct[["point", "row of the run"]].drop_duplicates()
-    )
 
 
 Floats = NDArray[np.float64]
@@ -467,7 +471,9 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
         return Measured({}, {}, swept, pd.DataFrame())
     numbers = runs.select_dtypes(["number", "bool"]).columns
     numeric = [column for column in numbers if column not in (*_NOT_MEASURES, *at_points.columns)]
-    error_of = _error_columns(numeric)
+    # ``risk_standard_error`` belongs to ``risk``. Without a column ``x``, ``x_standard_error`` belongs to ``x_risk``.
+    of_errors = {error: error.removesuffix(ERROR) for error in numeric if error.endswith(ERROR)}
+    error_of = {name if name in numeric else f"{name}_risk": error for error, name in of_errors.items()}
     measures = [column for column in numeric if column not in error_of.values()]
     if "sample" in runs:
         keys = ["point", "replication", *names]
@@ -491,20 +497,6 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
     values = {measure: arranged(measure) for measure in measures}
     errors = {measure: arranged(error) for measure, error in error_of.items()}
     return Measured(values, errors, swept, groups)
-
-
-def _error_columns(columns: Sequence[str]) -> dict[str, str]:
-    """Return the column with the standard error of each estimated measure.
-
-    ``risk_standard_error`` belongs to ``risk``. If there is no column ``x``, ``x_standard_error`` belongs to
-    ``x_risk``.
-    """
-    found = {}
-    for error in columns:
-        name = error.removesuffix(ERROR)
-        if error.endswith(ERROR):
-            found[name if name in columns else f"{name}_risk"] = error
-    return found
 
 
 def statistics_table(found: Measured) -> pd.DataFrame:

@@ -3,6 +3,12 @@
 Payoffs are arrays of shape (n_policies, n_points), one column per point, with equal weights. If a payoff is missing at
 a point (a failed run), the point is ignored for all policies, so that policies are compared on the same points. Points
 with all payoffs are called complete.
+
+Sobol indices and Morris screening are computed with SALib. Both methods evaluate the model at a design of points that
+consists of blocks. A Sobol block (Saltelli 2010) holds two independent points and, for each parameter, the first point
+with this parameter taken from the second point. A Morris block is a trajectory that changes one parameter at a time. A
+block is usable only as a whole: it is omitted if any of its runs failed or lacks the output. Indices are missing if
+fewer than half of the blocks remain.
 """
 
 from __future__ import annotations

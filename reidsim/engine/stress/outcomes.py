@@ -3,6 +3,12 @@
 For some kinds of scenario, one study can be solved again under other payoff parameters. Points of these kinds that
 differ in payoff parameters only are computed here, in milliseconds each: 200 points of `wan2015-stress` take 4 s as
 believed and 12 s informed, as runs of the batch engine 45 s. All other points are runs of the batch engine.
+
+With planning ``as-believed``, the publisher plans with the beliefs that it has at the scenario's own values, even if
+other values are true at a point. The section ``beliefs`` of a scenario holds the believed values: ``beliefs.cost`` is
+the belief about ``economics.cost``, and ``beliefs.sizes.genealogy`` about ``resources.genealogy.size``. The publisher
+plans with the scenario's own value of a payoff parameter that has no belief key, such as ``economics.benefit``, and
+knows the true value of every other key without one.
 """
 
 from __future__ import annotations
