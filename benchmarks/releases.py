@@ -17,7 +17,7 @@ from figures import figure
 from numpy.typing import NDArray
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.agents.memory import Memory
+from reidsim.agents.learning import Memory
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.games.record_game import WITHHELD, Choice, PopulationLinker, RecordGame, shared_rows
 from reidsim.linkage.group_sizes import GroupSizes

@@ -8,9 +8,8 @@ import mesa
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.agents.attack import AttackPlan, plan_attack, replies_to
+from reidsim.agents.attack import AdversaryOutcome, AttackPlan, plan_attack, replies_to, subject_draws
 from reidsim.agents.learning import AccuracyBelief
-from reidsim.agents.outcomes import AdversaryOutcome, subject_draws
 from reidsim.agents.profile import AdversaryProfile
 
 if TYPE_CHECKING:

@@ -1,25 +1,31 @@
-"""An adversary's reply to a release: records attacked and resources bought."""
+"""An adversary's reply to a release: records attacked and resources bought.
+
+Outcomes of a round's attacks are expected values, draws or distributions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, combinations
 from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import INDIFFERENCE, Response
-from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings
+from reidsim.adversaries.response import INDIFFERENCE, Presence, Response
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Meeting, Setting
 from reidsim.core.numerics import dot
+from reidsim.games.attempts import Case, Tries
 from reidsim.games.memory import RememberingLinker
 from reidsim.games.record_game import WITHHELD, shared_rows
 from reidsim.releases.strategy_space import Strategies
 
 Floats = NDArray[np.float64]
 
-# Relative tolerance of budget comparisons, and tolerance in records: rounding must not cost the adversary a target.
+# Relative tolerance of budget comparisons and of whole numbers of targets, and tolerance in records: rounding must not
+# cost the adversary a target.
 _ROUNDING = 1e-9
 
 
@@ -248,3 +254,321 @@ def plan_attack(
             best = AttackPlan(frozenset(names), price, replies, now, profile.draws_targets)
             best_worth = worth
     return best
+
+
+Bools = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class AdversaryOutcome:
+    """Outcome of one adversary's attacks, given that it is present.
+
+    Parameters
+    ----------
+    attempts, successes : ndarray of float64, shape (n_cells,)
+        Number of records attacked and of records re-identified.
+    exploits : float
+        Number of exploits.
+    payoff : float
+        Payoff net of purchases and of expected fines, in currency units.
+    attacked : ndarray of bool, shape (n_subjects,), optional
+        Whether each subject's record is attacked, if outcomes are drawn.
+    """
+
+    attempts: Floats
+    successes: Floats
+    exploits: float
+    payoff: float
+    attacked: Bools | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class RoundOutcome:
+    """Outcome of a round.
+
+    Parameters
+    ----------
+    by_adversary : tuple of AdversaryOutcome
+        Outcome of each adversary.
+    acting : ndarray of float64, shape (n_types,)
+        Probability that each adversary is present; 0 or 1 if presence is drawn.
+    attacked, risk : ndarray of float64, shape (n_cells,)
+        Probability that an exposed record is attacked, and that it is re-identified, given `acting`; not drawn.
+    exposure : ndarray of float64, shape (n_cells,)
+        Probability that an exposed record would be re-identified if all present adversaries attacked it.
+    breaches, records_attacked : ndarray of float64, shape (n_cells,)
+        Number of records re-identified and of records attacked by any adversary.
+    breached : ndarray of bool, shape (n_subjects,), optional
+        Whether each subject is re-identified, if outcomes are drawn.
+    """
+
+    by_adversary: tuple[AdversaryOutcome, ...]
+    acting: Floats
+    attacked: Floats
+    risk: Floats
+    exposure: Floats
+    breaches: Floats
+    records_attacked: Floats
+    breached: Bools | None = None
+
+
+def together(meeting: Meeting, acting: Floats, probability: Floats) -> Floats:
+    """Return the probability that any adversary causes an event, for each cell.
+
+    Parameters
+    ----------
+    meeting : {"one-of", "all"}
+        Whether at most one adversary is present, or each one independently.
+    acting : ndarray of float64, shape (n_types,)
+        Probability that each adversary is present.
+    probability : ndarray of float64, shape (n_types, n_cells)
+        Probability that a present adversary causes the event.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_cells,)
+    """
+    if meeting == "one-of":
+        total = acting[0] * probability[0]
+        for weight, of_type in zip(acting[1:].tolist(), probability[1:], strict=True):
+            total += weight * of_type
+        return np.asarray(np.minimum(total, 1.0, out=total))
+    return np.asarray(1.0 - np.prod(1.0 - acting[:, None] * probability, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Attacks:
+    """The planned attacks of a round, from which its outcome follows.
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    plans : sequence of AttackPlan
+        One plan for each adversary type.
+    acting : ndarray of float64, shape (n_types,)
+        Probability that each adversary is present; 0 or 1 if presence is drawn.
+    exposed : ndarray of int64, shape (n_cells,)
+        Number of exposed records of each cell: released now, or earlier and remembered; see `Setting.exposed`.
+    is_out : ndarray of bool, shape (n_subjects,)
+        Whether each subject's record is exposed.
+    round_number : int
+        Number of the round, from 1.
+    """
+
+    setting: Setting
+    plans: Sequence[AttackPlan]
+    acting: Floats
+    exposed: Counts
+    is_out: Bools
+    round_number: int = 1
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Attacked share of each cell for each plan, shape (n_types, n_cells)."""
+        return target_shares(self.plans, self.exposed)
+
+    @cached_property
+    def success(self) -> Floats:
+        """Success probability of an attack of each plan, shape (n_types, n_cells)."""
+        return np.stack([plan.replies.success for plan in self.plans])
+
+    def outcome(self) -> RoundOutcome:
+        """Compute the expected outcome of the round, or draw it.
+
+        If outcomes are drawn, each subject has one uniform random number per adversary and decision. The number does
+        not depend on the other participants or on the release. An exploit succeeds if the number is below the success
+        probability.
+        """
+        setting, plans, acting, shares = self.setting, self.plans, self.acting, self.shares
+        attacked, risk, exposure = (
+            together(setting.meeting, acting, each) for each in (shares, shares * self.success, self.success)
+        )
+        if setting.mode == "expectation":
+            outcomes = [
+                AdversaryOutcome(
+                    plan.targets,
+                    plan.targets * plan.replies.success,
+                    dot(plan.targets, plan.replies.exploits),
+                    dot(plan.targets, plan.replies.payoff) - plan.spent,
+                )
+                for plan in plans
+            ]
+            found, records = self.exposed * risk, self.exposed * attacked
+            return RoundOutcome(tuple(outcomes), acting, attacked, risk, exposure, found, records)
+
+        def per_cell(subjects: Bools) -> Floats:
+            return np.bincount(setting.cell_of_subject[subjects], minlength=setting.n_cells).astype(np.float64)
+
+        attacked_by_any, breached = (np.zeros(setting.n_subjects, dtype=np.bool_) for _ in range(2))
+        outcomes = []
+        for number, (profile, plan) in enumerate(zip(setting.profiles, plans, strict=True)):
+            if not acting[number]:
+                outcomes.append(AdversaryOutcome(np.zeros(setting.n_cells), np.zeros(setting.n_cells), 0.0, 0.0))
+                continue
+            by_one, replies = self._targets_drawn(number), plan.replies
+            draws = subject_draws(setting, "exploits", profile.name, self.round_number)
+            hit = by_one & (draws < replies.success[setting.cell_of_subject])
+            attempts, successes = per_cell(by_one), per_cell(hit)
+            # The drawn gain replaces the expected gain.
+            lucky = float(successes.sum()) - dot(attempts, replies.success)
+            payoff = dot(attempts, replies.payoff) - plan.spent + profile.gain * lucky
+            outcomes.append(AdversaryOutcome(attempts, successes, dot(attempts, replies.exploits), payoff, by_one))
+            attacked_by_any |= by_one
+            breached |= hit
+        found, records = per_cell(breached), per_cell(attacked_by_any)
+        return RoundOutcome(tuple(outcomes), acting, attacked, risk, exposure, found, records, breached)
+
+    def survive(self, outcome: RoundOutcome, never: Floats) -> None:
+        """Update each subject's probability of never being re-identified, in place.
+
+        Multiplies `never`, shape (n_subjects,), by the probability that the subject is not re-identified in this round,
+        for expected outcomes. If a budget covers only a part of a cell, the first subjects of the cell are attacked, as
+        in `outcome`.
+        """
+        cells, shares = self.setting.cell_of_subject, self.shares
+        by_chance = np.stack([_is_by_chance(plan) for plan in self.plans])
+        in_part = (shares > 0.0) & (shares < 1.0) & ~by_chance
+        subjects = np.flatnonzero(self.is_out & np.asarray(in_part.any(axis=0))[cells])
+        subjects = subjects[np.argsort(cells[subjects], kind="stable")]
+        before, of = never[subjects], cells[subjects]
+        never *= 1.0 - self.is_out * outcome.risk[cells]
+        rank = np.arange(len(of)) - np.searchsorted(of, of)
+        targets = np.stack([plan.targets for plan in self.plans])[:, of]
+        own = np.where(in_part[:, of], np.clip(targets - rank, 0.0, 1.0), shares[:, of])
+        never[subjects] = before * (1.0 - together(self.setting.meeting, self.acting, own * self.success[:, of]))
+
+    def _targets_drawn(self, number: int) -> Bools:
+        """Return which subjects an adversary attacks, shape (n_subjects,).
+
+        If its budget covers only a part of a cell, the adversary attacks the first subjects of the cell. An adversary
+        who draws its targets attacks a random sample of the subjects with profitable records. If the adversary attacks
+        with a frequency below 1, it attacks each subject independently, with probability equal to the attacked share of
+        the cell.
+        """
+        setting, plan, shares, is_out = self.setting, self.plans[number], self.shares[number], self.is_out
+        cells, partly = setting.cell_of_subject, (shares > 0.0) & (shares < 1.0)
+        attacked: Bools = is_out & (shares >= 1.0)[cells]
+        by_chance = partly & _is_by_chance(plan)
+        if by_chance.any():
+            draws = subject_draws(setting, "attacks", setting.profiles[number].name, self.round_number)
+            if plan.drawn and np.min(plan.replies.frequency) >= 1.0:
+                wanted = np.flatnonzero(is_out & by_chance[cells])
+                attacked[wanted[np.argsort(draws[wanted])[: round(float(plan.targets.sum()))]]] = True
+            else:
+                attacked |= is_out & by_chance[cells] & (draws < shares[cells])
+        for cell in np.flatnonzero(partly & ~by_chance).tolist():
+            subjects = np.flatnonzero(is_out & (cells == cell))
+            attacked[subjects[: round(plan.targets[cell])]] = True
+        return attacked
+
+    def cases(self, utility: Floats) -> Iterator[Case]:
+        """Yield the outcome distribution of the round for each set of adversaries present.
+
+        If a budget covers only some of a cell's records, a fixed number of them is attacked. If the budgets of two
+        present adversaries each cover a part of the same cell, the two parts overlap at random. Each record is then
+        treated as attacked independently, with probability equal to the attacked share of the cell: the expected number
+        is the same, and its spread is no smaller. Randomly drawn targets are also treated as attacked independently.
+
+        `utility` is the utility of the released record of each cell, shape (n_cells,); 0 if it is withheld.
+        """
+        setting, shares = self.setting, self.shares
+        kept = dot(self.exposed, setting.benefit * utility)
+        for probability, coming in Presence(tuple(self.acting.tolist()), setting.meeting == "one-of").cases():
+            who = list(coming)
+            there = [self.plans[number] for number in who]
+            gains = [setting.profiles[number].gain for number in who]
+            hits = [_hits(*each, self.exposed) for each in zip(there, shares[who], gains, strict=True)]
+            earned = fsum(dot(plan.targets, plan.replies.payoff) - plan.spent for plan in there)
+            if len(there) == 1 and ((shares[who] == 0.0) | (shares[who] == 1.0)).all():
+                # Each record is attacked at most once, so each success is one re-identified person.
+                people = Tries(hits[0].chance, hits[0].numbers, setting.loss)
+            else:
+                people = _people(setting, there, shares[who], self.success[who], self.exposed)
+            yield Case(probability, people, _together(hits), kept, earned)
+
+
+def _is_by_chance(plan: AttackPlan) -> Bools:
+    """Return for which cells targets are random, not the first records, (n_cells,)."""
+    return np.asarray((plan.replies.frequency < 1.0) | plan.drawn)
+
+
+def subject_draws(setting: Setting, decision: str, agent: str, round_number: int) -> Floats:
+    """Return each subject's uniform number in [0, 1) for a decision, (n_subjects,).
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    decision : str
+        Name of the decision, such as ``"exploits"``.
+    agent : str
+        Name of the deciding agent.
+    round_number : int
+        Number of the round, from 1.
+    """
+    return setting.stream(decision, agent, round_number).random(setting.n_subjects)
+
+
+def target_shares(plans: Sequence[AttackPlan], participants: Counts) -> Floats:
+    """Return the attacked share of each cell for each plan, shape (n_types, n_cells).
+
+    It is the plan's number of targets divided by the number of exposed records; 0 for cells without any.
+    """
+    targets = np.stack([plan.targets for plan in plans])
+    # Division of floats by floats takes half the time of division by integers.
+    return np.divide(targets, participants.astype(np.float64), out=np.zeros_like(targets), where=participants > 0)
+
+
+def _people(
+    setting: Setting, plans: Sequence[AttackPlan], shares: Floats, success: Floats, participants: Counts
+) -> Tries:
+    """Return the trials for whether any present adversary re-identifies each record."""
+    chance = (shares * success)[0] if len(plans) == 1 else 1.0 - np.prod(1.0 - shares * success, axis=0)
+    in_part = (shares > 0) & (shares < 1)
+    fixed = np.array([_is_whole(plan, participants) for plan in plans], dtype=np.bool_).reshape(shares.shape)
+    alone = (in_part.sum(axis=0) == 1) & (fixed | ~in_part).all(axis=0)
+    targets = np.array([plan.targets for plan in plans]).reshape(shares.shape)
+    attacked = np.where(in_part & alone, np.round(targets), 0.0).sum(axis=0).astype(np.int64)
+    with_all = 1.0 - np.prod(1.0 - (shares > 0) * success, axis=0)
+    with_whole = 1.0 - np.prod(1.0 - (shares >= 1) * success, axis=0)
+    return Tries(
+        np.concatenate([np.where(alone, with_all, chance), with_whole[alone]]),
+        np.concatenate([np.where(alone, attacked, participants), (participants - attacked)[alone]]),
+        np.concatenate([setting.loss, setting.loss[alone]]),
+    )
+
+
+def _hits(plan: AttackPlan, shares: Floats, gain: float, participants: Counts) -> Tries:
+    """Return the trials for whether an adversary makes each attack and succeeds."""
+    whole, numbers = _is_whole(plan, participants), np.round(plan.targets).astype(np.int64)
+    success = plan.replies.success
+    gains = np.broadcast_to(gain, success.shape)
+    if whole.all():
+        return Tries(success, numbers, gains)
+    attempted = np.where(whole, 1.0, shares)
+    failure = np.where(whole, 0.0, plan.replies.payoff - gain * success)
+    return Tries(attempted * success, np.where(whole, numbers, participants), gains, attempted, failure)
+
+
+def _is_whole(plan: AttackPlan, participants: Counts) -> Bools:
+    """Return for which cells the number of attacked records is fixed, not random."""
+    whole = np.abs(plan.targets - np.round(plan.targets)) <= _ROUNDING * np.maximum(plan.targets, 1.0)
+    some = plan.drawn & (plan.targets > 0.0) & (plan.targets < participants)
+    return np.asarray(whole & ~some & (plan.replies.frequency >= 1.0))
+
+
+def _together(hits: Sequence[Tries]) -> Tries:
+    """Return the trials of all adversaries."""
+    if len(hits) == 1:
+        return hits[0]
+
+    def joined(name: str, otherwise: float = 0.0) -> Floats:
+        columns = ((getattr(each, name), len(each.chance)) for each in hits)
+        return np.concatenate([np.zeros(0), *(np.full(n, otherwise) if c is None else c for c, n in columns)])
+
+    chance, numbers, amounts = joined("chance"), joined("numbers").astype(np.int64), joined("amounts")
+    if all(each.attempted is None for each in hits):
+        return Tries(chance, numbers, amounts)
+    return Tries(chance, numbers, amounts, joined("attempted", 1.0), joined("failure"))

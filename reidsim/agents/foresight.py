@@ -49,10 +49,11 @@ from reidsim.agents.attack import (
     of_attacked,
     plan_attack,
     replies_to,
+    target_shares,
+    together,
     worth_and_outlay,
 )
 from reidsim.agents.measures import release_of
-from reidsim.agents.outcomes import target_shares, together
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.core.numerics import dot
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker

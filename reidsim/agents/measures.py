@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.agents.outcomes import RoundOutcome
+from reidsim.agents.attack import RoundOutcome
 from reidsim.agents.profile import Setting
 from reidsim.core.measures import measures_worded
 from reidsim.games.equilibrium import Equilibrium

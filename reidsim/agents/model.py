@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
@@ -12,7 +13,8 @@ from mesa.datacollection import DataCollector
 from numpy.typing import NDArray
 
 from reidsim.agents.adversary import Adversary
-from reidsim.agents.attack import no_plan
+from reidsim.agents.attack import Attacks, RoundOutcome, no_plan, subject_draws
+from reidsim.agents.learning import Memory
 from reidsim.agents.measures import (
     DISTINCT,
     PARTICIPATION,
@@ -22,12 +24,8 @@ from reidsim.agents.measures import (
     record_measures,
     weighted_quantiles,
 )
-from reidsim.agents.memory import Memory
-from reidsim.agents.outcomes import Attacks, RoundOutcome, subject_draws
-from reidsim.agents.phases import PHASES
-from reidsim.agents.profile import ParticipationRule, Setting
+from reidsim.agents.profile import PHASES, ParticipationRule, Setting
 from reidsim.agents.publisher import Publisher
-from reidsim.agents.subjects import SubjectColumns, draw_harm, learn_and_decide, takes_part
 from reidsim.core.measures import columns_of
 from reidsim.core.numerics import dot
 from reidsim.errors import InputError
@@ -36,6 +34,80 @@ from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 from reidsim.games.reidentified import Reidentified, reidentified
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(eq=False)
+class SubjectColumns:
+    """State of all data subjects, one row each.
+
+    Parameters
+    ----------
+    cell : ndarray of int, shape (n,)
+        Cell (distinct record) of each subject's record.
+    participates : ndarray of bool, shape (n,)
+        Whether the subject takes part in the round.
+    harm : ndarray of float64, shape (n,), optional
+        Harm of a breach to the subject, in currency units; None if participation is not a decision.
+    expected_risk : ndarray of float64, shape (n,), optional
+        Probability of a breach that the subject expects; None if participation is not a decision.
+    """
+
+    cell: NDArray[np.intp]
+    participates: Bools
+    harm: Floats | None = None
+    expected_risk: Floats | None = None
+
+
+def draw_harm(rule: ParticipationRule, n: int, rng: np.random.Generator) -> Floats:
+    """Draw each subject's harm of a breach, in currency units, shape (n,).
+
+    The harm is lognormal with the rule's mean; `spread` is the standard deviation of its logarithm.
+    """
+    if rule.spread == 0:
+        return np.full(n, rule.harm)
+    return np.asarray(rule.harm * np.exp(rng.standard_normal(n) * rule.spread - rule.spread**2 / 2))
+
+
+def takes_part(rule: ParticipationRule, harm: Floats, expected_risk: Floats) -> Bools:
+    """Return which subjects take part: the reward is at least the expected harm."""
+    return np.asarray(harm * expected_risk <= rule.reward)
+
+
+def learn_and_decide(
+    rule: ParticipationRule,
+    columns: SubjectColumns,
+    risk: Floats,
+    rate: float,
+    drawn: tuple[Bools, Bools] | None = None,
+) -> Bools:
+    """Update the expected risks; return which subjects take part in the next round.
+
+    A participant observes whether its own record was breached. A subject who hears of the round's breaches learns the
+    share of participants who were breached. A participant who also hears of the breaches uses the mean of both. The
+    expected risk moves towards the observed value by the learning rate.
+
+    Parameters
+    ----------
+    rule : ParticipationRule
+        Parameters of the subjects' decision.
+    columns : SubjectColumns
+        State of the subjects, with harm and expected risk; the expected risk is changed.
+    risk : ndarray of float64, shape (n_cells,)
+        Probability of a breach of a participant.
+    rate : float
+        Share of participants who were breached.
+    drawn : pair of ndarray of bool, shape (n,), optional
+        Whether each subject was breached, and whether each subject hears of breaches, if outcomes are drawn.
+    """
+    assert columns.harm is not None and columns.expected_risk is not None  # noqa: S101, PT018 # as subjects decide
+    breached, hears = (risk[columns.cell], rule.hears) if drawn is None else drawn
+    met = np.where(columns.participates, breached + 0.5 * hears * (rate - breached), rate)
+    weight = np.where(columns.participates, rule.learning_rate, rule.learning_rate * hears)
+    columns.expected_risk = columns.expected_risk + weight * (met - columns.expected_risk)
+    return takes_part(rule, columns.harm, columns.expected_risk)
+
+
 Counts = NDArray[np.int64]
 
 # Column with the records attacked and re-identified, by the resources used.
@@ -62,7 +134,7 @@ ADVERSARY_MEASURES = (
 class ReidentificationModel(mesa.Model):
     """Multi-round simulation of one publisher policy.
 
-    Each step is a round with five phases: publish, attack, resolve, enforce, learn (`reidsim.agents.phases.PHASES`).
+    Each step is a round with five phases: publish, attack, resolve, enforce, learn (`reidsim.agents.profile.PHASES`).
     With one publisher, one adversary, one round and expected outcomes, the model equals the analytic game. A cell is a
     group of identical records; see `Setting`.
 

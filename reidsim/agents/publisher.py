@@ -13,10 +13,10 @@ from reidsim.agents.foresight import Opponent, believed_game, foreseeing_choice
 from reidsim.agents.learning import (
     expected_presence_update,
     expected_update,
+    part_of,
     sampled_presence_update,
     sampled_update,
 )
-from reidsim.agents.memory import part_of
 from reidsim.agents.profile import Holdings, Setting
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.releases.strategy_space import Rows, Strategies

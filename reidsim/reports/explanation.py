@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from reidsim.agents.phases import FIRST_STREAMS, PHASES, Phase
+from reidsim.agents.profile import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError, listed
 from reidsim.reports.writer import render
 from reidsim.scenarios.agents import types_of

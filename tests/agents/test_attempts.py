@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from reidsim.adversaries.erring import ErringAdversary
-from reidsim.agents.attack import AttackPlan, Replies
+from reidsim.agents.attack import AttackPlan, Attacks, Replies
 from reidsim.agents.model import ReidentificationModel
-from reidsim.agents.outcomes import Attacks
 from reidsim.agents.profile import Equipment
 from reidsim.games.reidentified import reidentified
 

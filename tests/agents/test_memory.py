@@ -12,7 +12,7 @@ from tiers import examples
 
 import reidsim
 from reidsim.agents.foresight import believed_game
-from reidsim.agents.memory import Memory
+from reidsim.agents.learning import Memory
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement
 from reidsim.errors import InputError

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from reidsim.agents.model import ReidentificationModel
+from reidsim.agents.model import ReidentificationModel, SubjectColumns, draw_harm, learn_and_decide, takes_part
 from reidsim.agents.profile import ParticipationRule
-from reidsim.agents.subjects import SubjectColumns, draw_harm, learn_and_decide, takes_part
 
 RULE = ParticipationRule(reward=1.0, harm=10.0, spread=0.8, expected_risk=0.05, learning_rate=0.5, hears=0.5)
 
