@@ -252,12 +252,8 @@ def group_sizes(codes: pd.DataFrame, counts: NDArray[np.int64] | None = None) ->
     counts : ndarray of int64, shape (n_rows,), optional
         Number of records in each row; one if not given.
     """
-    groups = codes.groupby(list(codes), sort=False)
-    if counts is None:
-        return np.asarray(groups.size(), dtype=np.int64)
-    sizes = np.zeros(groups.ngroups, dtype=np.int64)
-    np.add.at(sizes, groups.ngroup(), counts)
-    return sizes
+    groups = codes.groupby(list(codes), sort=False).ngroup()
+    return np.bincount(groups, counts).astype(np.int64)
 
 
 def _people(file: CodedFile, person: str, source: Path) -> tuple[CodedFile, NDArray[np.intp]]:
@@ -290,27 +286,27 @@ def _by_people(codes: pd.DataFrame, of_record: NDArray[np.intp]) -> tuple[GroupF
 
 
 def _described(name: str, codes: pd.Series[int], counts: NDArray[np.int64] | None) -> AttributeDescription:
-    numbers = np.ones(len(codes), dtype=np.int64) if counts is None else counts
-    missing = (codes == MISSING).to_numpy()
-    return AttributeDescription(name, codes[(numbers > 0) & ~missing].nunique(), int(numbers[missing].sum()))
+    numbers = np.bincount(codes, counts).astype(np.int64)
+    return AttributeDescription(name, int((numbers[1:] > 0).sum()), int(numbers[MISSING]) if len(numbers) else 0)
 
 
 def _warnings(
     file: CodedFile, attributes: Sequence[AttributeDescription], frequencies: GroupFrequencies
 ) -> tuple[str, ...]:
     warnings = []
+    names = list(map(str, file.codes))
     identifying = [attribute.name for attribute in attributes if attribute.distinct == frequencies.records > 1]
     if identifying:
         warnings.append(
             f"every record has a different value of {listed(identifying)}, like an identifier: "
             "name the columns that an attacker may know"
         )
-    if file.counts is None and {"count", "counts", "n"} & {str(name).lower() for name in file.codes}:
+    if file.counts is None and {"count", "counts", "n"} & set(map(str.lower, names)):
         warnings.append("each row counts as one record: if the file has a column of counts, name this column")
-    named = [name for name in map(str, file.codes) if names_weight(name)]
-    if named and file.weights is None:
+    named = next(filter(names_weight, names), None)
+    if named is not None and file.weights is None:
         warnings.append(
-            f"column {named[0]!r} looks like sampling weights, but counts as an attribute: use --weight for weights"
+            f"column {named!r} looks like sampling weights, but counts as an attribute: use --weight for weights"
         )
     return tuple(warnings)
 

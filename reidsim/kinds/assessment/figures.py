@@ -14,16 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from reidsim.figures.style import (
-    draw_shares,
-    given_name,
-    label_axes,
-    legend_below,
-    looks,
-    new_figure,
-    scale_axis,
-    sentence,
-)
+from reidsim.figures import style
+from reidsim.figures.style import draw_shares, given_name, label_axes, legend_below, looks, new_figure, sentence
 from reidsim.kinds.assessment.outputs import EVERYBODY, RISKS_OF_PERSONS
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.palette import BLACK, BLUE, GREY, SKY_BLUE, VERMILION
@@ -113,7 +105,7 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
         sizes = rows.index.to_numpy(dtype=np.float64)
         axes.fill_between(sizes, rows["q1"], rows["q3"], color=SKY_BLUE, alpha=0.5, linewidth=0)
         axes.plot(sizes, rows["median"], color=BLACK, marker="o", markersize=4)
-        scale_axis(axes, "x", sizes)
+        style.scale_axis(axes, "x", sizes)
         axes.yaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
         label_axes(axes, title=sentence(given_name(name)), x="Records", y="Reduction of marketer risk")
     median = Line2D([], [], color=BLACK, marker="o", markersize=4, label="median person")
@@ -211,7 +203,7 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
             axes.plot(sizes, line["percentile_risk"], zorder=zorder, **(whole if all_people else group))
             axes.fill_between(sizes, line["low"], line["high"], color=band, alpha=0.4, linewidth=0, zorder=zorder - 1)
         axes.axhline(rows["threshold"].iloc[0], color=GREY, linestyle="--", linewidth=1)
-        scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
+        style.scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
         axes.tick_params(axis="x", rotation=30)
         words = _risk_label(means) if axes is grid[0][0] else ""
         label_axes(axes, title=sentence(given_name(name)), x="People in the cohort", y=words)

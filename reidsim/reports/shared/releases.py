@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from reidsim.errors import InputError, listed
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.audited import Limit, Release, limit_of, read_back
-from reidsim.reports.shared.file import FORMAT, sidecar_of, verify_shared
+from reidsim.reports.shared.file import FORMAT, verify_shared
 from reidsim.reports.shared.kept import DECLARATION, Kept
 from reidsim.reports.shared.records import policies_of, records_of_policy, source_records
 from reidsim.reports.writer import odds
@@ -117,7 +118,7 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     source = source_records(run)
     written = shared_file or (None if run.is_in_memory else _found(run))
     sidecar: dict[str, Any] = {} if written is None else verify_shared(written)
-    if written is not None and not _is_of(sidecar, run):
+    if sidecar and not _is_of(sidecar, run):
         problem = "the file was shared from another run or by another version"
         expected = f"a file shared from {run.folder} by this version of reidsim"
         raise InputError(problem, source=written, expected=expected)
@@ -155,19 +156,14 @@ def _found(run: StoredRun) -> Path | None:
 
     The results folder and its parent folder are searched.
     """
-    folders = {run.folder.absolute(), run.folder.absolute().parent}
-    files = [path.with_suffix("") for folder in folders for path in folder.glob("*.json")]
-    own = [path for path in files if path.is_file() and _is_of(_sidecar(path), run)]
+    own = []
+    for sidecar in (*run.folder.absolute().glob("*.json"), *run.folder.absolute().parent.glob("*.json")):
+        # Other files were not written by this program.
+        with suppress(InputError):
+            found, path = read_json(sidecar), sidecar.with_suffix("")
+            if path.is_file() and isinstance(found, dict) and found.get("format") == FORMAT and _is_of(found, run):
+                own.append(path)
     return max(own, key=lambda path: path.stat().st_mtime, default=None)
-
-
-def _sidecar(path: Path) -> dict[str, Any]:
-    try:
-        found = read_json(sidecar_of(path))
-    except InputError:
-        # The file was not written by this program.
-        return {}
-    return found if isinstance(found, dict) and found.get("format") == FORMAT else {}
 
 
 def _is_of(sidecar: Mapping[str, Any], run: StoredRun) -> bool:

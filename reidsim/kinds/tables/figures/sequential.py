@@ -13,19 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from reidsim.figures import style
-from reidsim.figures.style import (
-    UNIT,
-    Look,
-    draw_line,
-    known_first,
-    label_axes,
-    legend_below,
-    log_ticks,
-    looks,
-    panels,
-    scale_axis,
-    write_out,
-)
+from reidsim.figures.style import UNIT, Look, draw_line, known_first, label_axes, legend_below, looks, panels, write_out
 from reidsim.palette import BLACK, BLUE, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
 
@@ -178,7 +166,7 @@ def _by_group_size(table: pd.DataFrame, column: str, label: str, *, everybody: b
         bases = {_BASELINE: next(iter(bases.values()))}
     figure, [[axes]] = style.new_figure(1, 1, panel=(6.4, 3.6))
     handles = draw_lines(axes, lines | bases, "group_size", column, looks([*lines, *bases]))
-    scale_axis(axes, "x", np.unique(table["group_size"]))
+    style.scale_axis(axes, "x", np.unique(table["group_size"]))
     if axes.get_xscale() == "linear":
         whole_ticks(axes.xaxis)
     style.number_ticks(axes.yaxis)
@@ -226,7 +214,7 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         here = thresholds[thresholds["parameter"] == parameter]
         lines = {setting: here[here["setting"] == setting] for setting in settings}
         handles = draw_lines(axes, lines, "value", "threshold", look)
-        scale_axis(axes, "x", np.unique(here["value"]))
+        style.scale_axis(axes, "x", np.unique(here["value"]))
         known = here["threshold"].dropna().to_numpy()
         if len(known) == 0:
             axes.set_yticks([])
@@ -290,7 +278,7 @@ def log_axis(axes: Axes, values: Floats) -> None:
     # Wide enough limits contain at least two of the ticks 1, 2, 5 and 10.
     room = 2.5 if high < 10 * low else max((high / low) ** 0.06, 1.3)
     axes.set(yscale="log", ylim=(low / room, high * room))
-    log_ticks(axes.yaxis, high / low)
+    style.log_ticks(axes.yaxis, high / low)
 
 
 def whole_ticks(axis: Axis) -> None:
