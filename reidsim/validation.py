@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
 
 from reidsim.core.files import require_no_device
-from reidsim.errors import InputError, listed, locating, nearest
+from reidsim.errors import InputError, listed, locating, nearest, reading
 
 # Largest root seed: tables of runs store it as a signed 64-bit integer.
 LARGEST_SEED = 2**63 - 1
@@ -124,16 +124,14 @@ def read_text(path: Path) -> str:
         If the file cannot be read, is too large, or is a pipe, device or socket.
     """
     require_no_device(path)
+    with reading(path), path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise InputError("the file is too large", source=path, expected=f"at most {_MOST_BYTES >> 20} MiB")
     try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-        if len(content) > _MOST_BYTES:
-            raise InputError("the file is too large", source=path, expected=f"at most {_MOST_BYTES >> 20} MiB")
         return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise InputError("not a text file in UTF-8", source=path) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", source=path) from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -206,34 +206,26 @@ def toml_key(key: str) -> str:
 
 
 def _table(content: Mapping[str, Any], path: str) -> list[str]:
-    """Return the lines of a table: its values, then its subtables with headings."""
-    below = {key: value for key, value in content.items() if _needs_heading(value, path)}
-    if below:
-        # Inline tables would precede tables with headings, but the order of attributes can matter.
-        below = {key: value for key, value in content.items() if _holds_tables(value)}
+    """Return the lines of a table: its values, then its subtables with headings; short subtables may be inline."""
+    tables = {key: value for key, value in content.items() if _holds_tables(value)}
+    entries = [entry for value in tables.values() for entry in (value if isinstance(value, list | tuple) else [value])]
+    if path and all(len(inline_toml(entry)) <= _SHORT for entry in entries):
+        tables = {}
     lines = [
-        f"{toml_key(key)} = {_value(value)}" for key, value in content.items() if key not in below and value is not None
+        f"{toml_key(key)} = {_value(value)}"
+        for key, value in content.items()
+        if key not in tables and value is not None
     ]
-    for key, value in below.items():
+    for key, value in tables.items():
         place = f"{path}.{toml_key(key)}" if path else toml_key(key)
         if isinstance(value, Mapping):
             inner = _table(value, place)
             # A table that contains only tables with headings needs no heading.
-            bare = bool(inner) and inner[0] == ""
-            heading = [] if bare else ["", f"[{place}]"]
-            lines += [*heading, *inner]
+            lines += inner if inner[:1] == [""] else ["", f"[{place}]", *inner]
         else:
             for entry in value:
                 lines += ["", f"[[{place}]]", *_table(entry, place)]
     return lines
-
-
-def _needs_heading(value: object, path: str) -> bool:
-    """Return whether a value needs a heading; short tables of a section are inline."""
-    if not _holds_tables(value):
-        return False
-    entries = value if isinstance(value, list | tuple) else [value]
-    return not path or any(len(inline_toml(entry)) > _SHORT for entry in entries)
 
 
 def _holds_tables(value: object) -> bool:
