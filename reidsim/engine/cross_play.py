@@ -467,33 +467,22 @@ def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
         players = [("defender", *each) for each in rows] + [("adversary", name, "") for name in adversaries]
         probabilities = zip(players, (*mixed.rows.tolist(), *mixed.columns.tolist()), strict=True)
         mixtures += [(concept, *who, probability) for who, probability in probabilities if probability > 0]
+    reply = adversary_payoff.argmax(axis=1)
+    then = payoff[np.arange(len(payoff)), reply]
+    pure = {
+        "defender": rows.get_level_values(0),
+        "plans_against": rows.get_level_values(1),
+        "least_payoff": payoff.min(axis=1),
+        "exploitability": pure_exploitability(payoff, value.row_payoff),
+        "best_reply": [adversaries[number] for number in reply.tolist()],
+        "payoff_then": then,
+        "gain_then": payoff.max(axis=0)[reply] - then,
+    }
     return {
         "equilibria": pd.DataFrame(equilibria, columns=list(_EQUILIBRIA)),
         "mixtures": pd.DataFrame(mixtures, columns=list(_MIXTURES)),
-        "exploitability": _pure(rows, adversaries, payoff, adversary_payoff, value.row_payoff),
+        "exploitability": pd.DataFrame(pure),
     }, gone
-
-
-def _pure(
-    rows: pd.MultiIndex, adversaries: list[str], payoff: Floats, adversary_payoff: Floats, value: float
-) -> pd.DataFrame:
-    """Return the table ``exploitability`` of one point; see `equilibrium_tables`.
-
-    `value` is the value of ``maximin``.
-    """
-    reply = adversary_payoff.argmax(axis=1)
-    then = payoff[np.arange(len(payoff)), reply]
-    return pd.DataFrame(
-        {
-            "defender": rows.get_level_values(0),
-            "plans_against": rows.get_level_values(1),
-            "least_payoff": payoff.min(axis=1),
-            "exploitability": pure_exploitability(payoff, value),
-            "best_reply": [adversaries[number] for number in reply.tolist()],
-            "payoff_then": then,
-            "gain_then": payoff.max(axis=0)[reply] - then,
-        }
-    )
 
 
 # Payoffs and regrets that differ by less than this fraction of the largest absolute value count as equal.

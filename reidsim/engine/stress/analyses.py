@@ -32,16 +32,7 @@ from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.robust import RobustChoice
 from reidsim.populations.population import Counts
-from reidsim.scenarios.design_schema import (
-    Criterion,
-    DiscoverySection,
-    Discrete,
-    LogNormal,
-    Normal,
-    PolicyMapSection,
-    SensitivitySection,
-    UncertaintySection,
-)
+from reidsim.scenarios import design_schema as schema
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.study import Study
@@ -179,7 +170,7 @@ def regret_table(points: pd.DataFrame, policies: tuple[str, ...], payoffs: Float
     return _at_points(points, pd.DataFrame(found))
 
 
-def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[Criterion, RobustChoice]) -> pd.DataFrame:
+def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[schema.Criterion, RobustChoice]) -> pd.DataFrame:
     """Return the robust strategy of every record.
 
     Returns
@@ -276,10 +267,10 @@ def inside(box: dict[int, tuple[float, float]], points: Floats) -> NDArray[np.bo
 
 def box_table(
     points: pd.DataFrame,
-    uncertainty: UncertaintySection,
+    uncertainty: schema.UncertaintySection,
     outcomes: Outcomes,
     policies: tuple[str, ...],
-    section: DiscoverySection,
+    section: schema.DiscoverySection,
 ) -> pd.DataFrame:
     """Return each policy's boxes of parameter values in which an output is bad.
 
@@ -307,7 +298,7 @@ def box_table(
     return pd.concat(parts, ignore_index=True)
 
 
-def numeric_columns(points: pd.DataFrame, uncertainty: UncertaintySection) -> tuple[list[str], Floats]:
+def numeric_columns(points: pd.DataFrame, uncertainty: schema.UncertaintySection) -> tuple[list[str], Floats]:
     """Return points as numbers.
 
     The result is a list of column names and an array of shape (n_points, n_columns). A parameter with non-numeric
@@ -320,7 +311,7 @@ def numeric_columns(points: pd.DataFrame, uncertainty: UncertaintySection) -> tu
             columns[key] = values
             continue
         distribution = uncertainty.parameters[key]
-        assert isinstance(distribution, Discrete)  # noqa: S101 - other values come from lists only
+        assert isinstance(distribution, schema.Discrete)  # noqa: S101 - other values come from lists only
         columns |= {f"{key} = {option}": [value == option for value in values] for option in distribution.values}
     return [*columns], np.column_stack([np.array(values, dtype=np.float64) for values in columns.values()])
 
@@ -350,7 +341,7 @@ def curve_table(
 
 
 def map_table(
-    section: PolicyMapSection, points: pd.DataFrame, policies: tuple[str, ...], payoffs: Floats
+    section: schema.PolicyMapSection, points: pd.DataFrame, policies: tuple[str, ...], payoffs: Floats
 ) -> pd.DataFrame:
     """Return the best policy at each point of a grid over two parameters.
 
@@ -496,7 +487,7 @@ class SensitivityDesign:
     """
 
     parameters: tuple[str, ...]
-    section: SensitivitySection
+    section: schema.SensitivitySection
     probabilities: Floats
 
     @property
@@ -504,7 +495,7 @@ class SensitivityDesign:
         """Number of runs in a block; there are `section.samples` blocks."""
         return len(self.probabilities) // self.section.samples
 
-    def points(self, uncertainty: UncertaintySection) -> pd.DataFrame:
+    def points(self, uncertainty: schema.UncertaintySection) -> pd.DataFrame:
         """Return the values of the parameters, one row per run, one column per key path.
 
         For a Morris design, a tail with probability `_TAIL` is cut off on each unbounded side: levels in [0, 1] are
@@ -512,7 +503,7 @@ class SensitivityDesign:
         """
         columns = {}
         for (key, distribution), levels in zip(uncertainty.parameters.items(), self.probabilities.T, strict=True):
-            if self.section.method == "morris" and isinstance(distribution, Normal | LogNormal):
+            if self.section.method == "morris" and isinstance(distribution, schema.Normal | schema.LogNormal):
                 # The bound 0 of a lognormal variable does not count: its logarithm is unbounded and needs a cut, too.
                 low = 0.0 if distribution.low is not None else _TAIL
                 high = 1.0 if distribution.high is not None else 1 - _TAIL
@@ -534,7 +525,9 @@ def stress_seeds(seed: int) -> tuple[int, int]:
     return first, second
 
 
-def sensitivity_design(uncertainty: UncertaintySection, section: SensitivitySection, seed: int) -> SensitivityDesign:
+def sensitivity_design(
+    uncertainty: schema.UncertaintySection, section: schema.SensitivitySection, seed: int
+) -> SensitivityDesign:
     """Return the design of a sensitivity analysis.
 
     Raises
@@ -550,7 +543,7 @@ def sensitivity_design(uncertainty: UncertaintySection, section: SensitivitySect
     return unit_design(tuple(uncertainty.parameters), section, stress_seeds(seed)[0])
 
 
-def unit_design(parameters: tuple[str, ...], section: SensitivitySection, seed: int) -> SensitivityDesign:
+def unit_design(parameters: tuple[str, ...], section: schema.SensitivitySection, seed: int) -> SensitivityDesign:
     """Return Saltelli's design on a scrambled Sobol sequence, or random trajectories on a grid (Morris)."""
     sample = import_module(f"SALib.sample.{section.method}").sample
     own: dict[str, Any] = {"num_levels": section.levels}
@@ -637,7 +630,7 @@ def sensitivity_table(
     return pd.concat(parts, ignore_index=True)
 
 
-def sensitivity_warnings(table: pd.DataFrame, section: SensitivitySection) -> list[str]:
+def sensitivity_warnings(table: pd.DataFrame, section: schema.SensitivitySection) -> list[str]:
     """Return warnings about omitted blocks and uncertain Sobol indices.
 
     There is one warning per policy and output with omitted blocks (see `analyse`), and one for all Sobol indices whose

@@ -42,15 +42,7 @@ from reidsim.engine.stress.outcomes import (
 from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE
 from reidsim.games.robust import robust_choices
-from reidsim.scenarios.design_schema import (
-    BeliefCurveSection,
-    PolicyMapSection,
-    RobustnessSection,
-    SensitivitySection,
-    StressSection,
-    SweepSection,
-    UncertaintySection,
-)
+from reidsim.scenarios import design_schema as schema
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead, economics_of
@@ -77,21 +69,21 @@ def with_method(loaded: Scenario[ScenarioHead], method: str | None, samples: int
         raise error.but(source="--method" if samples is None else "--samples", where=None) from None
 
 
-def wanted_parts(scenario: ScenarioHead) -> StressSection:
+def wanted_parts(scenario: ScenarioHead) -> schema.StressSection:
     """Return the section ``stress`` of a scenario.
 
     If it requests no analysis, sensitivity and robustness with default options are added. Discovery adds robustness,
     whose points it examines.
     """
-    section, added = scenario.stress or StressSection(), dict[str, Any]()
+    section, added = scenario.stress or schema.StressSection(), dict[str, Any]()
     if not section.has_parts:
-        added = {"sensitivity": SensitivitySection(), "robustness": RobustnessSection()}
+        added = {"sensitivity": schema.SensitivitySection(), "robustness": schema.RobustnessSection()}
     elif section.discovery is not None and section.robustness is None:
-        added = {"robustness": RobustnessSection()}
+        added = {"robustness": schema.RobustnessSection()}
     return section.model_copy(update=added)
 
 
-def uncertainty_of(scenario: ScenarioHead) -> UncertaintySection:
+def uncertainty_of(scenario: ScenarioHead) -> schema.UncertaintySection:
     """Return the section with the uncertain parameters of a scenario.
 
     Raises
@@ -109,7 +101,7 @@ def uncertainty_of(scenario: ScenarioHead) -> UncertaintySection:
 Part = tuple[str, Any, Planning, list[pd.DataFrame]]
 
 
-def parts_of(scenario: ScenarioHead, section: StressSection) -> Iterator[Part]:
+def parts_of(scenario: ScenarioHead, section: schema.StressSection) -> Iterator[Part]:
     """Yield the analyses that evaluate points.
 
     See `Evaluator.at` for planning. The points of belief curves include the believed values.
@@ -131,7 +123,9 @@ def parts_of(scenario: ScenarioHead, section: StressSection) -> Iterator[Part]:
     if section.beliefs:
         curves = []
         for number, curve in enumerate(section.beliefs):
-            sweeps = [values and SweepSection(values={curve.key: values}) for values in (curve.true, curve.believed)]
+            sweeps = [
+                values and schema.SweepSection(values={curve.key: values}) for values in (curve.true, curve.believed)
+            ]
             true, believed = (sweep and sweep_points(sweep)[curve.key].tolist() for sweep in sweeps)
             with locating(where=f"stress.beliefs[{number}]"):
                 curves.append(belief_points(scenario, curve.key, true, believed))
@@ -158,7 +152,7 @@ def check_stress(loaded: Scenario[ScenarioHead]) -> None:
                 check_points(loaded, Design(points.drop(columns=WHO_COMES) if name_adversaries(points) else points))
 
 
-def _check_section(scenario: ScenarioHead, section: StressSection) -> None:
+def _check_section(scenario: ScenarioHead, section: schema.StressSection) -> None:
     """Check that the game supports the policies, outputs and analyses of a section.
 
     Raises
@@ -247,7 +241,7 @@ class _Stress:
         """Return the columns of the chosen outputs that exist, with the payoff first."""
         return [name for name in dict.fromkeys((PAYOFF, *self._outputs)) if name in outcomes.table]
 
-    def _sensitivity(self, section: SensitivitySection, found: tuple[pd.DataFrame, Outcomes]) -> None:
+    def _sensitivity(self, section: schema.SensitivitySection, found: tuple[pd.DataFrame, Outcomes]) -> None:
         (points, outcomes), seed = found, self._scenario.seed
         design = sensitivity_design(uncertainty_of(self._scenario), section, seed)
         table = sensitivity_table(design, outcomes, self._policies, self._outputs, stress_seeds(seed)[1])
@@ -255,7 +249,7 @@ class _Stress:
         self._tables["samples"] = analyses.sample_table(points, outcomes, self._columns(outcomes))
         self._warnings += sensitivity_warnings(table, section)
 
-    def _robustness(self, section: RobustnessSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
+    def _robustness(self, section: schema.RobustnessSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
         (points, outcomes), policies, scenario = found, self._policies, self._scenario
         keys, kind = tuple(map(str, points.columns)), kind_of(scenario)
         informed = pd.Series(dtype=np.float64)
@@ -283,7 +277,9 @@ class _Stress:
             uncertainty = uncertainty_of(scenario)
             self._tables["boxes"] = analyses.box_table(points, uncertainty, outcomes, chosen, discovery)
 
-    def _with_robust_strategies(self, points: pd.DataFrame, outcomes: Outcomes, section: RobustnessSection) -> Outcomes:
+    def _with_robust_strategies(
+        self, points: pd.DataFrame, outcomes: Outcomes, section: schema.RobustnessSection
+    ) -> Outcomes:
         """Return the outcomes with robust strategies as further policies.
 
         A robust strategy is chosen for each record by a criterion over all points; the policy is named ``robust-`` plus
@@ -305,7 +301,9 @@ class _Stress:
         self._tables["robust_strategies"] = analyses.strategy_table(kind_of(self._scenario), plans.study, choices)
         return Outcomes(pd.concat([outcomes.table, pd.DataFrame(rows)]), outcomes.failures)
 
-    def _belief_curves(self, curves: Sequence[BeliefCurveSection], *found: tuple[pd.DataFrame, Outcomes]) -> None:
+    def _belief_curves(
+        self, curves: Sequence[schema.BeliefCurveSection], *found: tuple[pd.DataFrame, Outcomes]
+    ) -> None:
         parts = []
         for curve, (points, outcomes) in zip(curves, found, strict=True):
             believed = belief_key(self._scenario, curve.key)
@@ -314,7 +312,7 @@ class _Stress:
         plain = {column: numbers_or_text(table[column].tolist()) for column in ("true", "believed")}
         self._tables["belief_curves"] = table.assign(**plain)
 
-    def _policy_map(self, section: PolicyMapSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
+    def _policy_map(self, section: schema.PolicyMapSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
         payoffs = found[1].matrix(PAYOFF, self._policies, len(found[0]))
         self._tables["policy_map"] = analyses.map_table(section, found[0], self._policies, payoffs)
 
