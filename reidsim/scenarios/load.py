@@ -24,7 +24,7 @@ from reidsim.adversaries.planners import planners
 from reidsim.bundled import BUNDLED, bundled_folder, bundled_names, resolve
 from reidsim.core.plain_data import merged, override, validated_after, value_if_any, with_texts
 from reidsim.errors import InputError, locating, refuse_first
-from reidsim.scenarios.read_keys import ReadIf, changes_within, conditions_of, has_key, unread_keys
+from reidsim.scenarios.read_keys import ReadIf, changes_within, conditions_of, has_key
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.user_defined import (
     DEFAULT_KIND,
@@ -365,15 +365,16 @@ class Scenario(Generic[S_co]):
 
         The second result is the section that varies each varied key.
         """
-        each = [conditions_of(scenario, content)]
-        changes, swept = changes_within(scenario)
+        found, (changes, swept) = conditions_of(scenario, content), changes_within(scenario)
         for values in changes:
             other = deepcopy(dict(content))
             # A value may be valid only together with values of other keys.
             with suppress(InputError):
                 override(other, values)
-                each.append(conditions_of(validated(type(scenario), other, self.path, self.given), other))
-        return unread_keys(each), swept
+                point = validated(type(scenario), other, self.path, self.given)
+                for where, failed in conditions_of(point, other).items():
+                    found[where] = found.get(where, failed) and failed
+        return {where: failed for where, failed in found.items() if failed is not None}, swept
 
 
 def extended(own: Mapping[str, Any], path: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ They serve to refuse keys that have no effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NoReturn
@@ -91,21 +91,6 @@ def conditions_of(scenario: Any, content: Mapping[str, Any]) -> dict[str, ReadIf
     taken = {default.split(".")[1].partition("[")[0] for default in defaults}
     not_taken = {f"adversary.{key}": _NOT_TAKEN for key in content["adversary"] if key not in taken}
     return not_taken | own | defaults
-
-
-def unread_keys(each: Iterable[Mapping[str, ReadIf | None]]) -> dict[str, ReadIf]:
-    """Return the keys that none of the scenarios reads, with a failed condition each.
-
-    Parameters
-    ----------
-    each : iterable of mapping
-        Result of `conditions_of` for each scenario.
-    """
-    found: dict[str, ReadIf | None] = {}
-    for conditions in each:
-        for where, failed in conditions.items():
-            found[where] = found.get(where, failed) and failed
-    return {where: failed for where, failed in found.items() if failed is not None}
 
 
 def changes_within(scenario: Any) -> tuple[list[dict[str, object]], dict[str, str]]:
