@@ -176,10 +176,8 @@ def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
     InputError
         If such a column is shared; the message names the column.
     """
-    release = content.get("release")
     for key in ("person", "household"):
-        columns = key_columns(release.get(key) if isinstance(release, Mapping) else None)
-        shared = next((column for column in columns if column in keep), None)
-        if shared is not None:
-            expected = f"columns that are no keys, because a key links all rows of a {key}"
-            raise InputError(f"the column is a key of {key}s", source="--keep", found=shared, expected=expected)
+        for column in key_columns((content.get("release") or {}).get(key)):
+            if column in keep:
+                expected = f"columns that are no keys, because a key links all rows of a {key}"
+                raise InputError(f"the column is a key of {key}s", source="--keep", found=column, expected=expected)

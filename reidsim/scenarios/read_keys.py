@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NoReturn
 
+from reidsim.core.plain_data import value_if_any
 from reidsim.errors import InputError
 from reidsim.validation import Section
 
@@ -157,13 +158,8 @@ def _conditions(value: Any, data: Any, where: str, scenario: Any) -> Iterator[tu
 
 
 def has_key(content: Mapping[str, Any], where: str) -> bool:
-    """Return whether content contains a key path.
+    """Return whether content sets a key path.
 
     Only the part of the path before its first position in a list is considered.
     """
-    value: Any = content
-    for part in where.partition("[")[0].split("."):
-        if not isinstance(value, Mapping) or part not in value:
-            return False
-        value = value[part]
-    return True
+    return value_if_any(content, where.partition("[")[0]) is not None
