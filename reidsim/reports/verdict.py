@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -267,13 +268,11 @@ def _over_rounds(
     columns = [column for column in _OF_ROUNDS if column in rounds and column in words]
     means = rounds.astype({"policy": str}).groupby(["round", "policy"], sort=False)[columns].mean()
     first, last = (means.loc[number] for number in (rounds["round"].min(), rounds["round"].max()))
-    policies = {}
-    for policy in shown:
-        texts = [
-            (words[column].label.lower(), *(words[column].text(table.loc[policy, column]) for table in (first, last)))
-            for column in columns
-        ]
-        policies[name(policy)] = [(label, before, after) for label, before, after in texts if before != after]
+    policies: dict[str, list[tuple[str, str, str]]] = {name(policy): [] for policy in shown}
+    for policy, column in product(shown, columns):
+        before, after = (words[column].text(table.loc[policy, column]) for table in (first, last))
+        if before != after:
+            policies[name(policy)].append((words[column].label.lower(), before, after))
     leads = [name(table.loc[list(compared), "publisher_payoff"].idxmax()) for table in (first, last)]
     return said("changes", number=rounds["round"].nunique(), policies=policies, first=leads[0], last=leads[1])
 

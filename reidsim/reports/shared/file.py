@@ -230,8 +230,7 @@ def verify_shared(path: Path) -> dict[str, Any]:
     if not sidecar["records"]["shared"]:
         # The file has only a header, which the hash has already verified.
         return sidecar
-    # Sidecars of earlier versions do not record the delimiter; their files use commas.
-    table = read_table(path, delimiter=sidecar.get("delimiter", ","), trim=False)
+    table = read_table(path, delimiter=sidecar["delimiter"], trim=False)
     quasi = [column["name"] for column in sidecar["columns"] if column["role"] == "quasi-identifier"]
     if list(table.columns) != [column["name"] for column in sidecar["columns"]]:
         raise InputError("the columns differ from the sidecar", source=path, found=list(table.columns))
