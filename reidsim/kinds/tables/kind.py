@@ -23,11 +23,11 @@ from reidsim.kinds.tables.build import build_study, data_content
 from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
 from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints, is_thinnable, record_points
 from reidsim.kinds.tables.outcomes import DroppedColumns, play
-from reidsim.kinds.tables.policy import POLICIES, SAFE_HARBOR, policies_of_unit, policy_named
+from reidsim.kinds.tables.policy import POLICIES, SAFE_HARBOR, WHERE, policies_of_unit, policy_named
 from reidsim.kinds.tables.release import attribute_labels, read_records, sensitive_attributes
 from reidsim.kinds.tables.released_file import read_released
 from reidsim.kinds.tables.results import TablesResults
-from reidsim.kinds.tables.rounds import planned_releases, require_playable, setting_of
+from reidsim.kinds.tables.rounds import planned_releases, setting_of
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.staged_attack import StagedAttack
 from reidsim.kinds.tables.study import TablesStudy
@@ -40,7 +40,7 @@ from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents,
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import key_columns
-from reidsim.scenarios.policy import with_each_k
+from reidsim.scenarios.policy import require_by_agents, with_each_k
 from reidsim.scenarios.presentation import (
     Choice,
     Control,
@@ -156,7 +156,7 @@ class TablesKind(TablesResults):
         world = setting_of(study, self.agents_of(study.scenario))
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
-            require_playable(study, policy)
+            require_by_agents(policy_named(policy), POLICIES.values(), WHERE, study.loaded.path)
             planned = policy_named(policy).replies == "planned"
             return replace(world, replication=draw, planned=partial(planned_releases, study) if planned else None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Reply, Setting, Solve
 from reidsim.errors import listed, locating, refuse_first
 from reidsim.games.record_game import Linker
-from reidsim.kinds.tables.policy import POLICIES, WHERE, policy_named
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
 from reidsim.releases.strategy_space import Rows, StrategySpace
@@ -33,7 +33,6 @@ from reidsim.scenarios.agents import (
     types_of,
     with_detection,
 )
-from reidsim.scenarios.policy import require_by_agents
 from reidsim.scenarios.publisher_schema import AgentsSection
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.several_adversaries import named
@@ -43,16 +42,7 @@ from reidsim.scenarios.several_adversaries import named
 _MOST_MADE = 64
 
 
-def _planner(
-    study: TablesStudy, section: WeightedSection, agents: AgentsSection, economics: EconomicsSection
-) -> Adversary:
-    """Return an adversary's planner with the gain and cost of payoff parameters."""
-    sequential = study.scenario.adversary.plans_sequentially
-    own = economics_of(section, economics, agents, sequential=sequential)
-    return study.planner(own.adversary_gain, own.cost)
-
-
-def _equip(study: TablesStudy, section: WeightedSection, agents: AgentsSection, economics: EconomicsSection) -> Equip:
+def _equip(study: TablesStudy, section: WeightedSection, planners: tuple[Adversary, Adversary]) -> Equip:
     """Return a function of resources that makes an adversary's linker and planner.
 
     Parameters
@@ -61,17 +51,15 @@ def _equip(study: TablesStudy, section: WeightedSection, agents: AgentsSection, 
         Study against this adversary alone, on the records of the participants.
     section : WeightedSection
         Settings of the adversary.
-    agents : AgentsSection
-    economics : EconomicsSection
-        The scenario's payoff parameters, with one gain and one cost for all records.
+    planners : tuple of Adversary
+        True planner, and the planner in which the publisher believes.
     """
     scenario, lattice, resources = study.scenario, study.lattice, study.scenario.resources
 
     @cache
     def by_resources(holds: Holdings, risk: Risk, guessed: bool) -> Linker:
         held = [name for name in resources if name in holds]
-        if resources[held[0]].is_list:
-            assert study.drawn is not None  # noqa: S101 # as there are lists
+        if study.drawn is not None and resources[held[0]].is_list:
             return DrawnListsLinker(lattice, study.drawn, held, guessed=guessed)
         knowledge = knowledge_held(resources, holds, lattice.domain.names, lattice.n_records)
         return KnowledgeLinker(lattice, study.people(risk), knowledge)
@@ -82,14 +70,9 @@ def _equip(study: TablesStudy, section: WeightedSection, agents: AgentsSection, 
             return None
         risk = scenario.planned_risk if believed else scenario.adversary.risk
         guessed = believed and scenario.beliefs.lists == "coverage"
-        if section.needs_resources:
-            linker = by_resources(holds, risk, guessed)
-        else:
-            linker = study.own_linker(risk, guessed=guessed)
-        adversary = _planner(
-            study, section, agents, scenario.beliefs.believed_economics(economics) if believed else economics
-        )
-        return Equipment(*study.of_people(linker_of(section, linker, expected_accuracy), adversary))
+        make = partial(by_resources, holds) if section.needs_resources else study.own_linker
+        linker = linker_of(section, make(risk, guessed=guessed), expected_accuracy)
+        return Equipment(*study.of_people(linker, planners[believed]))
 
     return equip
 
@@ -179,17 +162,6 @@ def planned_releases(study: TablesStudy, policy: str) -> PlannedReleases:
     return PlannedReleases(forms, np.concatenate(added))
 
 
-def require_playable(study: TablesStudy, policy: str) -> None:
-    """Check that a policy can be played in repeated rounds.
-
-    Raises
-    ------
-    InputError
-        If the policy cannot be played in rounds. The error names the file.
-    """
-    require_by_agents(policy_named(policy), POLICIES.values(), WHERE, study.loaded.path)
-
-
 def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryProfile, ...]:
     """Return the profile of each adversary type in repeated rounds.
 
@@ -201,6 +173,7 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
     against = {each or OWN_ADVERSARY: alone for each, alone in study.each.items()}
     held = {name: alone.scenario.adversary.holds or () for name, alone in against.items()}
     resources, drawn, economics = study.scenario.resources, study.drawn, _economics(study)
+    lists = study.scenario.lists
     buyers = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
     prices = {each: section.price or 0.0 for each, section in resources.items()}
     if drawn is not None:
@@ -211,17 +184,22 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
         where = section_of(study.scenario, name)
         with named(None if None in study.owns else name):
             own = _in_rounds(against[name], section, agents)
-            has_none = section.needs_resources and not (section.holds or section.buys)
+            held_or_bought = (*(section.holds or ()), *section.buys)
+            has_none = section.needs_resources and not held_or_bought
             problem, expected = "the adversary has no resource to attack with", "at least one resource in holds or buys"
             refuse_first((has_none, problem, f"{where}.holds", [], expected))
-            _check_of_one_sort(study, section, where)
-            both = [
-                (each, _planner(own, section, agents, each))
-                for each in (economics, own.scenario.beliefs.believed_economics(economics))
-            ]
-            check_accuracy(section, both[0][1], where)
-            equip = _equip(own, section, agents, economics)
-            profiles.append(profile_of(name, section, agents, equip, both, prices))
+            others = [each for each in held_or_bought if each not in lists]
+            problem, both = "drawn lists cannot be combined with other resources", 0 < len(others) < len(held_or_bought)
+            expected = f"a `kind` for {next(iter(others), '')!r}, or none of {listed(lists)}"
+            refuse_first((both, problem, where, listed(held_or_bought), expected))
+            amounts = (economics, own.scenario.beliefs.believed_economics(economics))
+            sequential = own.scenario.adversary.plans_sequentially
+            charged = [economics_of(section, each, agents, sequential=sequential) for each in amounts]
+            true, believed = (own.planner(each.adversary_gain, each.cost) for each in charged)
+            check_accuracy(section, true, where)
+            equip = _equip(own, section, (true, believed))
+            planners = zip(amounts, (true, believed), strict=True)
+            profiles.append(profile_of(name, section, agents, equip, planners, prices))
     return tuple(profiles)
 
 
@@ -254,13 +232,3 @@ def _economics(study: TablesStudy) -> EconomicsSection:
             problem = f"rounds of agents need the same {price} for all records"
             refuse_first((differs, problem, where, None, "an amount"))
     return study.scenario.economics.model_copy(update=amounts)
-
-
-def _check_of_one_sort(study: TablesStudy, section: WeightedSection, where: str) -> None:
-    """Check that an adversary has only drawn lists, or none."""
-    lists = study.scenario.lists
-    resources = (*(section.holds or ()), *section.buys)
-    others = [each for each in resources if each not in lists]
-    problem, both = "drawn lists cannot be combined with other resources", 0 < len(others) < len(resources)
-    expected = f"a `kind` for {next(iter(others), '')!r}, or none of {listed(lists)}"
-    refuse_first((both, problem, where, listed(resources), expected))
