@@ -567,7 +567,7 @@ def release_file_facts(loaded: Scenario[ScenarioHead]) -> dict[str, Any]:
         # The records of this scenario differ from the file, so they cannot be shared and need no hierarchies.
         return facts
     if files:
-        release["hierarchies"] = {name: facts_of(loaded.folder / file.path, file.path) for name, file in files.items()}
+        release["hierarchies"] = {name: facts_of(loaded.folder / file.file, file.file) for name, file in files.items()}
     return facts
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
 from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.scenarios.hierarchy_schema import Table
 from reidsim.scenarios.publisher_schema import AgentsSection
 from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan
 from reidsim.scenarios.schema import ScenarioHead
@@ -93,25 +94,6 @@ def amount_slider(key: str, label: str, value: float) -> Slider:
 
 
 @dataclass(frozen=True)
-class HierarchyFile:
-    """A hierarchy file with the released label of each value at each level.
-
-    Parameters
-    ----------
-    path : str
-        Path as written in the scenario, relative to the scenario's folder.
-    delimiter : str
-        Character between the columns.
-    header : bool
-        Whether the first row names the levels.
-    """
-
-    path: str
-    delimiter: str = ";"
-    header: bool = False
-
-
-@dataclass(frozen=True)
 class SharedColumns:
     """Quasi-identifiers of the shared file, and the risk that it must respect.
 
@@ -124,8 +106,8 @@ class SharedColumns:
     header : bool
         Whether the file has a header. Without one, columns are numbered from 1 and are shared under the attributes'
         names.
-    hierarchies : mapping of str to HierarchyFile
-        Hierarchy files, by attribute; only attributes with a file are included.
+    hierarchies : mapping of str to Table
+        Sections of hierarchies in files, by attribute; only attributes with a file are included.
     stars : frozenset of str
         Attributes with a true value ``*``, which the shared file renames to distinguish it from suppression.
     person : str or tuple of str, optional
@@ -140,7 +122,7 @@ class SharedColumns:
     column_of: Mapping[str, str]
     delimiter: str = ","
     header: bool = True
-    hierarchies: Mapping[str, HierarchyFile] | None = None
+    hierarchies: Mapping[str, Table] | None = None
     stars: frozenset[str] = frozenset()
     person: str | tuple[str, ...] | None = None
     counts_release: bool = True

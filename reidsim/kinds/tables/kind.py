@@ -15,7 +15,7 @@ import pandas as pd
 from reidsim.agents.measures import RUN_MEASURES
 from reidsim.agents.profile import Setting
 from reidsim.core.measures import in_words, measures_worded
-from reidsim.errors import InputError
+from reidsim.errors import refuse_first
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.games.solvers import no_progress
@@ -44,7 +44,6 @@ from reidsim.scenarios.policy import require_by_agents, with_each_k
 from reidsim.scenarios.presentation import (
     Choice,
     Control,
-    HierarchyFile,
     LimitedColumns,
     SensitiveColumn,
     SharedColumns,
@@ -245,23 +244,18 @@ class TablesKind(TablesResults):
             If values of an attribute are drawn from the population.
         """
         attributes, release = scenario.attributes, scenario.release
+        problem, expected = "values were drawn from the population", "attributes with all values in the records"
         for name, attribute in attributes.items():
-            if attribute.draw or attribute.top_code is not None:
-                where, expected = f"attributes.{name}", "attributes with all values in the records"
-                raise InputError("values were drawn from the population", where=where, expected=expected)
+            drawn = attribute.draw or attribute.top_code is not None
+            refuse_first((drawn, problem, f"attributes.{name}", None, expected))
         hierarchies = {name: attribute.hierarchy for name, attribute in attributes.items()}
-        for name, hierarchy in scenario.publisher.sensitive_hierarchies.items():
-            hierarchies[_OF_SENSITIVE + name] = hierarchy
-        every = scenario.every_adversary.values()
+        sensitive, every = scenario.publisher.sensitive_hierarchies, scenario.every_adversary.values()
+        hierarchies |= {_OF_SENSITIVE + name: hierarchy for name, hierarchy in sensitive.items()}
         return SharedColumns(
             scenario.columns,
             delimiter=release.delimiter,
             header=release.header or release.format == "adult",
-            hierarchies={
-                name: HierarchyFile(hierarchy.file, hierarchy.delimiter, hierarchy.header)
-                for name, hierarchy in hierarchies.items()
-                if isinstance(hierarchy, Table)
-            },
+            hierarchies={name: hierarchy for name, hierarchy in hierarchies.items() if isinstance(hierarchy, Table)},
             stars=frozenset(name for name, attribute in attributes.items() if SUPPRESSED in attribute.values),
             person=release.person,
             identifies=all(each.gains_from == "identity" for each in every),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.bundled import BUNDLED, data_file, resolve
-from reidsim.errors import InputError, locating, refuse_rows
+from reidsim.errors import InputError, locating, refuse_first, refuse_rows
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
@@ -134,34 +136,28 @@ def _staged(recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, tr
 def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, truth: pd.DataFrame) -> MultistageWorld:
     tables = {name: _resource(name, recipe, folder) for name in recipe.resources}
     targets: dict[str, Integers] = {}
-    columns: dict[str, dict[str, Integers]] = {name: {} for name in tables}
+    coded: dict[str, Callable[[_Labels, str], Integers]] = {}
     for position, hierarchy in enumerate(lattice.hierarchies):
         name, codes = hierarchy.attribute.name, lattice.codes[:, position].astype(np.int64)
         is_locus = name in recipe.loci
         targets[name] = _alleles_of(hierarchy)[codes] if is_locus else codes
-        for resource, table in tables.items():
-            if name in table.frame:
-                labels = hierarchy.attribute.labels
-                columns[resource][name] = _alleles(table, name) if is_locus else _codes(table, name, labels)
+        coded[name] = _alleles if is_locus else partial(_codes, hierarchy.attribute.labels)
     for name in map(str, truth.columns):
-        holding = {resource: table for resource, table in tables.items() if name in table.frame}
-        values = pd.concat([truth[name], *(table.frame[name] for table in holding.values())])
-        known = pd.Index(natural_categories(values[values != ""]))
-        targets[name] = _codes(_Labels("the records", truth), name, known)
-        for resource, table in holding.items():
-            columns[resource][name] = _codes(table, name, known)
-    resources = {
-        name: PersonTable(name, {each: columns[name][each] for each in map(str, table.frame.columns)}, table.counts)
-        for name, table in tables.items()
-    }
+        values = pd.concat([truth[name], *(table.frame[name] for table in tables.values() if name in table.frame)])
+        coded[name] = partial(_codes, pd.Index(natural_categories(values[values != ""])))
+        targets[name] = coded[name](_Labels("the records", truth), name)
+    resources = {}
+    for resource, table in tables.items():
+        columns = {name: coded[name](table, name) for name in map(str, table.frame.columns)}
+        resources[resource] = PersonTable(resource, columns, table.counts)
     return MultistageWorld(PersonTable("the records", targets), resources)
 
 
 def _resource(name: str, recipe: AttackRecipe, folder: Path) -> _Labels:
     """Read the attributes of a resource that the stages need."""
     section, needed = recipe.resources[name], recipe.needed_of(name)
-    if not needed:
-        raise InputError("no stage uses the resource", where=f"resources.{name}", expected="a resource of a stage")
+    problem, expected = "no stage uses the resource", "a resource of a stage"
+    refuse_first((not needed, problem, f"resources.{name}", None, expected))
     read = _from_population if section.file is None else _from_file
     try:
         return read(section, needed, folder)
@@ -173,8 +169,8 @@ def _from_population(section: AttackResourceSection, needed: tuple[str, ...], fo
     made = make(resolve(str(section.population), "populations", "population", base=folder))
     counts = None
     if isinstance(made, Population):
-        if not np.issubdtype(made.counts.dtype, np.integer):
-            raise InputError("the population has expected counts", found=made.name, expected="whole numbers of people")
+        problem, expected = "the population has expected counts", "whole numbers of people"
+        refuse_first((not np.issubdtype(made.counts.dtype, np.integer), problem, None, made.name, expected))
         made = made.marginal(needed)
         domain, codes, counts = made.domain, made.cells, made.counts.astype(np.int64)
     else:
@@ -200,27 +196,20 @@ def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: 
         require_columns(frame, [section.count], path)
         given = np.asarray(numbers(frame, section.count, path), dtype=np.float64)
         refuse_rows(given != np.floor(given), "not a whole number", source=path, column=section.count, found=given)
-        refuse_rows(
-            given >= _MOST_PEOPLE,
-            "count too large",
-            source=path,
-            column=section.count,
-            found=frame[section.count],
-            expected="a number below 2**31",
-        )
+        shown, expected = frame[section.count], "a number below 2**31"
+        too_large, problem = given >= _MOST_PEOPLE, "count too large"
+        refuse_rows(too_large, problem, source=path, column=section.count, found=shown, expected=expected)
         counts = given.astype(np.int64)
     return _Labels(str(path), pd.DataFrame({name: frame[column] for name, column in columns.items()}), counts)
 
 
-def _codes(table: _Labels, name: str, known: pd.Index[str]) -> Integers:
+def _codes(known: pd.Index[str], table: _Labels, name: str) -> Integers:
     """Return the position of each text in the list of the attribute's values."""
     texts = table.frame[name]
     codes = known.get_indexer(pd.Index(texts)).astype(np.int64)
     expected = f"one of {', '.join(known[:5])}{', ...' if len(known) > 5 else ''}"
-    problem = (
-        "value missing" if (texts[codes < 0][:1] == "").any() else "value missing from the attribute of the records"
-    )
-    _refuse(codes < 0, table, name, problem, expected)
+    of_records = "" if (texts[codes < 0][:1] == "").any() else " from the attribute of the records"
+    _refuse(codes < 0, table, name, f"value missing{of_records}", expected)
     return codes
 
 
@@ -243,9 +232,8 @@ def _refuse(wrong: NDArray[np.bool_], table: _Labels, name: str, problem: str, e
 
 def _alleles_of(hierarchy: Hierarchy) -> Integers:
     """Return the number of repeats of each value of a locus."""
-    name = hierarchy.attribute.name
-    if any(groups > 1 for groups in hierarchy.n_groups[1:]):
-        where = f"attributes.{name}.hierarchy"
-        raise InputError("alleles cannot be generalized", where=where, expected='rule = "suppress"')
+    name, generalized = hierarchy.attribute.name, any(groups > 1 for groups in hierarchy.n_groups[1:])
+    where, expected = f"attributes.{name}.hierarchy", 'rule = "suppress"'
+    refuse_first((generalized, "alleles cannot be generalized", where, None, expected))
     categories = pd.DataFrame({name: list(hierarchy.attribute.categories)}, dtype="str")
     return _alleles(_Labels("the records", categories), name)
