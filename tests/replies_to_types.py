@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reidsim.games.adversary_types import averaged
+from reidsim.games.adversary_types import TypesGame, averaged
 from reidsim.games.defenders.defender import BestReply
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import RecordGame
@@ -30,6 +30,6 @@ def replies_to_types(believed, truth=None, *, defender=None):
     games = {
         "types": believed,
         "average": believed.with_types(averaged(believed.types)),
-        "worst": believed.with_types(believed.types, "worst"),
+        "worst": TypesGame(believed.space, believed.types, believed.benefit, believed.loss, "worst"),
     }
     return {name: Reply((defender or BestReply()).choose(game), truth or believed) for name, game in games.items()}

@@ -291,12 +291,9 @@ class TypesGame(RecordGame):
         types = [replace(each, linker=released[id(each.linker)]) for each in self.types]
         return self.with_types(types)
 
-    def with_types(self, types: Sequence[AdversaryType], together: Together | None = None) -> TypesGame:
-        """Return the same publisher's game against other types.
-
-        `together` is the rule of this game, if not given.
-        """
-        return TypesGame(self.space, types, self.benefit, self.loss, together or self.together)
+    def with_types(self, types: Sequence[AdversaryType]) -> TypesGame:
+        """Return the same publisher's game against other types."""
+        return TypesGame(self.space, types, self.benefit, self.loss, self.together)
 
 
 def parts_of(game: RecordGame) -> tuple[AdversaryType, ...]:

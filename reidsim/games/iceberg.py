@@ -84,8 +84,8 @@ def iceberg(game: RecordGame, constraint: Constraint | None = None, progress: Pr
 def fits(game: RecordGame) -> bool:
     """Return whether payoffs depend on counted group sizes alone.
 
-    The search requires this. It means one attempt per record, a uniform guess within the group, equal true and believed
-    group sizes, and a generalization lattice.
+    The search requires this. It means one attempt per record, a uniform guess within the group, and a generalization
+    lattice.
     """
     adversary, linker, space = game.adversary, game.linker, game.space
     return (
@@ -93,7 +93,6 @@ def fits(game: RecordGame) -> bool:
         and type(adversary.risk) is UniformGuess
         and type(space) is GeneralizationLattice
         and type(linker) is PopulationLinker
-        and linker.believed_group_sizes in (None, linker.group_sizes)
         and linker.group_sizes.holds_records
         and linker.group_sizes.rollup is not None
     )

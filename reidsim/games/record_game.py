@@ -124,15 +124,12 @@ class PopulationLinker:
     Parameters
     ----------
     group_sizes : GroupSizes
-        Group sizes in the true population.
-    believed_group_sizes : GroupSizes, optional
-        Group sizes in the population that the adversary believes in; `group_sizes`, if not given.
+        Group sizes in the population or, with `population`, in a registry drawn from it.
     population : GroupSizes, optional
         Group sizes in the whole population, if `group_sizes` counts a registry drawn from it.
     """
 
     group_sizes: GroupSizes
-    believed_group_sizes: GroupSizes | None = None
     population: GroupSizes | None = None
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
@@ -148,8 +145,7 @@ class PopulationLinker:
         rows = np.flatnonzero(strategies != WITHHELD)
         if len(np.unique(strategies[rows])) * len(strategies) < _MANY_LINKED:
             return self
-        sources = (self.group_sizes, self.believed_group_sizes, self.population)
-        distinct = {id(groups): groups for groups in sources if groups is not None}
+        distinct = {id(groups): groups for groups in (self.group_sizes, self.population) if groups is not None}
         counted = {key: groups.each(strategies[rows], rows) for key, groups in distinct.items()}
         known = {key: sizes for key, sizes in counted.items() if sizes is not None}
         if len(known) < len(counted):
@@ -157,12 +153,11 @@ class PopulationLinker:
         return FixedLinkage(self._linkage(lambda groups: known[id(groups)]), rows)
 
     def _linkage(self, sizes_in: Callable[[GroupSizes], Counts]) -> Linkage:
-        true = sizes_in(self.group_sizes)
-        believed = true if self.believed_group_sizes is None else sizes_in(self.believed_group_sizes)
+        sizes = sizes_in(self.group_sizes)
         if self.population is None:
-            return Linkage(true, believed, by_chance=self.group_sizes.by_chance)
-        everybody = true if self.population is self.group_sizes else sizes_in(self.population)
-        return Linkage(true, believed, np.asarray(everybody / self.population.total))
+            return Linkage(sizes, sizes, by_chance=self.group_sizes.by_chance)
+        everybody = sizes if self.population is self.group_sizes else sizes_in(self.population)
+        return Linkage(sizes, sizes, np.asarray(everybody / self.population.total))
 
 
 @dataclass(frozen=True, eq=False)

@@ -166,7 +166,7 @@ def test_replies_to_all_records_at_once_are_those_to_each_on_its_own(small, data
     n, forms = game.n_records, st.integers(-1, game.space.size - 1)
     strategies, past = (np.array(data.draw(st.lists(forms, min_size=n, max_size=n))) for _ in range(2))
     sizes, others = (GroupSizes(small.population(people), game.space) for people in (small.people, small.people[::2]))
-    linker = PopulationLinker(sizes, *(data.draw(st.sampled_from([None, sizes, others])) for _ in range(2)))
+    linker = PopulationLinker(sizes, data.draw(st.sampled_from([None, sizes, others])))
     adversary = OneShotAdversary(small.gain[0], small.cost[0])
     equipment = Equipment(linker, adversary)
     if data.draw(st.booleans()):

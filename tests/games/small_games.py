@@ -8,12 +8,24 @@ from hypothesis import strategies as st
 from paper_oracle import PaperGame
 
 from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import Linkage
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
+
+
+@dataclass(frozen=True)
+class MistakenLinker:
+    """Link records for an adversary who believes in other people than the true ones."""
+
+    group_sizes: GroupSizes
+    believed: GroupSizes
+
+    def link(self, strategy, rows=None):
+        return Linkage(self.group_sizes.at(strategy, rows), self.believed.at(strategy, rows))
 
 
 @dataclass(frozen=True)
@@ -95,7 +107,7 @@ class SmallGame:
         true = GroupSizes(self.population(), lattice, **options)
         if self.believed_people is None:
             return PopulationLinker(true)
-        return PopulationLinker(true, GroupSizes(self.population(self.believed_people), lattice, **options))
+        return MistakenLinker(true, GroupSizes(self.population(self.believed_people), lattice, **options))
 
     def game(self):
         lattice = self.lattice()

@@ -221,4 +221,4 @@ def clairvoyant():
 
 def both(together):
     game = mixed("lattice", 0.5)
-    return game.with_types(game.types, together)
+    return TypesGame(game.space, game.types, game.benefit, game.loss, together)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,9 +25,7 @@ _REPLIES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
 )
 
 
-def payoff_difference_curves(
-    records: pd.DataFrame, reference: str = REFERENCE, policies: Sequence[str] | None = None
-) -> Figure:
+def payoff_difference_curves(records: pd.DataFrame, reference: str = REFERENCE) -> Figure:
     """Draw the distribution of payoff differences to a reference policy (Fig. 6).
 
     Parameters
@@ -38,8 +35,6 @@ def payoff_difference_curves(
         ``adversary_payoff`` (money per record). Rows of different policies are matched by ``record``.
     reference : str
         The policy whose payoffs are subtracted.
-    policies : sequence of str, optional
-        The policies to show, in this order. Default: all except the reference, no-protection and suppress-all.
 
     Returns
     -------
@@ -47,7 +42,7 @@ def payoff_difference_curves(
         The publisher on the left, the adversary on the right. A point is the share of records (y) with a difference of
         at most x (currency units per record).
     """
-    _, differences = _compared(records, reference, policies)
+    _, differences = _compared(records, reference)
     look, handles = style.looks(list(differences)), list[Line2D]()
     figure, grid = style.new_figure(1, 2, panel=(4.5, 3.4), sharey=True)
     for (measure, player), axes, letter in zip(_SIDES, grid[0], "ab", strict=True):
@@ -65,9 +60,7 @@ def payoff_difference_curves(
     return figure
 
 
-def payoff_difference_scatter(
-    records: pd.DataFrame, reference: str = REFERENCE, policies: Sequence[str] | None = None
-) -> Figure:
+def payoff_difference_scatter(records: pd.DataFrame, reference: str = REFERENCE) -> Figure:
     """Draw each record's payoff difference against its reference payoff (Fig. 7).
 
     Parameters
@@ -76,8 +69,6 @@ def payoff_difference_scatter(
         See `payoff_difference_curves`.
     reference : str
         The policy whose payoffs are subtracted.
-    policies : sequence of str, optional
-        The policies to show, in this order. Default: all except the reference, no-protection and suppress-all.
 
     Returns
     -------
@@ -85,7 +76,7 @@ def payoff_difference_scatter(
         One row per policy, the publisher on the left, the adversary on the right; one point per record, drawn as
         pixels even in vector formats.
     """
-    payoffs, differences = _compared(records, reference, policies)
+    payoffs, differences = _compared(records, reference)
     look, letters = style.looks(list(differences)), iter("abcdefghijklmnopqrstuvwxyz")
     figure, grid = style.new_figure(len(differences), 2, panel=(4.2, 2.5), sharex="col", sharey="col")
     points: dict[str, Any] = {"s": 7, "alpha": 0.3, "linewidths": 0, "rasterized": True}
@@ -102,15 +93,13 @@ def payoff_difference_scatter(
     return figure
 
 
-def _compared(
-    records: pd.DataFrame, reference: str, policies: Sequence[str] | None
-) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
+def _compared(records: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
     """Return both players' payoffs under the reference, and differences to these payoffs.
 
-    There is one row per record, matched by ``record``. The differences are by policy, in display order.
+    There is one row per record, matched by ``record``. The differences are by policy, in display order: all policies
+    except the reference, no-protection and suppress-all.
     """
-    if policies is None:
-        policies = [each for each in style.ordered_policies(records["policy"]) if each not in (reference, *EXTREMES)]
+    policies = [each for each in style.ordered_policies(records["policy"]) if each not in (reference, *EXTREMES)]
     columns = [measure.column for measure, _ in _SIDES]
     by_policy = records.groupby("policy", sort=False, observed=True)
     payoffs = {name: rows.set_index("record")[columns].astype(np.float64) for name, rows in by_policy}
