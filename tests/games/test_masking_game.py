@@ -321,7 +321,6 @@ def test_a_surname_inferred_with_no_confidence_at_all_is_not_believed():
     [
         (lambda g: anytime(g, most_evaluated=0), "maximum number of strategies too small"),
         (lambda g: MaskingGame(g.space, g.attack, g.world, -1.0), "benefit of the publisher is negative"),
-        (lambda g: MaskingGame(g.space, g.attack, g.world, 100.0, np.zeros(3)), "loss of the publisher"),
         (lambda g: MaskingGame(MaskingSpace(("age",), np.ones(1), 10), g.attack, g.world), "neither released"),
         (lambda g: masking_backward_induction(random_game(2, 25)), "too many strategies for backward induction"),
         (lambda g: greedy(three_stage_game()), "this solver does not support the attack.*best-first"),
