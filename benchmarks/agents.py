@@ -31,7 +31,6 @@ from figures import figure, grown
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import ParticipationRule, Setting
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
@@ -98,7 +97,7 @@ def solve(study: TablesStudy) -> None:
     if study.scenario.publisher.solver == "branch-and-bound":
         evaluate(game, branch_and_bound(game))
     else:
-        evaluate(game, backward_induction(game, {"basic": Constraint()})["basic"])
+        evaluate(game, backward_induction(game))
 
 
 def moved_bytes(model: ReidentificationModel) -> int:

@@ -19,7 +19,7 @@ import reidsim
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import RecordGame
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.solving import choose_all
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.study import TablesStudy
 
 POLICIES = ("basic", "no-attack")
@@ -83,7 +83,7 @@ def main() -> None:
         study = build_study(draft.scenario(override))
         game = study.truth
         begun, processor = time.perf_counter(), time.process_time()
-        choices = choose_all(study, POLICIES, game)
+        choices = {name: policy_named(name).choose(study, game, 0) for name in POLICIES}
         wall, seconds = time.perf_counter() - begun, time.process_time() - processor
     size = study.lattice.size
     print(

@@ -20,8 +20,8 @@ from figures import figure
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker
 from reidsim.games.equilibrium import evaluate
 from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.results import exposed_to_weighted
-from reidsim.kinds.tables.solving import choose
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.catalogue import load_population
 from reidsim.releases.records import records_of
@@ -70,7 +70,7 @@ def main() -> None:
     # A few records compile everything.
     small = study_of("wan2015", 300, options.direction)
     for policy in options.policies:
-        choose(small, policy, small.belief)
+        policy_named(policy).choose(small, small.belief, 0)
     study = study_of(options.scenario, options.records, options.direction)
     truth = study.truth
     linker = directed_linker(truth)
@@ -83,7 +83,7 @@ def main() -> None:
     for policy in options.policies:
         for planned, game in (("record", by_record(study.belief)), (options.direction, study.belief)):
             begun = time.process_time()
-            choice = choose(study, policy, game)
+            choice = policy_named(policy).choose(study, game, 0)
             seconds = time.process_time() - begun
             fitting = linker.rows.of_records(choice.strategies)[choice.strategies >= 0]
             found = evaluate(truth, choice)

@@ -22,7 +22,6 @@ from reidsim.adversaries.erring import ErringAdversary
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.search import search
 from reidsim.games.masking.searches import best_first
-from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.build import build_study
@@ -51,10 +50,8 @@ def by_record(scenario: str, precisions: list[float], repeats: int) -> None:
         if precision is not None:
             played = replace(game, adversary=ErringAdversary(game.adversary, precision))
         # Once before, so that people have been rolled up for every node.
-        backward_induction(played, {"basic": Constraint()})
-        enumerating, every = best_time(
-            lambda played=played: backward_induction(played, {"": Constraint()})[""], repeats
-        )
+        backward_induction(played)
+        enumerating, every = best_time(lambda played=played: backward_induction(played), repeats)
         bounding, bounded = best_time(lambda played=played: branch_and_bound(played), repeats)
         errs = "no errors" if precision is None else f"precision {precision:g}"
         figure(f"branch and bound, {scenario}, {errs}", bounding, "enumeration", enumerating)

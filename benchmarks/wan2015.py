@@ -28,11 +28,10 @@ from reidsim.games.parameter_grid import (
     best_options,
     undominated_options,
 )
-from reidsim.games.record_game import Constraint, PopulationLinker, RecordGame
+from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.policy import policy_named
-from reidsim.kinds.tables.solving import constraint_of
+from reidsim.kinds.tables.policy import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute, Domain, distinct_rows
@@ -64,7 +63,7 @@ def four_policies(study: TablesStudy) -> dict[str, object]:
     one_shot = OneShotAdversary(prices.adversary_gain, prices.cost)
     benefit, loss = (np.full(lattice.n_records, amount) for amount in (prices.benefit, prices.loss))
     game = RecordGame(lattice, linker, one_shot, benefit, loss)
-    choices = backward_induction(game, {name: constraint_of(study, name) for name in GAMES})
+    choices = {name: backward_induction(game, POLICIES[name].constraint(study)) for name in GAMES}
     choices["safe-harbor"] = FixedForms("safe-harbor", policy_named("safe-harbor").form(study)).choose(game)
     return {name: evaluate(game, choice).expand(cells) for name, choice in choices.items()}
 
@@ -182,7 +181,7 @@ def growth_in_records(study: TablesStudy, sizes: Sequence[int] = (10_000, 100_00
         def solve(drawn: np.ndarray = drawn) -> tuple[object, int]:
             first, _ = distinct_rows(list(population.cells[drawn].T), len(drawn))
             game = study.game_of(population.cells[drawn][first])
-            return backward_induction(game, {"basic": Constraint()}), game.n_records
+            return backward_induction(game), game.n_records
 
         seconds, (_, cells) = best_time(solve, 2)
         grown("record-level game over records", n, seconds)
@@ -218,7 +217,7 @@ def growth_in_strategies() -> None:
         line = f"{lattice.size:>7,} strategies ({n:,} of {np.prod([float(s) for s in domain.shape]):.0e} cells):"
         exact = None
         for name, solver in (
-            ("backward induction", lambda game: backward_induction(game, {"basic": Constraint()})["basic"]),
+            ("backward induction", lambda game: backward_induction(game)),
             ("branch and bound", branch_and_bound),
             ("lattice search", lattice_search),
         ):

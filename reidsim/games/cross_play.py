@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, declared_information
 from reidsim.core.measures import columns_of
-from reidsim.errors import InputError, not_among, require_among, require_distinct
-from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, parts_of
+from reidsim.errors import InputError, not_among, refuse_first, require_among, require_distinct
+from reidsim.games.adversary_types import AdversaryType, TypesGame, parts_of
 from reidsim.games.defenders.defender import BestReply, Defender, Game, outcome_of, paid_in, record_game_of
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.record_game import Choice, RecordGame
@@ -198,13 +198,10 @@ def cross_play(
             best[opponent.name] = played(opponent, opponent.truth, best_reply.choose(opponent.truth))
         except InputError as error:
             cannot[opponent.name] = error
-    left_out = []
     playing = [opponent for opponent in opponents if opponent.name not in cannot]
-    if not can_plan_against_all(opponents):
-        left_out.append(
-            "no defender plans against all adversary types at once: there are more than "
-            f"{MOST_FORMS:,} possible releases"
-        )
+    too_many = f"there are more than {MOST_FORMS:,} possible releases"
+    left_out = [f"no defender plans against all adversary types at once: {too_many}"]
+    left_out = [] if can_plan_against_all(opponents) else left_out
     plans = [] if own in cannot else list(_plans(playing, defenders, own, against_each, ideas or {}))
     rows: list[tuple[object, ...]] = []
     for done, (defender, against, game) in enumerate(plans):
@@ -312,10 +309,9 @@ def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *,
     types: dict[tuple[int, int], AdversaryType] = {}
     for called, game in games.items():
         share, several = weights[called], isinstance(game, TypesGame)
-        if isinstance(game, TypesGame) and game.together != "one-of":
-            raise InputError(
-                "adversaries who attack together cannot be one adversary type", where=called, found=game.together
-            )
+        together = game.together if isinstance(game, TypesGame) else "one-of"
+        problem = "adversaries who attack together cannot be one adversary type"
+        refuse_first((together != "one-of", problem, called, together, None))
         for part in parts_of(game):
             key = (id(part.linker), id(part.adversary))
             name = f"{called}: {part.name}" if several else called
@@ -325,8 +321,7 @@ def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *,
             types[key] = AdversaryType(known.name, weight, part.linker, part.adversary)
     first = next(iter(games.values()))
     space = space_of_all([game.space for game in games.values()])
-    together: Together = "worst" if worst else "one-of"
-    return TypesGame(space, tuple(types.values()), first.benefit, first.loss, together)
+    return TypesGame(space, tuple(types.values()), first.benefit, first.loss, "worst" if worst else "one-of")
 
 
 def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -> NDArray[np.float64]:
@@ -335,9 +330,8 @@ def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -
     The order is: publisher's payoff, adversary's payoff, utility, share attacked, risk. `weights` (n_records,) is the
     number of records of each row; 1, if not given.
     """
-    outcome = outcome_of(game, choice)
-    names = ("publisher_payoff", "adversary_payoff", "utility", "attack_probability", "risk")
-    return np.array([np.average(getattr(outcome, name), weights=weights) for name in names])
+    outcome, each = outcome_of(game, choice), np.ones(game.n_records, dtype=np.int64) if weights is None else weights
+    return np.array([measure.compute(outcome, each) for measure in CROSS_PLAY_MEASURES if measure.compute])
 
 
 def _regret(best: float, payoff: float, game: Game) -> float:
