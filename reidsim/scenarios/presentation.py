@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.scenarios.hierarchy_schema import Table
+from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.publisher_schema import AgentsSection
 from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan
 from reidsim.scenarios.schema import ScenarioHead
