@@ -6,15 +6,13 @@ window or reverse the reading direction. Everything that the command line prints
 
 from __future__ import annotations
 
-import functools
 import logging
 import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import TracebackType
-from typing import ParamSpec, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -32,8 +30,6 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u
 
 # Delay before the bar appears, so that quick work shows none.
 _PATIENCE_SECONDS = 0.6
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
 _LOGGER = logging.getLogger("reidsim")
 
 
@@ -179,21 +175,3 @@ class DelayedProgress:
         self._bar.update(number, completed=done, total=None if total <= 1 else total)
         if time.monotonic() - self._since >= _PATIENCE_SECONDS:
             self._bar.start()
-
-
-def watched(play: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorate a function so that it shows a progress bar in notebooks.
-
-    The function has an argument ``progress``; there is no bar if the caller passes it.
-    """
-
-    @functools.wraps(play)
-    def shown(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        console = Console(stderr=True)
-        if kwargs.get("progress") is not None or not console.is_jupyter:
-            return play(*args, **kwargs)
-        with DelayedProgress(console) as bar:
-            kwargs["progress"] = bar
-            return play(*args, **kwargs)
-
-    return shown

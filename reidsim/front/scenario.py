@@ -15,10 +15,11 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 import pandas as pd
+from rich.console import Console
 
 from reidsim.core.files import require_plain
 from reidsim.core.plain_data import toml_text, with_texts
-from reidsim.core.terminal import watched
+from reidsim.core.terminal import DelayedProgress
 from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loaded
 from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
@@ -48,18 +49,26 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _method(play: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a method that runs the scenario: progress bar in notebooks, errors that name arguments."""
+def scenario_method(play: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a method that runs the scenario: progress bar in notebooks, errors that name arguments.
+
+    The method has an argument ``progress``; there is no bar if the caller passes it.
+    """
 
     @functools.wraps(play)
-    def named(*args: P.args, **kwargs: P.kwargs) -> R:
+    def decorated(*args: P.args, **kwargs: P.kwargs) -> R:
+        console = Console(stderr=True)
         try:
-            return play(*args, **kwargs)
+            if kwargs.get("progress") is not None or not console.is_jupyter:
+                return play(*args, **kwargs)
+            with DelayedProgress(console) as bar:
+                kwargs["progress"] = bar
+                return play(*args, **kwargs)
         except InputError as error:
             scenario: Any = args[0]
             raise _outside(error, scenario.path, scenario.place) from None
 
-    return naming_arguments(watched(named))
+    return naming_arguments(decorated)
 
 
 def _outside(error: InputError, path: Path, place: TemporaryDirectory[str] | None) -> InputError:
@@ -268,12 +277,12 @@ class Scenario(load.Scenario[ScenarioHead]):
         """Read the data, and return the study that the engine solves."""
         return kind_of(self.scenario).build(self)
 
-    @_method
+    @scenario_method
     def check(self, *, progress: Progress | None = None) -> str:
         """Check that all files and parts can be used; return the size of the study in a line."""
         return describe(self)
 
-    @_method
+    @scenario_method
     def run(self, *, progress: Progress | None = None) -> RunResult:
         """Play the policies against the adversary.
 
@@ -287,13 +296,13 @@ class Scenario(load.Scenario[ScenarioHead]):
         executor = SerialExecutor() if self.given else None
         return replace(run_loaded(self, executor=executor, progress=progress), held=self)
 
-    @_method
+    @scenario_method
     def rounds(self, rounds: int, *, progress: Progress | None = None, **agents: object) -> RunResult:
         """Play several rounds of agents; `agents` are further keys of section ``agents``."""
         changes = {f"agents.{name}": value for name, value in {"rounds": rounds, **agents}.items()}
         return self.with_(changes).run(progress=progress)
 
-    @_method
+    @scenario_method
     def batch(
         self,
         folder: str | Path | None = None,
@@ -342,7 +351,7 @@ class Scenario(load.Scenario[ScenarioHead]):
             progress=progress,
         )
 
-    @_method
+    @scenario_method
     def sweep(
         self,
         values: Mapping[str, Any] | None = None,
@@ -379,7 +388,7 @@ class Scenario(load.Scenario[ScenarioHead]):
             section["one_at_a_time"] = [self._key(name) if name in named else name for name in chosen]
         return self.with_(sweep=section).batch(progress=progress)
 
-    @_method
+    @scenario_method
     def stress(
         self,
         ranges: Mapping[str, Any] | None = None,
@@ -425,7 +434,7 @@ class Scenario(load.Scenario[ScenarioHead]):
         )
         return stress_loaded(with_method(changed, method, samples), executor=used, progress=progress, runs=folder)
 
-    @_method
+    @scenario_method
     def cross_play(
         self,
         *,
@@ -486,7 +495,7 @@ class Scenario(load.Scenario[ScenarioHead]):
             self, options, executor=used, folder=into, resume=resume, rerun_failed=rerun_failed, progress=progress
         )
 
-    @_method
+    @scenario_method
     def switch(
         self,
         key: str = LOSS,
@@ -512,7 +521,7 @@ class Scenario(load.Scenario[ScenarioHead]):
         key = f"economics.{key}" if key in _AMOUNTS else key
         return switch_loaded(self, key, low=low, high=high, link_gain=link_gain, progress=progress)
 
-    @_method
+    @scenario_method
     def attributes(self, *, orders: int = ORDERS, progress: Progress | None = None) -> AttributesResult:
         """Play with and without each quasi-identifier, and compute its Shapley share.
 
