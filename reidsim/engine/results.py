@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import platform
-import shutil
 import tempfile
 import time
 from abc import ABC, abstractmethod
@@ -94,11 +93,9 @@ def unfinished_beside(folder: Path) -> Iterator[Path]:
 
     Remove it at the end unless the caller has renamed it.
     """
-    unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        yield unfinished
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+    beside = tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent, ignore_cleanup_errors=True)
+    with beside as unfinished:
+        yield Path(unfinished)
 
 
 @contextmanager
@@ -690,7 +687,7 @@ def distributions_of_result(result: RunResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With agents, the table ``distributions`` of the result; see `reidsim.engine.rounds.AgentAnalysis`. Otherwise
+        With agents, the table ``distributions`` of the result; see `reidsim.engine.single_run.AgentAnalysis`. Otherwise
         rows as in `quantile_rows`, by policy (in assessments, by ``records``, the size of the release, and
         ``knowledge``). The risk of a record that is not attacked is 0. In scenarios that count people, each person
         counts once. The table is empty if the result has no records.

@@ -1,21 +1,405 @@
-"""Run a scenario of any kind once, at its own values."""
+"""Run a scenario of any kind once, at its own values.
+
+A scenario with agents is run in rounds of publisher, data subjects and adversaries. Each policy is played in its own
+simulation. All policies have the same random draws.
+"""
 
 from __future__ import annotations
 
+import itertools
 import logging
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from reidsim.engine.results import RunResult, begun, make_manifest, release_file_facts, run_table
-from reidsim.engine.rounds import describe_rounds, play_rounds
-from reidsim.errors import locating
+from reidsim.agents.measures import (
+    BREACHES,
+    DISTINCT,
+    PARTICIPATION,
+    RISK_QUANTILES,
+    ROUND_MEASURES,
+    RUN_MEASURES,
+    weighted_quantiles,
+)
+from reidsim.agents.profile import AdversaryProfile, Holdings, Setting
+from reidsim.core.measures import columns_of
+from reidsim.engine.results import (
+    RunResult,
+    begun,
+    make_manifest,
+    quantile_rows,
+    quantiles_of_people,
+    release_file_facts,
+    run_table,
+)
+from reidsim.errors import listed, locating
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.people import PERSON
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import Played, Progress, Study, equilibria_of
+from reidsim.scenarios.study import AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of
+from reidsim.wording import counted
+
+# Measures of the table of runs that are means over all rounds.
+_MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))
+# Measures of `AgentAnalysis.broken_guarantees`.
+_OF_GUARANTEES = columns_of((PUBLISHER_PAYOFF, UTILITY, PARTICIPATION, SHARE_ATTACKED, BREACHES, DISTINCT))
+# Measures that are quantiles over the records of all rounds, taken together.
+_RISKS = [column for column in columns_of(RUN_MEASURES) if column in RISK_QUANTILES]
+_PLACE = ["replication", "draw", "policy", "round", "adversary"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AgentAnalysis(AnalysisTables):
+    """Tables of a scenario with agents, mostly by round.
+
+    Parameters
+    ----------
+    rounds : DataFrame
+        Measures of each round (`ROUND_MEASURES`), one row per draw, policy and round. ``replication`` is the draw of
+        the records, ``draw`` the repetition of all rounds on these records. Tables `adversaries`, `through` and
+        `counterfeits` have both columns, too.
+    adversaries : DataFrame
+        Measures of each adversary in each round (`ADVERSARY_MEASURES`), one row per draw, policy, round and adversary.
+    through : DataFrame
+        Numbers of records attacked (``attacks``) and re-identified (``breaches``), one row per draw, policy, round,
+        adversary and combination of resources used in its attacks (``through``).
+    distributions : DataFrame
+        Quantiles over the records of all rounds and draws, one row per policy and outcome; see
+        `quantile_rows`. Quantiles of the number of people re-identified in a round are added.
+    counterfeits : DataFrame
+        One row per draw, policy, round and counterfeit record: ``record`` is the record with the same generalization,
+        ``value_of`` the record with the same sensitive value.
+    broken_guarantees : DataFrame
+        Policies under which attacks occurred although the policy rules out attacks; see `broken_guarantees`.
+    """
+
+    rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
+    adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
+    through: pd.DataFrame = field(default_factory=pd.DataFrame)
+    distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
+    counterfeits: pd.DataFrame = field(default_factory=pd.DataFrame)
+    broken_guarantees: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+class PlayedPolicy(NamedTuple):
+    """Outcomes of all rounds of a policy in one draw.
+
+    Attributes
+    ----------
+    policy : str
+    tables : dict of str to DataFrame
+        Tables ``rounds``, ``adversaries``, ``through`` and ``counterfeits`` of this draw and policy; see
+        `AgentAnalysis`.
+    last : Equilibrium
+        Outcome of the last round.
+    participants : ndarray of bool, shape (n_subjects,)
+        Whether each subject took part in the last round.
+    people : Reidentified
+        Distribution of the number of people re-identified in a round; rounds are equally likely.
+    outcomes : dict of str to ndarray of float64, shape (n_rounds * n_cells,)
+        Outcomes of the records of each cell (records that the games do not distinguish), in every round, by column.
+    shared : ndarray of int64, shape (n_rounds * n_cells,)
+        Number of exposed records of each cell in every round: records of participants, and of subjects who left after
+        an earlier release.
+    bought : dict of str to frozenset of str
+        Resources that each adversary bought in any round, by name of the adversary.
+    row_of_subject : ndarray of int, shape (n_subjects,), optional
+        Row of each subject in `last`, if the rows differ from the study's rows.
+    """
+
+    policy: str
+    tables: dict[str, pd.DataFrame]
+    last: Equilibrium
+    participants: NDArray[np.bool_]
+    people: Reidentified
+    outcomes: dict[str, NDArray[np.float64]]
+    shared: NDArray[np.int64]
+    bought: dict[str, Holdings]
+    row_of_subject: NDArray[np.intp] | None = None
+
+    @property
+    def is_attacked(self) -> bool:
+        """Whether a record was attacked in any round."""
+        return bool(self.tables["rounds"][SHARE_ATTACKED.column].any())
+
+
+def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: int = 0) -> PlayedPolicy:
+    """Return the outcomes of all rounds of a policy.
+
+    Parameters
+    ----------
+    setting : Setting
+    policy : str
+    replication, draw : int
+        Number of the draw of the records, and number of the repetition of all rounds on these records.
+    """
+    # Imported here because mesa is slow to import and not needed elsewhere.
+    from reidsim.agents.adversary import Adversary
+    from reidsim.agents.model import THROUGH, ReidentificationModel
+
+    model = ReidentificationModel(setting, policy).run()
+    place: dict[str, Any] = {"replication": replication, "draw": draw, "policy": policy}
+    rounds = model.datacollector.get_model_vars_dataframe()
+    numbers = np.arange(1, len(rounds) + 1)
+    rounds = rounds.assign(**place, round=numbers, subjects=setting.n_subjects)
+    rounds = rounds[[*place, "round", "subjects", *columns_of(ROUND_MEASURES)]]
+    added = np.zeros((0, 3), dtype=np.int64) if model.planned is None else model.planned.counterfeits
+    each_added = {"round": added[:, 0] + 1, "record": added[:, 1], "value_of": added[:, 2]}
+    if setting.waves:
+        after = rounds.columns.get_loc("round") + 1
+        rounds.insert(after, "wave", list(setting.waves))
+        rounds.insert(after + 1, "counterfeits", np.bincount(added[:, 0], minlength=len(rounds)))
+    adversaries = model.datacollector.get_agenttype_vars_dataframe(Adversary).reset_index(drop=True)
+    columns = [*place, "round", *adversaries.columns]
+    adversaries = adversaries.assign(**place, round=np.repeat(numbers, len(setting.profiles)))[columns]
+    # Numbers of records attacked and re-identified, by combination of resources used.
+    through = [
+        (*where, combination, *found)
+        for *where, by_combination in adversaries[[*_PLACE, THROUGH]].itertuples(index=False, name=None)
+        for combination, found in by_combination.items()
+    ]
+    rows = model.setting.cell_of_subject
+    played = PlayedPolicy(
+        policy,
+        {
+            "rounds": rounds,
+            "adversaries": adversaries.drop(columns=THROUGH),
+            "through": pd.DataFrame(through, columns=[*_PLACE, THROUGH, "attacks", "breaches"]),
+            "counterfeits": pd.DataFrame({**place, **each_added}, index=range(len(added))),
+        },
+        model.equilibrium(),
+        model.shared_in_last_round,
+        evenly_mixed(model.reidentified),
+        {column: np.concatenate([each[column] for each in model.by_record]) for column in model.by_record[0]},
+        np.concatenate(model.shared),
+        {each.name: each.holds - each.profile.holds for each in model.adversaries},
+        None if rows is setting.cell_of_subject else rows,
+    )
+    model.release()
+    return played
+
+
+def broken_guarantees(
+    played: Sequence[PlayedPolicy], setting_of: Callable[[str], Setting], wrong_beliefs: Collection[str]
+) -> pd.DataFrame:
+    """Return outcomes with corrected beliefs, for policies whose guarantee failed.
+
+    The guarantee of a policy that rules out attacks failed if records were attacked. The policy is played again by a
+    publisher who knows which resources adversaries will buy (if any bought some); then by a publisher who knows the
+    true values of all parameters (if the scenario states other beliefs); then by one who knows both. The series ends
+    when no record is attacked.
+
+    Parameters
+    ----------
+    played : sequence of PlayedPolicy
+        Outcomes of each policy in the first draw.
+    setting_of : callable
+        Returns the setting of a policy in this draw.
+    wrong_beliefs : collection of str
+        Keys of section ``beliefs`` that the scenario states.
+
+    Returns
+    -------
+    DataFrame
+        For each such policy, one row as played and one row per repetition: ``policy``, ``corrected`` (the corrected
+        beliefs in words; empty as played) and the measures `_OF_GUARANTEES`, as in `run_measures`. Empty if every
+        guarantee held.
+    """
+    rows: list[pd.DataFrame] = []
+    for each in played:
+        setting = setting_of(each.policy)
+        if not (setting.forbids_attacks(each.policy) and each.is_attacked):
+            continue
+        rows.append(_of_guarantee(each, ""))
+        bought = {name: resources for name, resources in each.bought.items() if resources}
+        known: dict[str, dict[str, Any]] = {}
+        if bought:
+            words = "; ".join(f"{name} buys {listed(sorted(resources))}" for name, resources in bought.items())
+            known[words] = {"expected_purchases": bought}
+        if wrong_beliefs:
+            words = f"{listed(f'beliefs.{key}' for key in wrong_beliefs)} differ from the truth"
+            known[words] = {"knows_truth": True, "believed_loss": setting.loss}
+        if len(known) > 1:
+            known["; ".join(known)] = {key: value for change in known.values() for key, value in change.items()}
+        for words, change in known.items():
+            informed = play_policy(replace(setting, **change), each.policy)
+            rows.append(_of_guarantee(informed, words))
+            if not informed.is_attacked:
+                break
+    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame()
+
+
+def _of_guarantee(played: PlayedPolicy, corrected: str) -> pd.DataFrame:
+    measures = run_measures([played], [played.policy]).reset_index()
+    measures.insert(1, "corrected", corrected)
+    return measures[["policy", "corrected", *_OF_GUARANTEES]]
+
+
+def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -> Played:
+    """Return the outcomes of every policy in every draw.
+
+    Records, facts and warnings are from the last round of the first draw. With `explain`, policies whose guarantee did
+    not hold in the first draw are played again with corrected beliefs; see `broken_guarantees`.
+
+    Raises
+    ------
+    InputError
+        If an adversary cannot be used, or a policy cannot be played in rounds.
+    """
+    kind, scenario = kind_of(study.scenario), study.scenario
+    agents, policies = kind.agents_of(scenario), kind.policies_of(scenario)
+    setting_of = kind.settings(study)
+    runs: list[pd.DataFrame] = []
+    played: list[PlayedPolicy] = []
+    n_plays = agents.draws * len(policies)
+    for replication in range(study.draws):
+        for draw, policy in itertools.product(range(agents.draws), policies):
+            report("playing", len(played), study.draws * n_plays)
+            setting = setting_of(policy, replication, draw)
+            played.append(play_policy(setting, policy, replication=replication, draw=draw))
+        measures = run_measures(played[-n_plays:], policies)
+        runs.append(run_table(study.loaded.name, scenario.seed, replication, measures))
+    ended = played[: len(policies)]
+    study, last = _last_rounds(study, ended)
+    records = kind.records(study, 0, equilibria_of(last))
+    if agents.participation is not None or setting.schedule is not None:
+        records = with_participation(records, ended)
+    # Warnings concern decisions of the policy: a row in which no subject took part in the last round does not count as
+    # withheld, so its strategy of -1 is replaced by 0.
+    row, decided = kind.row_of_subject(study, 0), {}
+    for each in ended:
+        found = last[each.policy].equilibrium
+        there = np.bincount(row[each.participants], minlength=len(found.strategies)) > 0
+        strategies = np.where(there, found.strategies, np.maximum(found.strategies, 0))
+        decided[each.policy] = PolicyOutcome(replace(found, strategies=strategies))
+    warnings = (*budget_warnings(setting.profiles), *kind.warnings(study, 0, decided))
+    facts = {"policies": kind.facts_of_policies(study, last)}
+    analysis = analysis_of(played)
+    if explain:
+        wrong = getattr(getattr(scenario, "beliefs", None), "model_fields_set", ())
+        broken = broken_guarantees(ended, lambda policy: setting_of(policy, 0, 0), sorted(wrong))
+        analysis = replace(analysis, broken_guarantees=broken)
+    return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)
+
+
+def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Study[Any], dict[str, PolicyOutcome]]:
+    """Return a study and the outcome of each policy's last round, with the same rows.
+
+    If the cells of some policy changed during the rounds, the rows of both are data subjects.
+    """
+    if all(each.row_of_subject is None for each in played):
+        return study, {each.policy: PolicyOutcome(each.last) for each in played}
+    kind = kind_of(study.scenario)
+    usual = kind.row_of_subject(study, 0)
+    rows = [usual if each.row_of_subject is None else each.row_of_subject for each in played]
+    last = {each.policy: PolicyOutcome(each.last.expand(of)) for each, of in zip(played, rows, strict=True)}
+    return kind.by_subject(study), last
+
+
+def describe_rounds(study: Study[Any]) -> str:
+    """Return a one-line description of the size of a study with agents."""
+    kind = kind_of(study.scenario)
+    setting = kind.settings(study)(kind.policies_of(study.scenario)[0], 0, 0)
+    adversaries = counted(len(setting.profiles), "adversary", "adversaries")
+    draws = f", {counted(study.draws, 'replication')}" if kind.numbers_draws else ""
+    return f"{kind.describe_setting(setting)}, {adversaries}, {counted(setting.rounds, 'round')}{draws}"
+
+
+def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
+    """Return `RUN_MEASURES` over rounds and draws, indexed by policy.
+
+    Measures are means over rounds and draws, except for the number of distinct people re-identified (mean over draws of
+    its value after the last round), measures of the distribution of people re-identified in a round, and quantiles of
+    risk (over the records of all rounds and draws; see `PlayedPolicy`).
+    """
+    rounds = pd.concat([each.tables["rounds"] for each in played], ignore_index=True)
+    means = rounds.groupby("policy", sort=False, observed=True)[_MEANS].mean().loc[list(policies)]
+    ends = rounds[rounds["round"] == rounds["round"].max()]
+    means = means.join(ends.groupby("policy", sort=False, observed=True)[DISTINCT.column].mean())
+    people, records = _over_draws(played)
+    levels = [RISK_QUANTILES[column] for column in _RISKS]
+    risks = {
+        policy: weighted_quantiles(outcomes[RISK.column], shared, levels)
+        for policy, (outcomes, shared) in records.items()
+    }
+    table = means.join(measures_table(people)).join(pd.DataFrame.from_dict(risks, orient="index", columns=_RISKS))
+    first = [column for column in columns_of(RUN_MEASURES) if column in table]
+    return table[[*first, *(column for column in table if column not in first)]]
+
+
+def _over_draws(
+    played: Sequence[PlayedPolicy],
+) -> tuple[dict[str, Reidentified], dict[str, tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]]]:
+    """Return the outcomes of each policy in all rounds and draws, which are equally likely.
+
+    Returns
+    -------
+    people : dict of str to Reidentified
+        Distribution of the number of people re-identified in a round, by policy.
+    records : dict of str to tuple
+        `PlayedPolicy.outcomes` and `PlayedPolicy.shared` of all draws, by policy.
+    """
+    people, records = {}, {}
+    for policy in dict.fromkeys(each.policy for each in played):
+        own = [each for each in played if each.policy == policy]
+        people[policy] = evenly_mixed([each.people for each in own])
+        outcomes = {column: np.concatenate([each.outcomes[column] for each in own]) for column in own[0].outcomes}
+        records[policy] = outcomes, np.concatenate([each.shared for each in own])
+    return people, records
+
+
+def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
+    """Return the combined tables of all policies and draws."""
+    people, records = _over_draws(played)
+    rows = [quantile_rows({"policy": policy}, *each) for policy, each in records.items()]
+    tables: dict[str, Any] = {name: _stacked([each.tables[name] for each in played]) for name in played[0].tables}
+    distributions = pd.DataFrame([*itertools.chain(*rows), *quantiles_of_people(people)])
+    return AgentAnalysis(reidentified=distribution_table(people), distributions=distributions, **tables)
+
+
+def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:
+    """Return the records of the last round with a column ``participates``.
+
+    It holds whether the subject of a record took part in the last round, and comes after the outcomes. `played` are the
+    policies in the order of `records`.
+    """
+    takes_part = np.concatenate([each.participants for each in played])
+    if len(takes_part) < len(records):
+        # Subjects are people with several records here; column PERSON holds the number of the subject.
+        person = records[PERSON].to_numpy().reshape(len(played), -1)
+        takes_part = np.concatenate([each.participants[of] for each, of in zip(played, person, strict=True)])
+    records = records.copy()
+    records.insert(list(records.columns).index("generalization_intensity") + 1, "participates", takes_part)
+    return records
+
+
+def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
+    """Return warnings about adversaries whose budget is too small for any attack."""
+    poor = [profile for profile in profiles if not profile.can_attack]
+    amounts = [f"{profile.name!r} has {profile.budget:,g}, an attack costs {profile.cheapest:,g}" for profile in poor]
+    below = "below the cost of the cheapest attack"
+    if poor and len(poor) == len(profiles):
+        return (f"no adversary can attack, because budgets are {below}: {'; '.join(amounts)}",)
+    return tuple(f"an adversary cannot attack, because the budget is {below}: {each}" for each in amounts)
+
+
+def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the rows of several tables with the same columns as one table.
+
+    Names become categories.
+    """
+    # pandas before 3 warns about empty tables.
+    table = pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+    return table.astype({name: "category" for name in ("policy", "adversary", "holds", "through") if name in table})
+
 
 _LOGGER = logging.getLogger(__name__)
 # Manifest key of the publisher's expected loss under each policy, in currency units per person.

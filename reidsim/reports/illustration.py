@@ -14,7 +14,7 @@ from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.results import Result, RunResult, measures_in_manifest
-from reidsim.engine.rounds import AgentAnalysis
+from reidsim.engine.single_run import AgentAnalysis
 from reidsim.engine.stress.outcomes import outputs_among
 from reidsim.engine.stress.run import StressResult
 from reidsim.engine.switch import SwitchResult

@@ -94,7 +94,7 @@ def verdict(
     rounds : DataFrame, optional
         Measures by policy and round; empty or None for a one-shot game.
     broken : DataFrame, optional
-        Guarantees that did not hold in some round; see `reidsim.engine.rounds.broken_guarantees`.
+        Guarantees that did not hold in some round; see `reidsim.engine.single_run.broken_guarantees`.
     name : callable
         Function that returns the display name of a policy.
     """
@@ -286,7 +286,7 @@ def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callabl
     Parameters
     ----------
     rounds : DataFrame
-        One row per draw, policy and round; see `reidsim.engine.rounds.AgentAnalysis`.
+        One row per draw, policy and round; see `reidsim.engine.single_run.AgentAnalysis`.
     policies : sequence of str
     name : callable
         Function that returns the display name of a policy.
@@ -316,7 +316,7 @@ def broken_guarantee_sentences(
     Parameters
     ----------
     broken : DataFrame
-        See `reidsim.engine.rounds.broken_guarantees`.
+        See `reidsim.engine.single_run.broken_guarantees`.
     name : callable
         Function that returns the display name of a policy.
     payoff : str

@@ -121,7 +121,7 @@ class BatchAnalysis(AnalysisTables):
         With agents, measures of adversaries: one row per run, draw, policy, round and adversary.
     through : DataFrame
         With agents, numbers of records attacked and re-identified: one row per run, draw, policy, round, adversary and
-        combination of resources used to attack. See `reidsim.engine.rounds.AgentAnalysis` for the last three.
+        combination of resources used to attack. See `reidsim.engine.single_run.AgentAnalysis` for the last three.
     """
 
     statistics: pd.DataFrame = field(default_factory=pd.DataFrame)
