@@ -362,7 +362,9 @@ def delimited_line(cells: Iterable[str], delimiter: str = ",") -> str:
     return (delimiter.join(quoted) or '""') + "\n"
 
 
-def require_columns(table: pd.DataFrame | Iterable[str], columns: Iterable[str], source: str | Path) -> None:
+def require_columns(
+    table: pd.DataFrame | Iterable[str], columns: Iterable[str], source: str | Path | None = None
+) -> None:
     """Check that a table, or a collection of column names, contains columns.
 
     Raises

@@ -246,7 +246,7 @@ def table_of(**columns):
 
 
 def chosen(frame, **options):
-    choice = choose(profile_table(frame), frame, Path("data.csv"), DraftOptions(**options))
+    choice = choose(profile_table(frame), frame, DraftOptions(**options))
     return [taken.profile.name for taken in choice.chosen], choice
 
 

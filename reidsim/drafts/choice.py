@@ -15,7 +15,7 @@ from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, levels_w
 from reidsim.drafts.matching import ColumnMatch, match_columns, spelled
 from reidsim.drafts.names import NAMES, Names
 from reidsim.drafts.profile import ColumnProfile
-from reidsim.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
+from reidsim.errors import InputError, listed, refuse_first, require_among, require_distinct
 from reidsim.populations.population import Population
 from reidsim.tables import require_columns
 
@@ -44,6 +44,9 @@ _FEWEST_ROWS_PER_VALUE = 5
 SET_ADVICE = (
     "split it into columns with one value per cell, such as yes or no, and name the columns that outsiders may know"
 )
+# Reasons why a column that others may know is not chosen.
+_NOT_NEEDED = "outsiders may know this column, but the draft has enough quasi-identifiers"
+_NOT_KNOWN = "nothing in its name or values suggests that outsiders know it"
 _TELLING = ("whole number", "date", "code", "category")
 _UNUSABLE = {"empty": "no value", "constant": "one value for all", "free text": "free text, which may name people"}
 
@@ -193,7 +196,6 @@ class Choice:
 def choose(
     profiles: Sequence[ColumnProfile],
     frame: pd.DataFrame,
-    source: Path,
     options: DraftOptions,
     *,
     uses: Mapping[str, str] | None = None,
@@ -214,8 +216,6 @@ def choose(
         Profiles of all columns.
     frame : DataFrame
         The table.
-    source : Path
-        Path shown in error messages.
     options : DraftOptions
         Columns to choose or to exclude, and hierarchy files.
     uses : mapping of str to str, optional
@@ -236,68 +236,69 @@ def choose(
         a column not in `unmatched_unique` has a value outside the population's categories; if `unmatched_unique` or
         `hierarchies` names a column that is not chosen; or if a hierarchy file cannot be used.
     """
-    _check_named(options, frame, source)
+    _check_named(options, frame)
     left_out = {profile.name: (uses or {}).get(profile.name) or _reason(profile, options) for profile in profiles}
     matches: Mapping[str, ColumnMatch] = {}
     if population is not None:
         matches, reasons = match_columns(profiles, population, names)
-        _require_matches(profiles, left_out, reasons, population, options, source)
+        for name in options.named:
+            found, expected = reasons.get(name), f"an attribute among {listed(population.domain.names)}"
+            refuse_first((found, "the population has no matching attribute", f"column {name!r}", found, expected))
+        known = [profile for profile in profiles if profile.hint is not None and profile.hint.rank in _KNOWN_RANKS]
+        lost = [profile.name for profile in known if profile.name in reasons and not left_out[profile.name]]
+        if lost and not options.only_named:
+            problem = "outsiders may know columns that match no attribute of the population"
+            where = f"column{'s' * (len(lost) > 1)} {listed(lost)}"
+            drops = " ".join(f"--drop {shlex.quote(name)}" for name in lost)
+            expected = f"an attribute of the population with the same values, or {drops}"
+            raise InputError(problem, where=where, found=reasons[lost[0]], expected=expected)
         left_out |= {name: left_out[name] or reason for name, reason in reasons.items()}
-    taken = [_require_values(profile, source) for profile in profiles if profile.name in options.named]
+    taken = [_require_values(profile) for profile in profiles if profile.name in options.named]
     if not options.only_named:
         others = [profile for profile in profiles if not left_out[profile.name] and profile not in taken]
         taken += _likely(others, len(taken))
     if not taken:
         problem, expected = "no column looks like a quasi-identifier", "a column such as age, sex or postal code"
-        found, hint = listed(map(str, frame.columns)), _why_none(profiles, left_out)
-        raise InputError(problem, source=source, found=found, expected=expected, hint=hint)
+        hint = _why_none(profiles, left_out)
+        raise InputError(problem, found=listed(left_out), expected=expected, hint=hint)
     chosen = [profile.name for profile in taken]
     problem, matched = "not a quasi-identifier of the population", [name for name in matches if name in chosen]
-    require_among(problem, options.unmatched_unique, matched, source=source, where="--unmatched-unique")
-    for profile in taken:
-        if profile.name in matches and profile.name not in options.unmatched_unique:
-            _require_categories(profile, matches[profile.name], source)
-    require_among("not a quasi-identifier", options.hierarchies, chosen, source=source, where="--hierarchy")
+    require_among(problem, options.unmatched_unique, matched, where="--unmatched-unique")
+    for name in matched:
+        if name not in options.unmatched_unique:
+            _require_categories(name, matches[name])
+    require_among("not a quasi-identifier", options.hierarchies, chosen, where="--hierarchy")
     cells = len(frame[chosen].drop_duplicates())
     columns = [_column(profile, matches.get(profile.name), options.hierarchies) for profile in taken]
     people = 0 if population is None else len(population.cells)
     columns = _within_limits(columns, options.hierarchies, cells, people, searched=searched)
     possible = []
-    for profile in profiles:
-        if profile.name not in chosen and not left_out[profile.name]:
-            # Do not suggest a column that identifies most people unless it has a concept that others may know.
-            counts = list(profile.rows.values())
-            why = "" if profile.hint else why_values_identify(profile.name, list(profile.rows), counts)
-            if why:
-                left_out[profile.name] = f"it could identify most people: {why}"
-                continue
+    for profile in [profile for profile in profiles if profile.name not in chosen and not left_out[profile.name]]:
+        # Do not suggest a column that identifies most people unless it has a concept that others may know.
+        rows = profile.rows
+        why = "" if profile.hint else why_values_identify(profile.name, list(rows), list(rows.values()))
+        if why:
+            left_out[profile.name] = f"it could identify most people: {why}"
+        else:
             possible.append(profile.name)
-            left_out[profile.name] = (
-                "outsiders may know this column, but the draft has enough quasi-identifiers"
-                if profile.hint
-                else "nothing in its name or values suggests that outsiders know it"
-            )
+            left_out[profile.name] = _NOT_NEEDED if profile.hint else _NOT_KNOWN
     order = [profile.name for profile in profiles]
-    return Choice(
-        tuple(sorted(columns, key=lambda column: order.index(column.profile.name))),
-        {name: reason for name, reason in left_out.items() if name not in chosen},
-        tuple(possible),
-        cells,
-    )
+    columns.sort(key=lambda column: order.index(column.profile.name))
+    left_out = {name: reason for name, reason in left_out.items() if name not in chosen}
+    return Choice(tuple(columns), left_out, tuple(possible), cells)
 
 
-def _check_named(options: DraftOptions, frame: pd.DataFrame, source: Path) -> None:
+def _check_named(options: DraftOptions, frame: pd.DataFrame) -> None:
     where, named = "--quasi-identifier", options.named
-    require_columns(frame, [*named, *options.dropped], source)
-    none_named, both = options.only_named and not named, [name for name in named if name in options.dropped]
-    most = f"at most {MOST_NAMED}"
-    with locating(source):
-        refuse_first(
-            (none_named, "no column named", "--only-named", None, f"{where} COLUMN in addition"),
-            (both, "column both named and dropped", f"{where} and --drop", next(iter(both), None), None),
-        )
-        require_distinct("column named twice", named, where=where)
-        refuse_first((len(named) > MOST_NAMED, "too many quasi-identifiers to solve", where, len(named), most))
+    require_columns(frame, [*named, *options.dropped])
+    both = next((name for name in named if name in options.dropped), None)
+    none_named, most = options.only_named and not named, f"at most {MOST_NAMED}"
+    refuse_first(
+        (none_named, "no column named", "--only-named", None, f"{where} COLUMN in addition"),
+        (both is not None, "column both named and dropped", f"{where} and --drop", both, None),
+    )
+    require_distinct("column named twice", named, where=where)
+    refuse_first((len(named) > MOST_NAMED, "too many quasi-identifiers to solve", where, len(named), most))
 
 
 def _reason(profile: ColumnProfile, options: DraftOptions) -> str:
@@ -316,46 +317,7 @@ def _reason(profile: ColumnProfile, options: DraftOptions) -> str:
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
-def _require_matches(
-    profiles: Sequence[ColumnProfile],
-    left_out: Mapping[str, str],
-    reasons: Mapping[str, str],
-    population: Population,
-    options: DraftOptions,
-    source: Path,
-) -> None:
-    """Check that the population has every named column and every column that outsiders may know.
-
-    Raises
-    ------
-    InputError
-        If an attribute is unmatched; the message names the columns and the reason.
-    """
-    for name in options.named:
-        if name in reasons:
-            problem, expected = "the population has no matching attribute", listed(population.domain.names)
-            where, expected = f"column {name!r}", f"an attribute among {expected}"
-            raise InputError(problem, source=source, where=where, found=reasons[name], expected=expected)
-    lost = [
-        profile.name
-        for profile in profiles
-        if not left_out[profile.name]
-        and profile.name in reasons
-        and profile.hint is not None
-        and profile.hint.rank in _KNOWN_RANKS
-    ]
-    if lost and not options.only_named:
-        raise InputError(
-            "outsiders may know columns that match no attribute of the population",
-            source=source,
-            where=f"column{'s' * (len(lost) > 1)} {listed(lost)}",
-            found=reasons[lost[0]],
-            expected="an attribute of the population with the same values, or "
-            + " ".join(f"--drop {shlex.quote(name)}" for name in lost),
-        )
-
-
-def _require_categories(profile: ColumnProfile, match: ColumnMatch, source: Path) -> None:
+def _require_categories(name: str, match: ColumnMatch) -> None:
     """Check that every value of a quasi-identifier is a category of the population.
 
     Raises
@@ -364,28 +326,23 @@ def _require_categories(profile: ColumnProfile, match: ColumnMatch, source: Path
         If a value is not a category; the message names the values.
     """
     if match.strange:
+        problem, where = "values outside the categories of the population", f"column {name!r}"
         categories = [label for label in match.profile.rows if label and label not in match.unknown]
-        name = shlex.quote(profile.name)
-        raise InputError(
-            "values outside the categories of the population",
-            source=source,
-            where=f"column {profile.name!r}",
-            found=listed(match.strange, 3),
-            expected=f"one of {listed(categories, 4)}, --unmatched-unique {name} to count these values as unique, "
-            f"or --drop {name}",
-        )
+        option = f"--unmatched-unique {shlex.quote(name)} to count these values as unique"
+        expected = f"one of {listed(categories, 4)}, {option}, or --drop {shlex.quote(name)}"
+        raise InputError(problem, where=where, found=listed(match.strange, 3), expected=expected)
 
 
-def _require_values(profile: ColumnProfile, source: Path) -> ColumnProfile:
-    with locating(source, f"column {profile.name!r}"):
-        refuse_first(
-            (not profile.name, "the column has no name", None, None, None),
-            (profile.kind == "empty", "the column has no value", None, None, None),
-        )
-        if profile.kind == "set":
-            problem = "cells hold several values, so each combination would be a separate category"
-            example = profile.example_of_set[:40]
-            raise InputError(problem, found=example, expected="one value in each cell", hint=SET_ADVICE)
+def _require_values(profile: ColumnProfile) -> ColumnProfile:
+    where = f"column {profile.name!r}"
+    refuse_first(
+        (not profile.name, "the column has no name", where, None, None),
+        (profile.kind == "empty", "the column has no value", where, None, None),
+    )
+    if profile.kind == "set":
+        problem = "cells hold several values, so each combination would be a separate category"
+        found, expected = profile.example_of_set[:40], "one value in each cell"
+        raise InputError(problem, where=where, found=found, expected=expected, hint=SET_ADVICE)
     return profile
 
 

@@ -22,7 +22,7 @@ from reidsim.drafts.matching import spelled
 from reidsim.drafts.names import Names
 from reidsim.drafts.people import PeopleKeys, people_keys, weight_column
 from reidsim.drafts.profile import ColumnProfile, profile_table, rows_with
-from reidsim.errors import InputError, listed, require_among, require_distinct
+from reidsim.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
 from reidsim.populations.catalogue import load_population
 from reidsim.scenarios.people import keys_of_records
 from reidsim.scenarios.schema import RECORD_COLUMNS
@@ -152,12 +152,19 @@ def draft_scenario(data: Path, folder: Path, options: DraftOptions | None = None
     people = None if recipe is None else load_population(recipe)
     other_use = (*options.named, *options.dropped)
     weight, weight_warnings = weight_column(profiles, other_use, None if people is None else people.total)
-    keys = _people_keys(frame, profiles, data, options, words)
+    with locating(data):
+        keys = _people_keys(frame, profiles, options, words)
+    if options.person:
+        keys_of_records(frame, options.person, data)
+    if keys.undecided:
+        raise UndecidedPersonError(keys.undecided, data)
     uses = ({} if weight is None else {weight: _WEIGHT_USE}) | keys.reasons
-    if options.unmatched_unique and people is None:
-        raise InputError("population missing", source=data, where="--unmatched-unique", expected="--population RECIPE")
-    choice = choose(profiles, frame, data, options, uses=uses, population=people, names=words, searched=not keys.person)
-    _require_use(choice, data, options)
+    missing = options.unmatched_unique and people is None
+    with locating(data):
+        refuse_first((missing, "population missing", "--unmatched-unique", None, "--population RECIPE"))
+        searched = not keys.person
+        choice = choose(profiles, frame, options, uses=uses, population=people, names=words, searched=searched)
+        _require_use(choice, options)
     files: dict[str, str] = {}
     rules: dict[str, dict[str, object]] = {}
     for number, column in enumerate(choice.chosen, start=1):
@@ -227,45 +234,29 @@ def _day(text: str | None) -> date | None:
 
 
 def _people_keys(
-    frame: pd.DataFrame, profiles: Sequence[ColumnProfile], data: Path, options: DraftOptions, words: Names
+    frame: pd.DataFrame, profiles: Sequence[ColumnProfile], options: DraftOptions, words: Names
 ) -> PeopleKeys:
     """Return the person and household keys, named by the user or inferred from data."""
-    person, where = options.person, "--person"
-    if person and options.one_row_per_person:
-        problem = "a person key and one row per person exclude each other"
-        raise InputError(problem, source=data, where=where, found=person[0])
-    require_columns(frame, person, data)
-    require_distinct("column named twice", person, source=data, where=where)
-    both = next((name for name in person if name in options.named), None)
-    if both is not None:
-        problem = "column both the person key and a quasi-identifier"
-        raise InputError(problem, source=data, where=f"{where} and --quasi-identifier", found=both)
-    if person:
-        keys_of_records(frame, person, data)
-    keys = people_keys(
-        frame,
-        profiles,
-        options.named,
-        person=person,
-        one_row_per_person=options.one_row_per_person,
-        names=words,
-    )
-    if keys.undecided:
-        raise UndecidedPersonError(keys.undecided, data)
-    return keys
+    person, where, one_row = options.person, "--person", options.one_row_per_person
+    both, problem = "column both the person key and a quasi-identifier", "a person key and one row per person"
+    refuse_first((person and one_row, f"{problem} exclude each other", where, next(iter(person), None), None))
+    require_columns(frame, person)
+    require_distinct("column named twice", person, where=where)
+    for name in options.named:
+        refuse_first((name in person, both, f"{where} and --quasi-identifier", name, None))
+    return people_keys(frame, profiles, options.named, person=person, one_row_per_person=one_row, names=words)
 
 
-def _require_use(choice: Choice, data: Path, options: DraftOptions) -> None:
+def _require_use(choice: Choice, options: DraftOptions) -> None:
     """Check that the options `merged` and `age_on` apply to a quasi-identifier."""
-    require_among("not a quasi-identifier", options.merged, choice.names, source=data, where="--merge")
-    for column in choice.chosen:
-        if column.profile.name in options.merged and not column.profile.merged:
-            problem = "the column has no similar spellings to merge"
-            raise InputError(problem, source=data, where="--merge", found=column.profile.name)
-    if options.age_on is not None and not any(column.profile.found.kind == "age" for column in choice.chosen):
-        expected = "at least one quasi-identifier with dates of birth"
-        problem = "no quasi-identifier holds dates of birth"
-        raise InputError(problem, source=data, where="--age-on", found=options.age_on, expected=expected)
+    require_among("not a quasi-identifier", options.merged, choice.names, where="--merge")
+    profiles = [column.profile for column in choice.chosen]
+    for profile in profiles:
+        wrong = profile.name in options.merged and not profile.merged
+        refuse_first((wrong, "the column has no similar spellings to merge", "--merge", profile.name, None))
+    wrong = options.age_on is not None and not any(profile.found.kind == "age" for profile in profiles)
+    expected = "at least one quasi-identifier with dates of birth"
+    refuse_first((wrong, "no quasi-identifier holds dates of birth", "--age-on", options.age_on, expected))
 
 
 def _path_from(folder: Path, data: Path) -> str:

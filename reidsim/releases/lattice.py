@@ -16,7 +16,7 @@ from reidsim.core.numerics import log
 from reidsim.errors import InputError, require_among
 from reidsim.populations.domain import Codes, Domain
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.strategy_space import Floats, Rows, Strategies
+from reidsim.releases.strategy_space import Floats, LevelSpace, Rows, Strategies
 
 # Limit on the number of strategies, which are 64-bit numbers with room for arithmetic.
 MOST_NUMBERED = 2**62
@@ -25,7 +25,7 @@ NO_BENEFIT = 1.0 - 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class GeneralizationLattice:
+class GeneralizationLattice(LevelSpace):
     """All combinations of hierarchy levels for a set of records (a `StrategySpace`).
 
     Strategies are numbered in lexicographic order of their level vectors, the first attribute being the most
@@ -73,32 +73,13 @@ class GeneralizationLattice:
         return tuple(hierarchy.n_levels for hierarchy in self.hierarchies)
 
     @property
-    def size(self) -> int:
-        """Number of strategies: the product of the numbers of levels."""
-        return math.prod(self.shape)
-
-    @property
     def n_records(self) -> int:
         """Number of records."""
         return len(self.codes)
 
-    @property
-    def most_specific(self) -> int:
-        """The strategy that generalizes nothing."""
-        return 0
-
-    @cached_property
-    def strides(self) -> tuple[int, ...]:
-        """Step in the strategy number for one more level of each attribute."""
-        return tuple(math.prod(self.shape[position + 1 :]) for position in range(len(self.shape)))
-
     def levels(self, strategy: int) -> tuple[int, ...]:
         """Return the level of each attribute in a strategy."""
         return tuple(strategy // stride % levels for stride, levels in zip(self.strides, self.shape, strict=True))
-
-    def all_levels(self, strategies: Strategies) -> NDArray[np.int64]:
-        """Return the level vectors of many strategies, shape (n_strategies, n_attributes)."""
-        return np.asarray(strategies[:, None] // self.strides % self.shape)
 
     def index(self, levels: Sequence[int]) -> int:
         """Return the number of the strategy with these levels, one per attribute.
@@ -130,23 +111,9 @@ class GeneralizationLattice:
         steps = zip(self.levels(strategy), self.strides, strict=True)
         return (strategy - stride for level, stride in steps if level > 0)
 
-    def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy has at least the levels of each minimum.
-
-        The shape is that of `minimum`.
-        """
-        return np.asarray((np.array(self.levels(strategy)) >= self.all_levels(minimum)).all(axis=1))
-
     def join(self, first: Strategies, second: Strategies) -> Strategies:
         """Return the lowest strategies that generalize both, shape (n,)."""
-        return np.asarray(np.maximum(self.all_levels(first), self.all_levels(second)) @ self.strides)
-
-    def meet(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the strategies that disclose as much as both together, shape (n,).
-
-        They have the lower level of each attribute, because groups are nested.
-        """
-        return np.asarray(np.minimum(self.all_levels(first), self.all_levels(second)) @ self.strides)
+        return self.number(np.maximum(self.all_levels(first), self.all_levels(second)))
 
     @cached_property
     def losses(self) -> tuple[Floats, ...]:
@@ -204,14 +171,6 @@ class GeneralizationLattice:
         for losses, level in zip(self._average_losses, self.levels(strategy), strict=True):
             lost += losses[level]
         return 1.0 - lost
-
-    def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the sum of levels as a share of the largest possible sum.
-
-        This is Eq. 5 of Wan et al. 2015; 0 if no attribute has several levels.
-        """
-        greatest = sum(self.shape) - len(self.shape)
-        return np.asarray(self.all_levels(strategies).sum(axis=1) / max(greatest, 1))
 
     def describe(self, strategy: int) -> str:
         """Return the levels of a strategy as text, such as ``"0,3,1,0"``."""

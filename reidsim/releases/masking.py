@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +18,13 @@ from numpy.typing import NDArray
 from reidsim.core.numerics import log, log2
 from reidsim.errors import InputError, refuse_first
 from reidsim.releases.lattice import MOST_NUMBERED
-from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+from reidsim.releases.strategy_space import Floats, LevelSpace, Rows, Strategies, StrategySpace
 
 _MASKING = np.array([1.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
-class MaskingSpace:
+class MaskingSpace(LevelSpace):
     """All combinations of levels of the attributes of a record (a `StrategySpace`).
 
     The utility of a strategy is ``min(1, sum of weight x kept share / total weight)``. If weights are entropies, it is
@@ -107,23 +106,9 @@ class MaskingSpace:
         """Number of levels of each attribute."""
         return tuple(len(shares) for shares in self.kept)
 
-    @property
-    def size(self) -> int:
-        """Number of strategies."""
-        return prod(self.shape)
-
-    @property
-    def most_specific(self) -> int:
-        """The strategy that shares everything."""
-        return 0
-
     def levels(self, strategies: Strategies | int) -> NDArray[np.int64]:
         """Return the level of each attribute in each strategy, (..., n_attributes)."""
-        return np.asarray(np.asarray(strategies)[..., None] // self._place % np.array(self.shape))
-
-    def number(self, levels: NDArray[np.int64]) -> Strategies:
-        """Return the strategies with these levels; `levels` has shape (..., n_attributes)."""
-        return np.asarray((np.asarray(levels, dtype=np.int64) * self._place).sum(axis=-1))
+        return self.all_levels(strategies)
 
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
         """Return the strategies that share these attributes unchanged and mask the others.
@@ -169,27 +154,13 @@ class MaskingSpace:
                     return False
         return True
 
-    def meet(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the strategies that disclose as much as both together, shape (n,).
-
-        They have the lower level of each attribute. Levels must be nested (`is_nested`).
-        """
-        return self.number(np.minimum(self.levels(first), self.levels(second)))
-
     def successors(self, strategy: int) -> Iterator[int]:
         """Yield the strategies with one attribute one level further towards masked.
 
         They are in lattice order: ascending numbers.
         """
-        steps = zip(self._place[::-1].tolist(), self.shape[::-1], strict=True)
+        steps = zip(self.strides[::-1], self.shape[::-1], strict=True)
         return (strategy + place for place, size in steps if strategy // place % size + 1 < size)
-
-    def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy is at least as protective as each minimum.
-
-        The comparison holds in every attribute.
-        """
-        return np.asarray((self.levels(strategy) >= self.levels(minimum)).all(axis=-1))
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return the utility of each record, or of each of `rows`, in [0, 1]."""
@@ -204,13 +175,6 @@ class MaskingSpace:
     def average_utility(self, strategy: int) -> float:
         """Return the mean utility over all records."""
         return float(np.mean(self._utility_of(self.weights, self.levels(strategy))))
-
-    def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the sum of levels as a share of the largest sum.
-
-        If attributes are only shared or masked, it is the share of attributes that are masked.
-        """
-        return np.asarray(self.levels(strategies).sum(axis=-1) / (sum(self.shape) - len(self.shape)))
 
     def describe(self, strategy: int) -> str:
         """Return the names of attributes that are not masked.
@@ -228,10 +192,6 @@ class MaskingSpace:
         share = np.stack([shares[levels[..., j]] for j, shares in enumerate(self.kept)], axis=-1)
         everything = (levels == 0).all(axis=-1)
         return np.where(everything, 1.0, np.minimum((weights * share).sum(axis=-1) / self.total_weight, 1.0))
-
-    @cached_property
-    def _place(self) -> NDArray[np.int64]:
-        return np.array([prod(self.shape[j + 1 :]) for j in range(len(self.shape))], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

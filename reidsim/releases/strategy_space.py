@@ -1,8 +1,10 @@
-"""The interface of strategy spaces that solvers use."""
+"""The interface of strategy spaces that solvers use, and spaces of levels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -64,3 +66,61 @@ class StrategySpace(Protocol):
     def describe(self, strategy: int) -> str:
         """Return the name of a strategy for results."""
         ...
+
+
+class LevelSpace:
+    """Strategies with one level per attribute, numbered in lexicographic order.
+
+    The first attribute is the most significant digit of the number; so every strategy comes after the strategies that
+    it generalizes, and strategy 0 shares everything.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of levels of each attribute."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> int:
+        """Number of strategies: the product of the numbers of levels."""
+        return prod(self.shape)
+
+    @property
+    def most_specific(self) -> int:
+        """The strategy that shares everything."""
+        return 0
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """Step in the strategy number for one more level of each attribute."""
+        return tuple(prod(self.shape[position + 1 :]) for position in range(len(self.shape)))
+
+    def all_levels(self, strategies: Strategies | int) -> NDArray[np.int64]:
+        """Return the level of each attribute in each strategy, (..., n_attributes)."""
+        return np.asarray(np.asarray(strategies)[..., None] // self.strides % self.shape)
+
+    def number(self, levels: NDArray[np.int64]) -> Strategies:
+        """Return the strategies with these levels; `levels` has shape (..., n_attributes)."""
+        return np.asarray(np.asarray(levels, dtype=np.int64) @ np.array(self.strides, dtype=np.int64))
+
+    def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
+        """Return whether the strategy has at least the levels of each minimum.
+
+        The shape is that of `minimum`.
+        """
+        return np.asarray((self.all_levels(strategy) >= self.all_levels(minimum)).all(axis=-1))
+
+    def meet(self, first: Strategies, second: Strategies) -> Strategies:
+        """Return the strategies that disclose as much as both together, shape (n,).
+
+        They have the lower level of each attribute; levels must be nested.
+        """
+        return self.number(np.minimum(self.all_levels(first), self.all_levels(second)))
+
+    def generalization_intensity(self, strategies: Strategies) -> Floats:
+        """Return the sum of levels as a share of the largest possible sum.
+
+        This is Eq. 5 of Wan et al. 2015; 0 if no attribute has several levels. If attributes are only shared or masked,
+        it is the share of attributes that are masked.
+        """
+        return np.asarray(self.all_levels(strategies).sum(axis=-1) / max(sum(self.shape) - len(self.shape), 1))
