@@ -79,7 +79,7 @@ class GroupSizes:
         the number of distinct people with a row in it.
     lattice : GeneralizationLattice
     memory_limit : int, optional
-        Memory limit for all kept tables, in bytes; by default `most_kept` of the population's table.
+        Memory limit for all kept tables, in bytes; by default in proportion to the population's table.
     holds_records : bool
         Whether every record's person is in the population.
 
@@ -110,7 +110,8 @@ class GroupSizes:
         self._kept: OrderedDict[int, NodeTable] = OrderedDict()
         self._kept_bytes = 0
         self._base, self._cells = _base_table(population, lattice)
-        self._memory_limit = most_kept(self._base.nbytes) if memory_limit is None else memory_limit
+        usual = min(_MOST_KEPT, max(_LEAST_KEPT, _MANY_TABLES * self._base.nbytes))
+        self._memory_limit = usual if memory_limit is None else memory_limit
         self.total = population.total
 
     @property
@@ -189,53 +190,42 @@ class GroupSizes:
         if (kept := self._kept.get(strategy)) is not None:
             self._kept.move_to_end(strategy)
             return kept
-        table = self._made(strategy)
-        self._keep(strategy, table)
+        table = self._kept[strategy] = self._made(strategy)
+        self._kept_bytes += table.nbytes
+        while self._kept_bytes > self._memory_limit and len(self._kept) > 1:
+            self._kept_bytes -= self._kept.popitem(last=False)[1].nbytes
         return table
 
     def _made(self, strategy: int) -> NodeTable:
-        below = list(self._lattice.predecessors(strategy))
-        source = below[-1]
+        sources = list(self._lattice.predecessors(strategy))
+        source = sources[-1]
         # Sums of whole numbers do not depend on the source table. Other sums always use the same source table, so that
         # they do not depend on which tables are kept.
         if self._base.counts.dtype.kind in "iu":
-            kept = [s for s in below if s == 0 or s in self._kept]
+            kept = [s for s in sources if s == 0 or s in self._kept]
             source = min(kept, key=lambda s: len(self.table(s).keys), default=source)
-        return self._roll_up(source, strategy)
-
-    def _roll_up(self, source: int, target: int) -> NodeTable:
         below = self.table(source)
-        levels = self._lattice.levels(source)
         hierarchies = self._lattice.hierarchies
-        raised = self._lattice.levels(target)
+        levels, raised = self._lattice.levels(source), self._lattice.levels(strategy)
         if self._cells is not None:
             codes = self._cells[below.keys].T
             columns = [h.groups[level][column] for h, level, column in zip(hierarchies, raised, codes, strict=True)]
             first, place = distinct_rows(columns, len(below.keys))
-            return self._rolled_up(below, below.keys[first], place.astype(np.int32))
-        position = next(at for at, (a, b) in enumerate(zip(levels, raised, strict=True)) if a != b)
-        radices = [h.n_groups[level] for h, level in zip(hierarchies, levels, strict=True)]
-        # Replace one digit of the mixed-radix keys by its parent group.
-        inner = int(np.prod(radices[position + 1 :], dtype=np.int64))
-        outer, rest = np.divmod(below.keys, inner * radices[position])
-        digit, low = np.divmod(rest, inner)
-        outer *= hierarchies[position].n_groups[levels[position] + 1]
-        outer += hierarchies[position].parents(levels[position])[digit]
-        merged, place = numbered(outer * inner + low)
-        return self._rolled_up(below, merged, place.astype(np.int32))
-
-    @staticmethod
-    def _rolled_up(below: NodeTable, merged: NDArray[np.int64], inverse: NDArray[np.int32]) -> NodeTable:
+            merged = below.keys[first]
+        else:
+            position = next(at for at, (a, b) in enumerate(zip(levels, raised, strict=True)) if a != b)
+            radices = [h.n_groups[level] for h, level in zip(hierarchies, levels, strict=True)]
+            # Replace one digit of the mixed-radix keys by its parent group.
+            inner = int(np.prod(radices[position + 1 :], dtype=np.int64))
+            outer, rest = np.divmod(below.keys, inner * radices[position])
+            digit, low = np.divmod(rest, inner)
+            outer *= hierarchies[position].n_groups[levels[position] + 1]
+            outer += hierarchies[position].parents(levels[position])[digit]
+            merged, place = numbered(outer * inner + low)
+        inverse = place.astype(np.int32)
         people = None if below.people is None else below.people.merged(inverse, len(merged))
         counts = added_up(below.counts, inverse, len(merged)) if people is None else people.counts
         return NodeTable(merged, counts, _looked_up(inverse, below.group_of, 0), people)
-
-    def _keep(self, strategy: int, table: NodeTable) -> None:
-        self._kept[strategy] = table
-        self._kept_bytes += table.nbytes
-        while self._kept_bytes > self._memory_limit and len(self._kept) > 1:
-            _, dropped = self._kept.popitem(last=False)
-            self._kept_bytes -= dropped.nbytes
 
 
 class _SizesAmong(GroupSizes):
@@ -244,16 +234,13 @@ class _SizesAmong(GroupSizes):
     def __init__(self, groups: GroupSizes, people: Counts) -> None:
         self._groups, self._people, self._smallest = groups, people, groups._smallest
         self._kept, self._kept_bytes = OrderedDict(), 0
-        self._base = self._counted(0)
-        self._memory_limit = most_kept(self._base.nbytes)
+        self._base = self._made(0)
+        self._memory_limit = groups._memory_limit
         self.total = people.sum()
 
-    def _counted(self, strategy: int) -> NodeTable:
+    def _made(self, strategy: int) -> NodeTable:
         table = self._groups.table(strategy)
         return replace(table, counts=added_up(self._people, table.group_of, len(table.keys)))
-
-    def _made(self, strategy: int) -> NodeTable:
-        return self._counted(strategy)
 
 
 def people_fitting(
@@ -306,11 +293,6 @@ def people_fitting(
             others[fitting[-1]] = 0
             sizes[number] = onto.in_classes(others, 2)[0]
     return sizes[row.ravel()]
-
-
-def most_kept(base: int) -> int:
-    """Return the bytes allowed for kept tables, given the population table's bytes."""
-    return min(_MOST_KEPT, max(_LEAST_KEPT, _MANY_TABLES * base))
 
 
 def _base_table(population: Population, lattice: GeneralizationLattice) -> tuple[NodeTable, Codes | None]:

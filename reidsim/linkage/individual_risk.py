@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numba
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.linkage.people import PeopleOfRows, RowSets
+from reidsim.linkage.people import PeopleOfRows, RowSets, distinct_people
 from reidsim.populations.domain import Codes, Domain, distinct_rows
 from reidsim.populations.population import Counts, Population
 from reidsim.releases.lattice import GeneralizationLattice
@@ -127,18 +127,17 @@ class SampledPeople(Population):
         See `Population`.
     counts : ndarray of float64, shape (n_cells,)
         Estimated number of people in each cell: the sum of the records' weights, or a model's estimate.
-    records : ndarray of int64, shape (n_cells,)
-        Number of sampled records in each cell; may be 0 if `counts` come from a model.
+    sample : Population
+        The sampled records (or people with several records) only, without weights; may lack cells that a model adds.
     missing : {"negative-binomial", "poisson"}
         Distribution of the number of unsampled people.
-    sampled, row_sets : RowSets, optional
-        Row sets of sampled people who may have records in several cells, weighted by sampled people and by the people
-        they represent. `records` and `counts` are then numbers of people with a record in the cell.
+    row_sets : RowSets, optional
+        Row sets of people who may have records in several cells, weighted by the people they represent. `counts` are
+        then numbers of people with a record in the cell.
     """
 
-    records: Counts = ()  # type: ignore[assignment]
+    sample: Population = field(kw_only=True)
     missing: Missing = "negative-binomial"
-    sampled: RowSets | None = None
     row_sets: RowSets | None = None
 
     @classmethod
@@ -166,27 +165,18 @@ class SampledPeople(Population):
         """
         if person is None:
             people = Population.from_records(domain, codes, weights, name=name)
-            records = Population.from_records(domain, codes, name=name)
-            return cls(domain, people.cells, people.counts, name=name, records=records.counts)
+            return cls._of(people, Population.from_records(domain, codes, name=name))
         first, cell = distinct_rows(list(codes.T), len(codes))
         sampled, set_of_person = RowSets.from_rows(cell, person)
         of_person = weights[np.unique(person, return_index=True)[1]]
         row_sets = replace(sampled, people=np.bincount(set_of_person, of_person))
-        return cls._of_sets(domain, codes[first], name, sampled, row_sets)
+        people = PeopleOfRows.from_codes(domain, codes[first], row_sets, name=name)
+        return cls._of(people, PeopleOfRows.from_codes(domain, codes[first], sampled, name=name))
 
     @classmethod
-    def _of_sets(cls, domain: Domain, codes: Codes, name: str, sampled: RowSets, row_sets: RowSets) -> SampledPeople:
-        people = PeopleOfRows.from_codes(domain, codes, row_sets, name=name)
-        records = PeopleOfRows.from_codes(domain, codes, sampled, name=name)
-        return cls(
-            domain,
-            people.cells,
-            people.counts,
-            name=name,
-            records=records.counts,
-            sampled=records.row_sets,
-            row_sets=people.row_sets,
-        )
+    def _of(cls, people: Population, sample: Population, missing: Missing = "negative-binomial") -> SampledPeople:
+        cells, sets = (people.domain, people.cells, people.counts, people.name), distinct_people(people)
+        return cls(*cells, sample=sample, missing=missing, row_sets=sets)
 
     @property
     def total(self) -> float:
@@ -195,19 +185,11 @@ class SampledPeople(Population):
 
     def marginal(self, names: Sequence[str]) -> SampledPeople:
         """Return the population over some attributes, in the order of `names`."""
-        if self.sampled is not None and self.row_sets is not None:
-            columns = [self.domain.position(name) for name in names]
-            domain, codes = self.domain.select(names), self.cells[:, columns]
-            return self._of_sets(domain, codes, self.name, self.sampled, self.row_sets)
-        people, records = super().marginal(names), self.sample.marginal(names)
-        return replace(self, domain=people.domain, cells=people.cells, counts=people.counts, records=records.counts)
-
-    @property
-    def sample(self) -> Population:
-        """The sampled records (or people with several records) only, without weights."""
-        if self.sampled is not None:
-            return PeopleOfRows.from_codes(self.domain, self.cells, self.sampled, name=self.name)
-        return Population(self.domain, self.cells, self.records, name=self.name)
+        people = super().marginal(names)
+        if self.row_sets is not None:
+            codes = self.cells[:, [self.domain.position(name) for name in names]]
+            people = PeopleOfRows.from_codes(people.domain, codes, self.row_sets, name=self.name)
+        return self._of(people, self.sample.marginal(names), self.missing)
 
 
 class EstimatedSizes(GroupSizes):

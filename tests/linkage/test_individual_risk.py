@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def test_sizes_of_every_node_are_those_of_counting(data, missing):
     codes, weights = np.array(rows, dtype=np.int32), np.array(drawn)
     lattice, domain = small_lattice(codes)
     people = SampledPeople.of_records(domain, codes, weights, "sample")
-    people = SampledPeople(domain, people.cells, people.counts, records=people.records, missing=missing)
+    people = replace(people, missing=missing)
     sizes = sizes_among(people, lattice)
     assert isinstance(sizes, EstimatedSizes)
     assert sizes.total == pytest.approx(weights.sum())
@@ -107,16 +108,15 @@ def test_records_of_which_the_sample_has_none_are_the_only_ones():
 def test_cells_of_a_model_without_records_count():
     codes = np.array([[0, 0], [1, 0], [2, 0]], dtype=np.int32)
     lattice, domain = small_lattice(codes[:1])
-    people = SampledPeople(
-        domain, codes, np.array([3.0, 0.5, 8.0]), records=np.array([1, 0, 2]), missing="poisson", name="model"
-    )
+    sample = Population(domain, codes, np.array([1, 0, 2]))
+    people = SampledPeople(domain, codes, np.array([3.0, 0.5, 8.0]), "model", sample=sample, missing="poisson")
     sizes = sizes_among(people, lattice)
     upward = lattice.index((1, 0))
     assert 1 / sizes.at(0) == pytest.approx([one(1, 3.0, "poisson")])
     assert 1 / sizes.at(upward) == pytest.approx([one(1, 3.5, "poisson")])
     assert 1 / sizes.at(lattice.index((2, 0))) == pytest.approx([one(3, 11.5, "poisson")])
     marginal = people.marginal(("b",))
-    assert (marginal.counts.tolist(), marginal.records.tolist(), marginal.missing) == ([11.5], [3], "poisson")
+    assert (marginal.counts.tolist(), marginal.sample.counts.tolist(), marginal.missing) == ([11.5], [3], "poisson")
 
 
 def test_people_who_are_counted_are_not_estimated():

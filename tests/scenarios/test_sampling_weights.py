@@ -206,8 +206,8 @@ def test_the_log_linear_model_counts_people_of_cells_without_records(tmp_path):
     study = build_study(Scenario.load(path))
     assert study.sampled is not None
     assert study.sampled.missing == "poisson"
-    assert (study.sampled.records == 0).any()
-    assert study.sampled.records.sum() == 40
+    assert (study.sampled.sample.counts == 0).any()
+    assert study.sampled.sample.counts.sum() == 40
     everybody = study.truth.outcome(study.lattice.size - 1).response.success
     missing = study.sampled.total - 40
     f = quad(lambda z: math.exp(39 * math.log(z) - missing * (1 - z)) if z else 0.0, 0, 1, epsrel=1e-10)[0]

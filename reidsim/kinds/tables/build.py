@@ -206,9 +206,8 @@ def _sampled_people(
         raise error.but(source=None, where="release.estimator", hint=hint) from None
     cells = np.column_stack([values[model.codes[:, at]] for at, values in enumerate(occur)]).astype(np.int32)
     order = np.argsort(row_keys(list(cells.T), len(cells)))
-    return SampledPeople(
-        domain, cells[order], model.people[order], name=name, records=model.records[order], missing="poisson"
-    )
+    sample = Population(domain, cells[order], model.records[order], name)
+    return SampledPeople(domain, cells[order], model.people[order], name, sample=sample, missing="poisson")
 
 
 def data_content(loaded: Scenario[TablesScenario]) -> dict[str, Any]:

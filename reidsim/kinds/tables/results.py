@@ -30,6 +30,7 @@ from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import SPLITS, TablesChoice
 from reidsim.kinds.tables.policy import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.linkage.people import distinct_people
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import HOUSEHOLD
@@ -193,7 +194,7 @@ def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
     sampled, population, unit = study.sampled, study.population, study.units
     if sampled is not None and study.scenario.release.estimator == "benedetti-franconi":
         # Sampling weights estimate the risk of sample uniques badly, unless the sample is the whole population.
-        sets, alone = sampled.sampled, sampled.records == 1
+        sets, alone = distinct_people(sampled.sample), sampled.sample.counts == 1
         unique = int(alone.sum() if sets is None else np.maximum.reduceat(alone[sets.cells], sets.start[:-1]).sum())
         if unique and sampled.total > sampled.sample.total:
             hint = ': compare release.estimator = "log-linear"' * (sets is None)
