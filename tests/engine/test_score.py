@@ -68,6 +68,12 @@ def load(folder, unit="record", risk="prosecutor", **more):
     return Scenario.load(folder / "town.toml", {key.replace("__", "."): value for key, value in more.items()})
 
 
+def assert_unprotected(result, name):
+    """Check that a file has the measures of no protection."""
+    own, played = (result.summary.loc[each, MEASURES].to_numpy(float) for each in (name, "no-protection"))
+    np.testing.assert_allclose(own, played, atol=1e-12)
+
+
 @pytest.fixture
 def town(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -200,11 +206,7 @@ def test_rows_of_one_person_are_in_the_order_of_the_release(town):
     by_person = frame.sort_values("pid", kind="stable")
     by_person.to_csv("sorted.csv", index=False)
     result = score_loaded(loaded, Path("sorted.csv"), key="pid")
-    np.testing.assert_allclose(
-        result.summary.loc["sorted.csv", MEASURES].to_numpy(float),
-        result.summary.loc["no-protection", MEASURES].to_numpy(float),
-        atol=1e-12,
-    )
+    assert_unprotected(result, "sorted.csv")
     by_person.drop(index=[1]).to_csv("part.csv", index=False)
     with pytest.raises(InputError, match=r"row 1, column 'pid': the key has fewer rows than records .*found 'P0'"):
         score_loaded(loaded, Path("part.csv"), key="pid")
@@ -259,42 +261,20 @@ def test_several_adversaries_and_amounts_by_record(town):
     frame.to_csv("people.csv", index=False)
     thief = {"weight": 0.5, "risk": "prosecutor", "gain": 100}
     spy = {"weight": 0.5, "risk": "journalist", "gain": 2000}
-    (town / "town.toml").write_text(
-        SCENARIO.replace("UNIT", "record")
-        .replace('[adversary]\nrisk = "RISK"\n', "")
-        .replace("cost = 20", "cost = 20\n")
-    )
+    (town / "town.toml").write_text(SCENARIO.replace("UNIT", "record").replace('[adversary]\nrisk = "RISK"\n', ""))
     loaded = Scenario.load(
         "town.toml", {"adversaries": {"thief": thief, "spy": spy}, "economics.columns": {"loss": "loss"}}
     )
     # One row matches no group of the hierarchies, so all rows are compared as sets.
     frame.drop(columns="loss").to_csv("made.csv", index=False)
     plain = score_loaded(loaded, Path("made.csv"))
-    np.testing.assert_allclose(
-        plain.summary.loc["made.csv", MEASURES].to_numpy(float),
-        plain.summary.loc["no-protection", MEASURES].to_numpy(float), atol=1e-12,
-    )  # fmt: skip
+    assert_unprotected(plain, "made.csv")
     age = int(frame["age"][0])
     frame.loc[0, "age"] = "{" + f"{age}, {20 if age != 20 else 25}" + "}"
     frame.drop(columns="loss").to_csv("made.csv", index=False)
     sets = score_loaded(loaded, Path("made.csv"))
     pd.testing.assert_frame_equal(sets.records.iloc[1:], plain.records.iloc[1:])
     assert sets.records["utility"][0] < 1
-
-
-def assert_played_on_hierarchies_only(loaded, frame, refused):
-    """Check that unchanged records score as unprotected and other sets are refused."""
-    frame.to_csv("made.csv", index=False)
-    result = score_loaded(loaded, Path("made.csv"))
-    np.testing.assert_allclose(
-        result.summary.loc["made.csv", MEASURES].to_numpy(float),
-        result.summary.loc["no-protection", MEASURES].to_numpy(float), atol=1e-12,
-    )  # fmt: skip
-    age = int(frame["age"][4])
-    frame.loc[4, "age"] = "{" + f"{age}, {20 if age != 20 else 25}" + "}"
-    frame.to_csv("made.csv", index=False)
-    with pytest.raises(InputError, match=refused):
-        score_loaded(loaded, Path("made.csv"))
 
 
 def test_an_adversary_who_knows_more_is_played_on_hierarchies_only(town):
@@ -304,9 +284,13 @@ def test_an_adversary_who_knows_more_is_played_on_hierarchies_only(town):
     )
     loaded = load(town, risk="journalist", adversary__knowledge=str(town / "club.toml"))
     frame = pd.read_csv("people.csv", dtype=str)
-    assert_played_on_hierarchies_only(
-        loaded, frame, r"adversary: this adversary is supported only .*; found 'row 5 of the"
-    )
+    frame.to_csv("made.csv", index=False)
+    assert_unprotected(score_loaded(loaded, Path("made.csv")), "made.csv")
+    age = int(frame["age"][4])
+    frame.loc[4, "age"] = "{" + f"{age}, {20 if age != 20 else 25}" + "}"
+    frame.to_csv("made.csv", index=False)
+    with pytest.raises(InputError, match=r"adversary: this adversary is supported only .*; found 'row 5 of the"):
+        score_loaded(loaded, Path("made.csv"))
 
 
 def test_the_command_prints_the_file_beside_the_policies(town, monkeypatch, capsys):

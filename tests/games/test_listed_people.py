@@ -306,7 +306,6 @@ def test_who_knows_the_coverage_alone_plans_by_what_the_adversary_believes(liste
     choices = {
         "best-first": best_first(game),
         "backward-induction": masking_backward_induction(game),
-        "exhaustive": masking_backward_induction(game),
         "anytime": anytime(game, most_evaluated=10**6),
         "several": best_against_several(several),
     }

@@ -43,6 +43,15 @@ def test_a_hierarchy_that_never_joins_the_oldest_cannot_satisfy_the_rule():
         minimum_age_levels(hierarchy)
 
 
+def test_only_values_in_use_must_be_ages():
+    age = Attribute("age", ("48", "young", "95"))
+    hierarchy = Hierarchy.from_labels(age, [["below 90", "below 90", "90+"], ["*"] * 3])
+    assert minimum_age_levels(hierarchy, np.array([True, False, True])).tolist() == [0, 0, 1]
+    for used in (None, np.array([True, True, False])):
+        with pytest.raises(InputError, match="attribute 'age': not a whole number; found 'young'"):
+            minimum_age_levels(hierarchy, used)
+
+
 def by_area(hierarchy, people):
     """Return the minimum level of each area, which its codes must share."""
     levels = {}
@@ -72,6 +81,12 @@ def test_a_group_must_hold_whole_areas_whatever_its_label():
     assert minimum_zip_levels(cut, {"372": 600_000, "380": 600_000}).tolist() == [2, 2, 2, 2]
     whole = Hierarchy.from_labels(attribute, [["north", "north", "south", "south"], ["*"] * 4])
     assert minimum_zip_levels(whole, {"372": 600_000, "380": 600_000}).tolist() == [1, 1, 1, 1]
+
+
+def test_a_missing_code_is_no_area_to_be_pooled_with():
+    attribute = Attribute("zip", ("", "42601"))
+    hierarchy = Hierarchy.from_labels(attribute, [["426", "426"], ["*", "*"]])
+    assert minimum_zip_levels(hierarchy, {"426": 16})[1] == 2
 
 
 def test_a_hierarchy_that_keeps_a_sparse_area_apart_cannot_satisfy_the_rule():
