@@ -135,12 +135,12 @@ def require_weights(weights: Floats, where: str = "row {row}") -> None:
     """
     wrong = ~(np.isfinite(weights) & (weights >= 1))
     if wrong.any():
-        row, mean = int(wrong.argmax()), float(np.mean(weights))
+        row = int(wrong.argmax())
         expected = "a number of 1 or more: the number of people in the population that the record represents"
-        hint = "the weights have mean 1: multiply them by the number of people in the population per record"
+        advice = "the weights have mean 1: multiply them by the number of people in the population per record"
+        hint = advice if abs(np.mean(weights) - 1) < 0.01 else None
         place, found = where.format(row=row + 1), float(weights[row])
-        hint_or_none = hint if abs(mean - 1) < 0.01 else None
-        raise InputError("invalid sampling weight", where=place, found=found, expected=expected, hint=hint_or_none)
+        raise InputError("invalid sampling weight", where=place, found=found, expected=expected, hint=hint)
 
 
 def benedetti_franconi_uniqueness(cells: SampleCells, *, level: float = 0.95) -> UniquenessEstimate:
@@ -203,19 +203,8 @@ def estimate_of_uniques(
     of_share = reach * float(np.sqrt(spread.sum())) / max(n, 1)
     # Variance of uniqueness, and of the sampling of uniques.
     of_uniques = reach * float(np.sqrt((weights**2 * spread + weights * (weights - 1) * staying).sum()))
-    return UniquenessEstimate(
-        method,
-        round(size),
-        int(cells.records.sum()),
-        n,
-        min(uniques, size),
-        max(uniques - of_uniques, 0.0),
-        min(uniques + of_uniques, size),
-        p,
-        max(p - of_share, 0.0),
-        min(p + of_share, 1.0),
-        level,
-        dict(parameters or {}),
-        "" if n else "no record of the sample is unique",
-        float(share.mean()) if n else None,
-    )
+    sizes = round(size), int(cells.records.sum()), n
+    of_population = min(uniques, size), max(uniques - of_uniques, 0.0), min(uniques + of_uniques, size)
+    of_sample = p, max(p - of_share, 0.0), min(p + of_share, 1.0)
+    note, risk = ("", float(share.mean())) if n else ("no record of the sample is unique", None)
+    return UniquenessEstimate(method, *sizes, *of_population, *of_sample, level, dict(parameters or {}), note, risk)
