@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.planning import attack_threshold
-from reidsim.games.directions.linker import by_record, directed_linker
+from reidsim.games.directions.linker import directed_linker
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.record_game import WITHHELD, shared_rows
@@ -27,7 +27,7 @@ from reidsim.kinds.tables.outcomes import (
     release_table,
 )
 from reidsim.kinds.tables.people import household_risk
-from reidsim.kinds.tables.policies import SPLITS, TablesChoice
+from reidsim.kinds.tables.policies import SPLITS, SolvedPolicy, TablesChoice
 from reidsim.kinds.tables.policy import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people
@@ -289,12 +289,12 @@ def _direction_measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium
         scenario's adversary would attack under that choice. Both are missing for rules and for user-defined policies.
         For ``exposed_to_weighted`` of all policies, see the function.
     """
-    truth, alone = study.truth, by_record(study.belief)
     rows = {}
     for name, equilibrium in equilibria.items():
         price = exposed = np.nan
-        if name in POLICIES and not POLICIES[name].is_rule:
-            before = evaluate(truth, POLICIES[name].choose(study, alone, 0))
+        policy = policy_named(name)
+        if isinstance(policy, SolvedPolicy) and not policy.is_rule:
+            before = evaluate(study.truth, policy.choice_by_record(study, study.belief))
             price = float(np.mean(before.utility) - np.mean(equilibrium.utility))
             exposed = float(np.mean(before.attack_probability))
         rows[name] = (price, exposed, exposed_to_weighted(study, equilibrium.strategies))

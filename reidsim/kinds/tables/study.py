@@ -498,6 +498,11 @@ class TablesStudy(Study[TablesScenario]):
         """Game with the publisher's beliefs, on which the publisher plans."""
         return self._against_each(lambda study: study._planned(study.believed(study.prices)))
 
+    @cached_property
+    def choices_by_record(self) -> dict[str, Choice]:
+        """Choices of policies in `belief` with direction "record", as far as they are known, by policy."""
+        return {}
+
     def game(self, economics: EconomicsSection) -> RecordGame:
         """Return the true game with the payoff parameters of an economics section."""
         return replace(self, prices=self.prices_of(economics)).truth
