@@ -371,11 +371,11 @@ def test_weights_of_people_that_cannot_be_used_are_refused(tmp_path, table, chan
         ({"adversary.stages": "attack.toml"}, "adversary.direction", "with stages"),
         (
             {"adversary.planner": "fmdp", "adversary.sequential.belief": "unknown"},
-            "adversary.direction", 'with sequential.belief = "unknown"',
+            "adversary.sequential.belief", "not supported together with direction",
         ),
         (
             {"adversary.planner": "fmdp", "adversary.sequential.registry": "people.toml"},
-            "adversary.direction", "with sequential.registry",
+            "adversary.sequential.registry", "not supported together with direction",
         ),
         ({"adversary.direction": "row"}, "adversary.direction", "record"),
     ],
