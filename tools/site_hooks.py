@@ -37,7 +37,7 @@ API = {
     "reports": ("Reports", "Tables, report pages, shared files and the reproduction ledger."),
     "web": ("Web page", "The page in the browser."),
 }
-_NAMES = {"_VERBS": "Functions", "_THINGS": "Classes", "_BELOW": "Lower-level classes"}
+_NAMES = {"_PUBLIC": "Functions and classes", "_BUILDING_BLOCKS": "Building blocks of games"}
 _NAMES_HEAD = """\
 # Python API
 
@@ -114,7 +114,9 @@ def _names_page() -> str:
     """
     tree = ast.parse((REPOSITORY / "reidsim" / "__init__.py").read_text(encoding="utf-8"))
     homes = {
-        node.targets[0].id: ast.literal_eval(node.value)
+        node.targets[0].id: {
+            name: home for home, names in ast.literal_eval(node.value).items() for name in names.split()
+        }
         for node in tree.body
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Dict)
         if node.targets[0].id in _NAMES

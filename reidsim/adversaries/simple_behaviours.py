@@ -110,7 +110,7 @@ class RandomAttacks(_Baseline):
     Raises
     ------
     InputError
-        If a gain or cost is negative, or the rate is not in [0, 1].
+        If a gain or cost is negative.
     """
 
     label = "the adversary who attacks at random"

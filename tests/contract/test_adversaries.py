@@ -223,7 +223,6 @@ def test_a_sequential_attack_is_worth_what_its_decision_process_says(space):
         (lambda: AlwaysAttacks(-1.0, 1.0), "gain of the adversary is negative"),
         (lambda: AlwaysAttacks(1.0, np.array([1.0, -2.0])), "cost of the adversary is negative; found -2.0"),
         (lambda: RandomAttacks(1.0, float("nan")), "cost of the adversary is negative"),
-        (lambda: RandomAttacks(1.0, 1.0, rate=1.5), "rate"),
         (
             lambda: SequentialAdversary(ATTACK, 10, UnconfirmedSuccess(sensitivity=0.9, specificity=0.9)),
             "needs known group sizes",

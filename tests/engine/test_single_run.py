@@ -23,7 +23,7 @@ def verdict_of(name, overrides):
 @pytest.mark.parametrize(
     ("name", "overrides", "played"),
     [
-        (TOWN, {}, ("playing", 18, 18)),
+        (TOWN, {}, ("playing", 36, 36)),
         ("xia2021", RISKS, ("assessing", 1, 2)),
     ],
 )
