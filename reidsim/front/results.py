@@ -116,7 +116,7 @@ def share(
     result : RunResult, str or Path
         A result, or a results folder.
     policy : str, optional
-        Policy whose generalizations are used; required if the result has the results contain several policies.
+        Policy whose generalizations are used; required if the result contains several policies.
     path : str or Path, optional
         New CSV file for the records; its sidecar is written to the same folder.
     keep : sequence of str

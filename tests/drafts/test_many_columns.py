@@ -105,3 +105,12 @@ def test_no_record_of_twelve_columns_can_be_released_with_less_loss_and_be_safe(
             people = study.weights[fits].sum()
             loses = lattice.utility(below, np.array([record]))[0] > lattice.utility(strategy, np.array([record]))[0]
             assert people >= threshold if below == strategy else people < threshold or not loses
+
+
+def test_the_drafted_release_protects_people_who_are_searched_for(wide):
+    assert wide.scenario.content["adversary"]["direction"] == "both"
+    result = wide.scenario.run()
+    shared = reidsim.share(result, "no-attack")
+    # An attack pays if fewer than 75 people match: gain / cost = 300 / 4.
+    assert min(map(int, shared.attrs["sidecar"]["audit"]["people_by_fitting_rows"])) >= 75
+    assert len(shared) == 8_000
