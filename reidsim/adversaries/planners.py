@@ -96,5 +96,5 @@ def provided_by(planner: str) -> frozenset[str]:
 
 
 def planners_without(capability: str) -> tuple[str, ...]:
-    """Return the names of the built-in planners that do not provide a capability."""
+    """Return the names of the built-in planners that do not provide a capability, such as `GAINS`."""
     return tuple(name for name, planner in planners.items() if capability not in planner.provides)

@@ -50,6 +50,11 @@ def log(values: ArrayLike) -> Floats:
     """Return natural logarithms, in the shape of the values.
 
     The function is fast if few values are distinct.
+
+    Raises
+    ------
+    ValueError
+        If a value is 0 or less.
     """
     return _each(math.log, values)
 
@@ -58,6 +63,11 @@ def log2(values: ArrayLike) -> Floats:
     """Return logarithms to the base 2, in the shape of the values.
 
     The function is fast if few values are distinct.
+
+    Raises
+    ------
+    ValueError
+        If a value is 0 or less.
     """
     return _each(math.log2, values)
 

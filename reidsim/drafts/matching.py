@@ -208,7 +208,7 @@ def _people_by_category(population: Population, attribute: str) -> dict[str, flo
 def _match(attribute: str, profile: ColumnProfile, people: Mapping[str, float], names: Names) -> ColumnMatch:
     """Match the values of a column to the categories of an attribute.
 
-    If the order of day and month is ambiguous in the column, that of the population is used.
+    If no date of the column has an order of day and month that matters, the order of the population is used.
     """
     found = profile.found
     if isinstance(found.reading, DateReading) and not found.ordered:

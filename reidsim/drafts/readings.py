@@ -48,9 +48,10 @@ class FoundReading:
     notes : tuple of str
         Assumptions to report to the user.
     certain : bool
-        Whether the order of day and month is unambiguous.
+        Whether no date can be read in both orders of day and month, or other dates of the column show the order.
     ordered : bool
-        Whether the order of day and month in the reading affects some dates.
+        Whether some dates have an order of day and month that matters: known, as in 31/12/2020, or unknown, as in
+        3/4/2020.
     """
 
     reading: Reading = _UNCHANGED

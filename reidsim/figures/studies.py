@@ -101,13 +101,13 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     curves : DataFrame
         Rows of a single key in the table ``belief_curves`` of a stress test. The values of the key are numbers.
     payoff : Measure
-        Payoff of the mistaken player.
+        The publisher's payoff, with its label.
 
     Returns
     -------
     Figure
-        One panel per believed value, over the true value; and one panel per true value, over the believed value. A
-        vertical line marks where both agree. Only the first six panels are drawn.
+        One panel per believed value, over the true value; then one panel per true value, over the believed value. A
+        vertical line marks where both agree. Only the first six of all panels are drawn.
     """
     curves = curves.drop_duplicates()
     name = str(curves["key"].iloc[0])

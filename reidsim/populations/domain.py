@@ -263,7 +263,7 @@ def added_up(amounts: NDArray[Amount], group: NDArray[np.integer[Any]], n_groups
 def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
     """Return the distinct labels of a column, in order.
 
-    Integers are in numerical order, other labels in alphabetical order.
+    The order is numerical if all labels are integers, else alphabetical.
     """
     labels = {str(label).strip() for label in values.unique()}
     numbers = {label: number for label in labels if (number := whole_number(label)) is not None}

@@ -112,7 +112,8 @@ class Population:
     ) -> Population:
         """Return a population from the rows of a table.
 
-        Categories are the values that occur: integers in numerical order, other values in alphabetical order.
+        Categories are the values that occur, in numerical order if all values of the column are integers, else in
+        alphabetical order.
 
         Parameters
         ----------

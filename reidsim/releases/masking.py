@@ -250,7 +250,7 @@ class FocusedSpace:
         return self.whole.at_least(strategy, minimum)
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the utility of each record, or of each of `rows`."""
+        """Return the utility of each record, or of each of `rows`, in [0, 1], as in the whole space."""
         return self.whole.utility(strategy, rows)
 
     def average_utility(self, strategy: int) -> float:

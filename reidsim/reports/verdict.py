@@ -224,8 +224,8 @@ def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> dic
     """Return the comparison of risks with the threshold, for template `assessment`.
 
     For the largest real cohort: by background knowledge, the mean percentile risk of the whole cohort and the groups
-    whose risk is above the threshold. For simulated cohorts: the size from which on the risk is at most the threshold
-    in 95 % of the simulated cohorts.
+    whose risk is above the threshold. If there are simulated cohorts: the size from which on the risk is at most the
+    threshold in 95 % of the cohorts of each size, the real cohort included.
     """
     real = cohorts[~cohorts["simulated"]]
     threshold, largest = real["threshold"].iloc[0], real["records"].max()

@@ -96,8 +96,10 @@ class OpponentOptions:
 def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int = 0) -> Opponents:
     """Return the adversaries of a scenario in one draw of its study.
 
-    Each planner gives a perfectly rational adversary without a recipe of knowledge or stages; the scenario's own
-    adversary is added, or replaces the one of the same name. The rows of the study must distinguish records by every
+    Each built-in planner gives a perfectly rational adversary, who has neither partial knowledge nor stages; the
+    adversaries ``multistage`` and ``partial-knowledge`` have the recipe in the options, else that of the scenario. The
+    scenario's own adversary is added, or replaces the one of the same name. Adversaries that cannot play are left out,
+    with the reason. The rows of the study must distinguish records by every
     attribute that any of the adversaries uses for linkage.
 
     Raises

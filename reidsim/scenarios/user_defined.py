@@ -262,7 +262,15 @@ def one_line_errors(problem: str, name: str, where: str) -> Iterator[None]:
 
 
 def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
-    """Return an imported module; a module in the scenario's folder takes precedence."""
+    """Return an imported module; a module in the scenario's folder takes precedence.
+
+    For messages, `name` is the text in the scenario that names the module and its object, and `where` is its key.
+
+    Raises
+    ------
+    InputError
+        If the module cannot be imported, or if a module in the scenario's folder has the name of another module in use.
+    """
     top, path = module.partition(".")[0], str(folder.absolute())
     files = (folder / f"{top}.py", folder / top / "__init__.py")
     beside, known = next((file for file in files if file.is_file()), None), sys.modules.get(top)

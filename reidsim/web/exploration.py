@@ -149,9 +149,10 @@ class Explorer:
         return self._explored(values, with_rounds=False)
 
     def play(self, values: Values) -> Explored:
-        """Play all rounds of every policy under a set of values.
+        """Return the result of all rounds of every policy under a set of values.
 
-        In a scenario without agents, solve the game once.
+        In a scenario without agents, the game is solved once. If the values cannot be used, the result has the error
+        message; see `Explored`.
         """
         return self._explored(values, with_rounds=True)
 

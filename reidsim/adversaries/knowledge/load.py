@@ -87,9 +87,9 @@ class ProfileSection(Section):
     presence
         probability that the source contains a person
     price
-        price of the source for people with this profile, paid once
+        price of the source for all people with this profile together, paid once
     groups
-        groups of attributes, which do not overlap
+        groups of attributes, each revealed as a whole and independently of the others; groups do not overlap
     """
 
     when: dict[str, Members] = Field(default={})

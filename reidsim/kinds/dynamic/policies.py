@@ -55,7 +55,7 @@ class KeepsPk(Policy):
     )
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the generalization of each row's period."""
+        """Return the choice of one generalization per period, repeated in all rows of the period."""
         rule, lattice = study.scenario.publisher, study.lattice
         require_comparable(self.name, lattice.size)
         strategies, evaluated = np.empty((2, lattice.n_records), dtype=np.int64)

@@ -164,10 +164,10 @@ class ReleasedPeople:
         return finer, self.set_of_person[finer.of_sets]
 
     def split(self, sets: Keys) -> ReleasedPeople:
-        """Return the people with a separate row set for each item of `sets`, (n,).
+        """Return n people, of whom person i has the records of row set ``sets[i]`` and a row set of its own.
 
-        Items are numbers of row sets and may repeat; each new row set has one person. With the row set of each person
-        as `sets`, each person has its own row set.
+        `sets`, shape (n,), holds numbers of row sets, which may repeat. With `set_of_person` as `sets`, the result has
+        the same people. `of_record` is unchanged.
         """
         entries, start = self.row_sets.entries_of(sets)
         row_sets = RowSets(

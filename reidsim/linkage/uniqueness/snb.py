@@ -111,7 +111,10 @@ class SlideNegativeBinomial(TwoParameterModel):
         return self._uniques * self.staying_unique(shape, seen_mean) + not_seen
 
     def _alone(self, shape: float, seen_mean: float) -> float:
-        """Return the share of the population's groups that have one person."""
+        """Return the share of the population's groups that have one person.
+
+        `seen_mean` is the mean number of records of a group besides its first person.
+        """
         return math.exp(-shape * math.log1p(seen_mean / self.fraction / shape))
 
 

@@ -1,4 +1,4 @@
-"""Read back the releases of a run, recommend one, and find the written file."""
+"""Assemble and audit the releases of a run again, choose the one to sign, and find the file that `share` wrote."""
 
 from __future__ import annotations
 
