@@ -205,7 +205,7 @@ def test_a_person_counts_once_for_each_value_in_a_shared_file(tmp_path):
     ward = replace(WARD, records=records, limits={"max_inference": 0.75}, persons=(0, 0, 0, 1))
     summary, run = results_of(ward, tmp_path, 'unit = "table"\npolicies = ["no-protection"]')
     assert summary["inference"].tolist() == summary["beyond_limits"].tolist() == [1]
-    with pytest.raises(InputError, match=r"for 4 rows and for 2 people .*one value in 100\.00%"):
+    with pytest.raises(InputError, match=r"for 4 rows and for 2 people .*one value for 100\.00%"):
         share_run(run, tmp_path / "shared.csv", kept=unknown("disease"), max_risk=1.0)
     with pytest.raises(InputError, match=r'release\.person: .*adversary\.direction = "record"'):
         reidsim.run(ward.write(tmp_path, 'policies = ["basic"]', 'direction = "both"'))

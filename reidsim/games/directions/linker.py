@@ -76,7 +76,8 @@ class DirectedLinker:
         The group size of a person is the number of released rows that fit it, at least 1; in direction "both", at most
         the number of people who fit the person's row.
         """
-        return self._of_release(strategies.tobytes())
+        # A choice of a user may have integers of another size.
+        return self._of_release(strategies.astype(np.int64).tobytes())
 
     def _counted(self, release: bytes) -> FixedLinkage:
         strategies = np.frombuffer(release, dtype=np.int64)

@@ -54,7 +54,7 @@ RISK_OF_GAME = (
 INFERENCE = (
     "for each shared row, the sensitive values of the matching records of the release; for each person with a "
     "shared row, the sensitive values of the shared rows that match the person's true values; distances are from all "
-    "values of the release"
+    "values of the release; a person counts once, and once for each of its values"
 )
 
 
@@ -227,8 +227,8 @@ class Release:
                 f"not written: under policy {self.shared.policy!r} the file reveals more of column {each['column']!r} "
                 f"than the scenario allows, for {rows} and for {people} with known quasi-identifiers",
                 where="publisher.sensitive",
-                found=f"{counted(each['fewest_values'], 'value')} among the matching rows, one value in "
-                f"{each['largest_share']:.2%} of these rows, t-closeness {each['largest_distance']:.4g}",
+                found=f"{counted(each['fewest_values'], 'value')} among the matching rows, one value for "
+                f"{each['largest_share']:.2%} of their people, t-closeness {each['largest_distance']:.4g}",
                 expected=", ".join(f"{key} = {limit}" for key, limit in each["limits"].items()),
                 hint='set publisher.unit = "table", try other policies, or use --accept-risk to write the file anyway',
             )
