@@ -16,10 +16,11 @@ from reidsim.adversaries.multistage.attack import (
 )
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.two_stage import (
-    attacks_without_inference,
+    believed_alone,
     compile_two_stage,
     forget_inferences,
     memory_for,
+    pays,
     reply_to,
 )
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
@@ -94,7 +95,8 @@ def test_what_was_inferred_before_changes_no_reply(data, most):
         assert memory.owners.max() >= 0
         assert [reply_to(arrays, memory, i, strategy) for i, strategy in everybody] == alone
     for (i, strategy), reply in zip(everybody, alone, strict=True):
-        assert reply.attacks or not attacks_without_inference(arrays, i, strategy >> arrays.target_alleles.shape[1])
+        alone = believed_alone(arrays, i, strategy >> arrays.target_alleles.shape[1])
+        assert reply.attacks or not pays(arrays.gain[i], alone, arrays.cost[i])
 
 
 def example(n_loci=2, **change):

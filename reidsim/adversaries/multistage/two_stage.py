@@ -348,16 +348,6 @@ def believed_alone(arrays: TwoStageArrays, target: int, form: int) -> float:
 
 
 @borrowing()
-def attacks_without_inference(arrays: TwoStageArrays, target: int, form: int) -> bool:
-    """Return whether a target is attacked even without released loci.
-
-    It is then attacked for any set of released loci: the first stage is used only if ``gain q - price > gain p'``,
-    which makes the attack more profitable.
-    """
-    return pays(arrays.gain[target], believed_alone(arrays, target, form), arrays.cost[target])
-
-
-@borrowing()
 def pays(gain: float, believed: float, price: float) -> bool:
     """Return whether the expected gain of an attack exceeds its price; False if equal."""
     return bool(gain * believed > price * (1.0 + INDIFFERENCE))
