@@ -308,11 +308,6 @@ class Constraint:
     minimum: Strategies | None = None
     admissible: AdmissibleGroups | None = None
 
-    @property
-    def restricts_forms(self) -> bool:
-        """Whether some strategies may be forbidden whatever the adversary's reply."""
-        return self.minimum is not None or self.admissible is not None
-
     def allows(
         self, space: StrategySpace, strategy: int, invited: NDArray[np.bool_], rows: Rows | None = None
     ) -> NDArray[np.bool_]:

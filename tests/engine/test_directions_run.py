@@ -410,7 +410,7 @@ def test_a_kind_that_does_not_look_persons_up_refuses_to():
 
 
 def test_too_many_amounts_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("reidsim.games.directions.harm.MOST_HELD", 9)
+    monkeypatch.setattr("reidsim.games.directions.linker.MOST_HELD", 9)
     with pytest.raises(InputError, match=r"too many combinations of payoff parameters.*found 10.*at most 9"):
         reidsim.run(write(tmp_path, "record"), overrides=LOOKED_UP)
 

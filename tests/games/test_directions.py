@@ -15,10 +15,9 @@ from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.defenders.defender import BestReply
 from reidsim.games.directions import best_replies
-from reidsim.games.directions.best_replies import best_release, few_suppressed
+from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.effects import effect_on_others, margins_of, release_of, share_as, work_for
-from reidsim.games.directions.harm import replies_in
-from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
+from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, replies_in, without_attacked
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import branch_and_bound
@@ -195,20 +194,21 @@ def test_no_change_of_two_records_improves_the_best_release(seeds, people_have_s
 
 @pytest.mark.parametrize("people_have_several", [False, True])
 @pytest.mark.parametrize("seed", cases(range(100), range(6)))
-def test_a_few_suppressed_records_protect_the_people_of_large_tables(seed, people_have_several):
+def test_a_few_suppressed_records_protect_the_people_of_large_tables(seed, people_have_several, monkeypatch):
     plain = random_release(seed, people_have_several=people_have_several)
     game, linker = game_of_people(plain) if people_have_several else directed(plain)
     constraint, last = Constraint(no_attack=True), game.space.size - 1
     alone = branch_and_bound(by_record(game), constraint)
-    safe = few_suppressed(game, linker, alone, constraint).strategies.tolist()
+    monkeypatch.setattr(best_replies, "MOST_SEARCHED", 0)
+    safe = best_release(game, linker, alone, constraint).strategies.tolist()
     assert not any(plain.attacked(i, safe) for i in range(len(safe)))
     assert all(now in (before, last, -1) for now, before in zip(safe, alone.strategies.tolist(), strict=True))
     free = branch_and_bound(by_record(game))
-    found = few_suppressed(game, linker, free, Constraint()).strategies
+    found = best_release(game, linker, free).strategies
     assert sum(plain.payoffs(found.tolist())) >= sum(plain.payoffs(free.strategies.tolist())) - 1e-9
     as_it_is = np.arange(game.space.size) == 0
     alone = chosen(np.zeros(game.n_records, dtype=np.int64))
-    assert (few_suppressed(game, linker, alone, Constraint(), as_it_is).strategies == 0).all()
+    assert (best_release(game, linker, alone, forms=as_it_is).strategies == 0).all()
 
 
 @examples(100)
