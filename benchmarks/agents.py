@@ -37,8 +37,8 @@ from reidsim.kinds.tables.rounds import setting_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.domain import distinct_rows
 from reidsim.populations.population import Population
+from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.publisher_schema import AgentsSection
 
 # For rounds that differ in participants and in earlier releases.
 ROUNDS = 4

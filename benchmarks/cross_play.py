@@ -19,7 +19,7 @@ from needs import require_file
 from reidsim.engine.batch.design import content_of_run, design_of, tasks_of
 from reidsim.engine.batch.executors import SerialExecutor
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayWork, cross_play_loaded
-from reidsim.front.scenario import cross_play
+from reidsim.engine.scenario import cross_play
 from reidsim.games.matrix_games import equilibrium, zero_sum
 from reidsim.scenarios.load import Scenario
 

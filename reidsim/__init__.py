@@ -40,19 +40,12 @@ if TYPE_CHECKING:
     from reidsim.adversaries.sequential.planning import plan_known as plan_known
     from reidsim.adversaries.sequential.planning import plan_unknown as plan_unknown
     from reidsim.engine.results import RunResult as RunResult
+    from reidsim.engine.scenario import Scenario as Scenario
+    from reidsim.engine.scenario import cross_play as cross_play
+    from reidsim.engine.scenario import run as run
+    from reidsim.engine.scenario import run_batch as run_batch
+    from reidsim.engine.scenario import stress as stress
     from reidsim.errors import InputError as InputError
-    from reidsim.front.drafting import new as new
-    from reidsim.front.frames import groups as groups
-    from reidsim.front.frames import intervals as intervals
-    from reidsim.front.frames import prefix as prefix
-    from reidsim.front.frames import suppress as suppress
-    from reidsim.front.results import report as report
-    from reidsim.front.results import share as share
-    from reidsim.front.scenario import Scenario as Scenario
-    from reidsim.front.scenario import cross_play as cross_play
-    from reidsim.front.scenario import run as run
-    from reidsim.front.scenario import run_batch as run_batch
-    from reidsim.front.scenario import stress as stress
     from reidsim.games.record_game import Choice as Choice
     from reidsim.games.record_game import RecordGame as RecordGame
     from reidsim.populations.catalogue import load_individuals as load_individuals
@@ -70,6 +63,13 @@ if TYPE_CHECKING:
     from reidsim.releases.lattice import GeneralizationLattice as GeneralizationLattice
     from reidsim.reports.description import describe_file as describe_file
     from reidsim.reports.illustration import plot as plot
+    from reidsim.reports.python import new as new
+    from reidsim.reports.python import report as report
+    from reidsim.reports.python import share as share
+    from reidsim.scenarios.python_objects import groups as groups
+    from reidsim.scenarios.python_objects import intervals as intervals
+    from reidsim.scenarios.python_objects import prefix as prefix
+    from reidsim.scenarios.python_objects import suppress as suppress
 
 
 __version__ = version("reidsim")
@@ -78,14 +78,13 @@ logging.getLogger("reidsim").addHandler(logging.NullHandler())
 
 # Public names by the module that defines them; imported on first use.
 _PUBLIC = {
-    "reidsim.front.scenario": "run run_batch cross_play stress Scenario",
+    "reidsim.engine.scenario": "run run_batch cross_play stress Scenario",
     "reidsim.reports.illustration": "plot",
-    "reidsim.front.drafting": "new",
-    "reidsim.front.results": "report share",
+    "reidsim.reports.python": "new report share",
     "reidsim.populations.catalogue": "populate load_population",
     "reidsim.reports.description": "describe_file",
     "reidsim.adversaries.rationality": "fit_precision",
-    "reidsim.front.frames": "intervals prefix groups suppress",
+    "reidsim.scenarios.python_objects": "intervals prefix groups suppress",
     "reidsim.populations.population": "Population",
     "reidsim.releases.hierarchy": "Hierarchy",
     "reidsim.adversaries.sequential.attack": "SequentialAttack",

@@ -126,7 +126,7 @@ def _ending(error: BaseException) -> tuple[str, int] | None:
     if not isinstance(error, Exception):
         return None
     # Imported here because it is slow to import and only needed after an error.
-    from reidsim.scenarios.user_defined import fault_of_parts
+    from reidsim.scenarios.registry import fault_of_parts
 
     fault = fault_of_parts(error)
     if fault is not None:

@@ -29,8 +29,7 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.reports.page.report import report_text
 from reidsim.scenarios import registry
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_named, kind_of
-from reidsim.scenarios.user_defined import kinds
+from reidsim.scenarios.registry import kind_named, kind_of, kinds
 
 TESTS = Path(__file__).parent
 TOWN = TESTS / "scenarios" / "town" / "town.toml"

@@ -20,7 +20,6 @@ from mkdocs.structure.files import File, Files
 REPOSITORY = Path(__file__).resolve().parents[1]
 # Folders of the package from the top (CONTRIBUTING.md), with the title and summary of their API pages.
 API = {
-    "front": ("Games as objects", "Records, adversaries and games made of tables in memory."),
     "engine": ("Running", "Scenarios, batches, cross-play, stress tests and results folders."),
     "kinds": ("Kinds of scenario", "Schema, study, policies, outcomes and figures of each kind of scenario."),
     "scenarios": ("Scenario files", "Loading, sections, and the interface of a kind."),
@@ -34,7 +33,7 @@ API = {
     "audit": ("Audit", "Released files read back, by code that takes nothing from the game."),
     "drafts": ("Drafts", "Scenarios inferred from a user's file."),
     "figures": ("Figures", "Figures that several kinds draw."),
-    "reports": ("Reports", "Tables, report pages, shared files and the reproduction ledger."),
+    "reports": ("Reports", "Tables, report pages, shared files, and results as Python objects."),
     "web": ("Web page", "The page in the browser."),
 }
 _NAMES = {"_PUBLIC": "Functions and classes", "_BUILDING_BLOCKS": "Building blocks of games"}

@@ -10,7 +10,6 @@ import typer
 from reidsim.commands import arguments
 from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import note
-from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
 
 
 def stress(
@@ -224,6 +223,8 @@ def cross_play(
     tolerance
         Stop the double oracle when the gains of both sides from a best response sum to at most this amount.
     """
+    from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
+
     loaded = changes.load(scenario, seed=seed, also_read=READ_BY_CROSS_PLAY)
     with arguments.waiting(f"reading {scenario}"):
         from reidsim.engine.batch.folder import telling_kept

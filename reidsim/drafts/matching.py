@@ -17,7 +17,7 @@ from reidsim.drafts.readings import find_reading
 from reidsim.drafts.values import MISSING_MARKS, are_places
 from reidsim.errors import listed
 from reidsim.populations.population import Population
-from reidsim.scenarios.reading_schema import DateReading
+from reidsim.scenarios.hierarchies import DateReading
 
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[-\s_.,/']+(?=[^\W\d_])")
 # Minimum number of letters and digits for one slip (a letter inserted, deleted, replaced or swapped with the next), and

@@ -12,7 +12,7 @@ from typing import Any
 from reidsim.drafts.names import Hint
 from reidsim.drafts.values import MISSING_MARKS, MOSTLY, NUMBER, as_number, sample_of, share_matching
 from reidsim.releases.calendar import Day, DayOrder, read_day
-from reidsim.scenarios.reading_schema import (
+from reidsim.scenarios.hierarchies import (
     THOUSANDS,
     DateReading,
     NumberReading,

@@ -38,12 +38,17 @@ from reidsim.games.defenders.defender import Defender
 from reidsim.games.double_oracle import Sum, double_oracle
 from reidsim.games.matrix_games import Floats, Mixtures, equilibrium, exploitability, pure_exploitability, zero_sum
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET
-from reidsim.scenarios.agents import are_equipped, left_out_of_rounds
+from reidsim.scenarios.agents import (
+    WHO_COMES,
+    are_equipped,
+    left_out_of_rounds,
+    who_may_come,
+    without_adversary_uncertainty,
+)
 from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.several_adversaries import WHO_COMES, who_may_come, without_adversary_uncertainty
 from reidsim.scenarios.study import Progress
 from reidsim.wording import counted
 

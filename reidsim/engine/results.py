@@ -36,10 +36,9 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import once_each
-from reidsim.scenarios.registry import kind_of, kind_of_content
+from reidsim.scenarios.registry import kind_of, kind_of_content, kinds
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AnalysisTables
-from reidsim.scenarios.user_defined import kinds
 from reidsim.validation import plain
 from reidsim.wording import counted
 
@@ -275,7 +274,7 @@ class Result(ABC):
         return import_module("reidsim").report(self, path, author=author, institution=institution)
 
     def _repr_html_(self) -> str:
-        text: str = import_module("reidsim.front.results").result_html(self)
+        text: str = import_module("reidsim.reports.python").result_html(self)
         return text
 
     def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:

@@ -23,9 +23,9 @@ from reidsim.engine.batch.statistics import BatchResult, batch_analysis
 from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.engine.stress.run import check_stress
+from reidsim.scenarios.agents import without_adversary_uncertainty
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.several_adversaries import without_adversary_uncertainty
 from reidsim.scenarios.study import Progress
 from reidsim.wording import counted
 

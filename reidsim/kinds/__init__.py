@@ -8,9 +8,9 @@ from reidsim.core.measures import Measure
 from reidsim.games.defenders.defender import BestReply
 from reidsim.games.record_game import RecordGame
 from reidsim.releases.masking import MaskingSpace
+from reidsim.scenarios.adversary_schema import PublisherScenario
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.policy import Policies, Policy
-from reidsim.scenarios.publisher_schema import PublisherScenario
 from reidsim.scenarios.python_objects import planner
 from reidsim.scenarios.schema import economics_of
 from reidsim.scenarios.study import Study, World

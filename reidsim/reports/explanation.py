@@ -7,13 +7,12 @@ from typing import Any, Literal
 from reidsim.agents.profile import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError, listed
 from reidsim.reports.writer import render
+from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.agents import types_of
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.publisher_schema import AgentsSection
-from reidsim.scenarios.registry import kind_named, kind_of
+from reidsim.scenarios.registry import kind_named, kind_of, kinds
 from reidsim.scenarios.schema import ScenarioHead, economics_of
-from reidsim.scenarios.user_defined import kinds
 
 
 def explanation(loaded: Scenario[ScenarioHead]) -> str:

@@ -13,8 +13,7 @@ from pydantic import Field, model_validator
 
 from reidsim.bundled import bundled_folder, data_file
 from reidsim.errors import locating, refuse_first, require_among
-from reidsim.scenarios.amounts import Delimiter, Money, Share, Text
-from reidsim.scenarios.read_keys import with_key
+from reidsim.scenarios.read_keys import Delimiter, Money, Share, Text, with_key
 from reidsim.tables import numbers, read_table, require_columns
 from reidsim.validation import Section
 

@@ -21,8 +21,7 @@ from reidsim.core.measures import columns_of
 from reidsim.core.plain_data import value_at
 from reidsim.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
-from reidsim.scenarios.amounts import Share
-from reidsim.scenarios.read_keys import ReadIf, with_key
+from reidsim.scenarios.read_keys import ReadIf, Share, with_key
 from reidsim.validation import Section
 
 # Keys that must be the same at every point: they describe the batch, the outputs of a single run, or the game.

@@ -25,20 +25,18 @@ from reidsim.bundled import BUNDLED, bundled_folder, bundled_names, resolve
 from reidsim.core.plain_data import merged, override, validated_after, value_if_any, with_texts
 from reidsim.errors import InputError, locating, refuse_first
 from reidsim.scenarios.read_keys import ReadIf, changes_within, conditions_of, has_key
-from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.user_defined import (
-    DEFAULT_KIND,
-    MADE,
+from reidsim.scenarios.registry import (
     Group,
-    find_kind,
+    kind_of,
     kinds,
     load_part,
     made_by,
-    made_kind,
     names_object,
     reference,
     refuse_code,
+    scenario_kind,
 )
+from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import parse_toml, read_text, read_toml, validated
 
 _LOGGER = logging.getLogger(__name__)
@@ -235,7 +233,7 @@ class Scenario(Generic[S_co]):
 
         A scenario of a user-defined kind is pickled as plain data, because other processes import its module first.
         """
-        has_own_kind = names_object(str(self.content.get("game", "")))
+        has_own_kind = names_object(self.content.get("game"))
         plain = {"scenario": None, "allow_code": True} if has_own_kind else {}
         return {**self.__dict__, "place": None, **plain}
 
@@ -256,7 +254,7 @@ class Scenario(Generic[S_co]):
     def _own_parts(self) -> dict[str, tuple[Group, str]]:
         """Group and key path of each user-defined kind, adversary and policy that the scenario names, by its name."""
         scenario: Any = self.scenario
-        kind = MADE.get(type(scenario)) or find_kind(getattr(scenario, "game", None))
+        kind = kind_of(scenario)
         game = str(getattr(scenario, "game", kind.name))
         found: dict[str, tuple[Group, str]] = {} if game in kinds else {game: ("kinds", "game")}
         adversary = {"adversary": scenario.adversary} if hasattr(scenario, "adversary") else {}
@@ -455,21 +453,6 @@ def anchored(content: Any, folder: Path, key: str = "", varied: object = None) -
     is_file = text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
     patterns = (*_PATH_KEYS, *RECIPE_KEYS) if is_file else _PATH_KEYS
     return str((folder / text).absolute()) if any(fnmatchcase(key, pattern) for pattern in patterns) else content
-
-
-def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Any:
-    """Return the kind of a scenario, given by its key ``game``.
-
-    Raises
-    ------
-    InputError
-        If there is no such kind, or it is in a module that may not be imported.
-    """
-    game = content.get("game", DEFAULT_KIND)
-    with locating(path):
-        if not (isinstance(game, str) and names_object(game)):
-            return find_kind(game)
-        return made_kind(load_part("kinds", game, where="game", folder=path.parent, allow_code=allow_code), game)
 
 
 def origins_of(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:

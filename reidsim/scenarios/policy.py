@@ -19,8 +19,7 @@ from reidsim.core.registry import Registry
 from reidsim.errors import InputError, listed, locating, refuse_first
 from reidsim.games.defenders.defender import Defender, Game
 from reidsim.games.record_game import Choice
-from reidsim.scenarios.amounts import Count
-from reidsim.scenarios.read_keys import ReadIf
+from reidsim.scenarios.read_keys import Count, ReadIf
 
 # A scenario may compare this policy for several values of k; the name of each then contains its k.
 K_ANONYMITY = "k-anonymity"

@@ -1,4 +1,4 @@
-"""Python objects that replace the modules of a scenario, and the tables and recipes that a scenario names.
+"""Python objects and tables in memory, in place of the modules and files that a scenario names.
 
 If the name of an adversary (``adversary.planner``) or of a policy is a key of the objects passed in Python, the object
 is used: an adversary or policy, or a class or function that makes one.
@@ -7,9 +7,13 @@ is used: an adversary or policy, or a class or function that makes one.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+import csv
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,15 +21,21 @@ import pandas as pd
 from reidsim.adversaries.planners import Amount, Register, planners
 from reidsim.adversaries.response import Adversary
 from reidsim.bundled import data_file, resolve
+from reidsim.core.files import plain_name
+from reidsim.core.plain_data import toml_text
 from reidsim.errors import InputError, locating, refuse_first
 from reidsim.games.defenders.defender import Defender, Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
+from reidsim.releases.hierarchy import Hierarchy
 from reidsim.scenarios.adversary_schema import PlannerSection
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.hierarchies import Groups, Intervals, LevelsWithTop, Prefix, Suppress
+from reidsim.scenarios.load import RECIPE_KEYS, Scenario
 from reidsim.scenarios.policy import Policy, PolicyDefender
-from reidsim.scenarios.user_defined import one_line_errors
+from reidsim.scenarios.registry import one_line_errors
+from reidsim.tables import sniff_delimiter, text_table
+from reidsim.validation import validated
 
 
 def people_named(name: str, loaded: Scenario[Any], **made: Any) -> Population:
@@ -166,3 +176,284 @@ class OwnPolicy(Policy):
         if isinstance(chosen, Choice):
             return chosen
         return Choice(strategies.astype(np.int64), self.name, np.zeros(n, dtype=np.int64), exact=False)
+
+
+# Accepted forms of a hierarchy: a rule, "suppress", a table of levels or its file, or a hierarchy object.
+HierarchyLike = Suppress | LevelsWithTop | str | Path | pd.DataFrame | Hierarchy
+SOURCE = "Scenario"
+_COUNT = "people"
+# Last parts of key paths that do not distinguish a table from the others.
+_UNSPECIFIC = ("file", "path", "recipe", "hierarchy")
+# Tables of hierarchies have no header and semicolons between columns, as in ARX.
+_LEVELS = ("*hierarch*.file", "trees.*.file")
+
+R = TypeVar("R", bound=LevelsWithTop)
+
+
+def intervals(
+    *widths: int,
+    start: int | None = None,
+    absorb_remainder: bool = True,
+    suppress: bool = True,
+    costless_levels: Sequence[int] = (),
+) -> Intervals:
+    """Generalize whole numbers to intervals of increasing width.
+
+    Parameters
+    ----------
+    *widths : int
+        Interval width at each level; each width is a multiple of the previous one.
+    start : int, optional
+        Lower bound of the first interval; the smallest category if not given.
+    absorb_remainder : bool
+        Whether the last full interval also includes the remaining values at the top.
+    suppress : bool
+        Whether the last level is full suppression (``*``).
+    costless_levels : sequence of int
+        Levels, counted from 1, at which generalization adds no loss.
+
+    Raises
+    ------
+    InputError
+        If a width is not a whole number of 2 or more.
+
+    See Also
+    --------
+    prefix : generalize codes to prefixes.
+    groups : generalize categories to listed groups.
+    suppress : keep or suppress a value.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.intervals(5, 10).widths
+    (5, 10)
+    """
+    own = {"widths": widths, "start": start, "absorb_remainder": absorb_remainder}
+    return _rule(Intervals, "intervals", suppress, costless_levels, **own)
+
+
+def prefix(
+    *digits: int, pool: Sequence[str] = (), suppress: bool = True, costless_levels: Sequence[int] = ()
+) -> Prefix:
+    """Generalize codes of equal length to increasingly shorter prefixes.
+
+    Parameters
+    ----------
+    *digits : int
+        Number of characters kept at each level, decreasing.
+    pool : sequence of str
+        Prefixes of equal length. All codes that start with one of these prefixes form a single group at every level
+        that keeps at most as many characters as a prefix has.
+    suppress : bool
+        Whether the last level is full suppression (``*``).
+    costless_levels : sequence of int
+        Levels at which generalization adds no loss; level 1 is the first of `digits`.
+
+    See Also
+    --------
+    intervals : generalize whole numbers to intervals.
+    groups : generalize categories to listed groups.
+    suppress : keep or suppress a value.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.prefix(3, 1).digits
+    (3, 1)
+    """
+    return _rule(Prefix, "prefix", suppress, costless_levels, digits=digits, pool=pool)
+
+
+def groups(*levels: Sequence[Sequence[str]], suppress: bool = True, costless_levels: Sequence[int] = ()) -> Groups:
+    """Generalize categories to listed groups.
+
+    Parameters
+    ----------
+    *levels : sequence of sequence of str
+        Groups of categories at each level. Categories that are not listed keep their label from the level below.
+    suppress : bool
+        Whether the last level is full suppression (``*``).
+    costless_levels : sequence of int
+        Levels, counted from 1, at which generalization adds no loss.
+
+    See Also
+    --------
+    intervals : generalize whole numbers to intervals.
+    prefix : generalize codes to prefixes.
+    suppress : keep or suppress a value.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.groups([["nurse", "doctor"], ["baker", "cook"]], suppress=True).groups
+    ((('nurse', 'doctor'), ('baker', 'cook')),)
+    """
+    return _rule(Groups, "groups", suppress, costless_levels, groups=levels)
+
+
+def suppress() -> Suppress:
+    """Keep or suppress a value, without levels in between.
+
+    See Also
+    --------
+    intervals : generalize whole numbers to intervals.
+    prefix : generalize codes to prefixes.
+    groups : generalize categories to listed groups.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.suppress().rule
+    'suppress'
+    """
+    return Suppress(rule="suppress")
+
+
+def _rule(model: type[R], name: str, suppress: bool, costless_levels: Sequence[int], **own: Any) -> R:
+    """Return a rule of several levels, validated."""
+    shared = {"rule": name, "suppress": suppress, "costless_levels": list(costless_levels)}
+    return validated(model, shared | own, name)
+
+
+class InMemory:
+    """The tables and objects of a scenario built in Python.
+
+    Tables are written to a temporary folder that only the user can read, so that other processes can read them.
+
+    Parameters
+    ----------
+    place : TemporaryDirectory, optional
+        Folder for tables; a new one if not given.
+    absolute : bool
+        Whether the scenario, which is in another folder, names tables by absolute paths.
+    given : mapping of str to object
+        User-defined adversaries and policies by name.
+    """
+
+    def __init__(
+        self, place: TemporaryDirectory[str] | None, given: Mapping[str, Any], *, absolute: bool = False
+    ) -> None:
+        self.place, self.given, self._absolute = place, dict(given), absolute
+
+    def plain(self, value: Any, key: str) -> Any:
+        """Return the value at a key path as plain data.
+
+        Raises
+        ------
+        InputError
+            If TOML has no notation for the value, or a table or object cannot be used.
+        """
+        last = key.rpartition(".")[2]
+        if last == "hierarchy" and not isinstance(value, Mapping):
+            value = _hierarchy(value, key)
+        elif re.fullmatch(r"adversary|adversaries\.[^.]+", key) and not isinstance(value, Mapping):
+            value = {"planner": value}
+        if last == "planner" and not isinstance(value, str):
+            return self._named(value, replies(value) or callable(value), key, "respond(linkage, rows)")
+        if last == "policies":
+            entries = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else list(value)
+            usable = [callable(getattr(each, "choose", None)) and not isinstance(each, type) for each in entries]
+            pairs = zip(entries, usable, strict=True)
+            return [e if isinstance(e, str) else self._named(e, can, key, "choose(game)") for e, can in pairs]
+        if isinstance(value, Population) or (isinstance(value, pd.DataFrame) and _matches(key, RECIPE_KEYS)):
+            return self._recipe(value, key)
+        if isinstance(value, pd.DataFrame):
+            return self._write(text_table(value, f"{SOURCE}: {key}"), key, levels=_matches(key, _LEVELS))
+        if isinstance(value, Mapping):
+            return {str(name): self.plain(each, f"{key}.{name}") for name, each in value.items() if each is not None}
+        if isinstance(value, list | tuple | range | np.ndarray | pd.Series | set):
+            return [self.plain(each, f"{key}.{place}") for place, each in enumerate(value)]
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, Path):
+            return str(value)
+        if not isinstance(value, str | int | float):
+            expected = "a value of a scenario file"
+            raise InputError("value not allowed", source=SOURCE, where=key, found=value, expected=expected)
+        return value
+
+    def _named(self, part: Any, usable: bool, key: str, method: str) -> str:
+        """Return the name of a user-defined object: its attribute ``name``, or that of its class or function."""
+        if not usable:
+            expected = f"a name, or an object with a method {method}"
+            raise InputError("value not allowed", source=SOURCE, where=key, found=part, expected=expected)
+        own = getattr(part, "__name__", type(part).__name__)
+        name = str(getattr(part, "name", own)) if not isinstance(part, type) else own
+        if self.given.setdefault(name, part) is not part:
+            hint = "an attribute `name` distinguishes objects of one class"
+            raise InputError("two objects have the same name", source=SOURCE, where=key, found=name, hint=hint)
+        return name
+
+    def _recipe(self, given: Population | pd.DataFrame, key: str) -> str:
+        """Write a population as a recipe and a table of counted cells; return the name of the recipe."""
+        name = _specific(key)[-1]
+        people = given if isinstance(given, Population) else Population.from_frame(given, name=name)
+        names, count = people.domain.names, _COUNT
+        while count in names:
+            count = f"{count} counted"
+        labels = people.domain.decode(people.cells).astype("str")
+        table = self._write(labels.assign(**{count: list(map(repr, people.counts.tolist()))}), key)
+        recipe = {
+            "kind": "counts",
+            "title": people.name,
+            "source": people.source,
+            "file": Path(table).name,
+            "count": count,
+            "missing_values": [],
+            "columns": {name: name for name in names},
+            "categories": {attribute.name: list(attribute.categories) for attribute in people.domain.attributes},
+        }
+        path = Path(self._folder, table).with_suffix(".toml")
+        path.write_text(toml_text(recipe), encoding="utf-8")
+        return str(path) if self._absolute else path.name
+
+    def _write(self, table: pd.DataFrame, key: str, *, levels: bool = False) -> str:
+        """Write a table to a new file; return its name."""
+        name = plain_name("-".join(_specific(key)), {path.stem for path in self._folder.iterdir()})
+        path, separator = self._folder / f"{name}.csv", ";" if levels else ","
+        # Quote every cell, so that no column name is read as a comment.
+        table.to_csv(path, header=not levels, sep=separator, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        return str(path) if self._absolute else path.name
+
+    @property
+    def _folder(self) -> Path:
+        self.place = self.place or TemporaryDirectory(prefix="reidsim-")
+        return Path(self.place.name)
+
+
+def _matches(key: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in patterns)
+
+
+def _specific(key: str) -> list[str]:
+    """Return the parts of a key path that distinguish a table from the others."""
+    return [part for part in key.split(".") if part not in _UNSPECIFIC]
+
+
+def _hierarchy(given: HierarchyLike, key: str) -> dict[str, Any]:
+    """Return the scenario section of a hierarchy at a key path; its file may be a table in memory.
+
+    Raises
+    ------
+    InputError
+        If the argument is not an accepted form of a hierarchy.
+    """
+    if isinstance(given, Suppress | LevelsWithTop):
+        # Include only keys that the user set, as in a scenario file.
+        return given.model_dump(exclude_defaults=True, by_alias=True)
+    if isinstance(given, str) and given == "suppress":
+        return {"rule": "suppress"}
+    if isinstance(given, str | Path) and Path(given).suffix:
+        path = Path(given).absolute()
+        return {"rule": "table", "file": str(path), "delimiter": sniff_delimiter(path)}
+    if isinstance(given, pd.DataFrame):
+        return {"rule": "table", "file": given}
+    if isinstance(given, Hierarchy):
+        levels = enumerate(zip(given.labels, given.groups, strict=True))
+        # One row per value and one column per level.
+        table = {level: np.array(labels, dtype=object)[groups] for level, (labels, groups) in levels}
+        costless = {"costless_levels": sorted(given.costless_levels)} if given.costless_levels else {}
+        return {"rule": "table", "file": pd.DataFrame(table), **costless}
+    expected = 'intervals(...), prefix(...), groups(...), "suppress", a DataFrame, a Hierarchy or a file'
+    raise InputError("not a hierarchy", source=SOURCE, where=key, found=given, expected=expected)

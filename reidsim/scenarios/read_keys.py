@@ -1,6 +1,6 @@
-"""Conditions under which a study uses the keys of a scenario (reads them).
+"""Keys of scenario sections: value types, and conditions under which a study uses (reads) them.
 
-They serve to refuse keys that have no effect.
+Keys that have no effect are refused.
 """
 
 from __future__ import annotations
@@ -8,11 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
+
+from pydantic import Field
 
 from reidsim.core.plain_data import value_if_any
 from reidsim.errors import InputError
+from reidsim.populations.recipe import Delimiter, Money, Seed, Share
 from reidsim.validation import Section
+
+__all__ = ["Count", "Delimiter", "Money", "PersonKey", "PopulationSeed", "Seed", "Share", "Text"]
+
+Count = Annotated[int, Field(ge=1)]
+PopulationSeed = Annotated[
+    Seed | None, Field(description="random seed of the population; default: the seed of its recipe")
+]
+Text = Annotated[str, Field(min_length=1)]
+# One column, or several columns whose combined values identify a person.
+PersonKey = Text | Annotated[tuple[Text, ...], Field(min_length=2)]
+
 
 # Patterns of key paths that cross-play reads: it adds planners and policies that the scenario does not name.
 READ_BY_CROSS_PLAY = ("adversary.sequential*", "adversaries.*.sequential*", "publisher.*", "subjects.*", "safe_harbor*")

@@ -1,20 +1,122 @@
-"""Return the kind of a scenario: of reidsim, of an installed package, or of a user's module."""
+"""Find kinds of scenario by name, and import user-defined adversaries, policies and kinds.
+
+User-defined parts are in installed packages, or in modules that a scenario names.
+
+Entry points of installed packages (``reidsim.adversaries``, ``reidsim.policies``, ``reidsim.kinds``) are trusted,
+because the user installed the packages. A module that a scenario names, ``package.module:factory``, is code that comes
+with a file: it is imported only if the user allows it.
+"""
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from typing import Any, cast
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module, invalidate_caches
+from importlib.metadata import EntryPoint, PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+from traceback import walk_tb
+from typing import TYPE_CHECKING, Any, Literal
 
-from reidsim.errors import InputError
-from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.user_defined import DEFAULT_KIND, MADE, find_kind, kinds
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from reidsim.core.registry import Registry, installed
+from reidsim.errors import InputError, listed, locating, nearest, refuse_first
+
+if TYPE_CHECKING:
+    from reidsim.scenarios.kind import Kind
+    from reidsim.scenarios.schema import ScenarioHead
+
+Group = Literal["adversaries", "policies", "kinds"]
+DEFAULT_KIND = "tables"
+_OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+kinds: Registry[EntryPoint] = Registry("kind of scenario", "reidsim.kinds")
+for _name, _object in {
+    "tables": "reidsim.kinds.tables.kind:TABLES",
+    "masking": "reidsim.kinds.masking.kind:MASKING",
+    "risk": "reidsim.kinds.assessment.kind:ASSESSMENT",
+    "dynamic": "reidsim.kinds.dynamic.kind:DYNAMIC",
+    "participation": "reidsim.kinds.participation.kind:PARTICIPATION",
+}.items():
+    # Entry points, so that a kind is imported only when the first scenario of this kind is read.
+    kinds.register(_name)(EntryPoint(_name, _object, kinds.group))
+# All kinds made in this process, by schema; user-defined kinds also by their name in scenarios.
+MADE: dict[type | str, Kind] = {}
+
+# Top-level module of each user-defined part in use, by name of the part.
+_IN_USE: dict[str, str] = {}
+# Top-level modules imported from folders of scenarios. Another scenario's folder may have a module of the same name.
+_BESIDE_SCENARIOS: set[str] = set()
 
 
-def kind_named(name: object) -> Kind:
-    """Return a kind of reidsim or of an installed package by name; see `find_kind`."""
-    return cast("Kind", find_kind(name))
+def names_object(name: object) -> bool:
+    """Return whether a name has the form ``module:object``.
+
+    An example is ``mypackage.adversaries:patient``.
+    """
+    return isinstance(name, str) and _OBJECT.fullmatch(name) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class PartName:
+    """Annotation of a string that names a registry entry, a module's object, or a Python object of the scenario.
+
+    Parameters
+    ----------
+    registry : Registry
+        Registry with the allowed names.
+    further : str
+        Regular expression of further names that the registry accepts, for the JSON schema.
+    """
+
+    registry: Registry[Any]
+    further: str = ""
+
+    def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.with_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        patterns = "|".join(filter(None, (_OBJECT.pattern, self.further)))
+        return {"anyOf": [{"enum": list(self.registry)}, {"type": "string", "pattern": f"^(?:{patterns})$"}]}
+
+    def _checked(self, name: str, info: core_schema.ValidationInfo) -> str:
+        known = (self.registry, (info.context or {}).get("names", ()), self.registry.installed)
+        if names_object(name) or any(name in names for names in known):
+            return name
+        raise self.registry.unknown(name, otherwise=", or package.module:object")
+
+
+def kind_named(name: object, folder: Path = Path(), *, allow_code: bool = False) -> Kind:
+    """Return a kind of reidsim, of an installed package, or of a module.
+
+    Parameters
+    ----------
+    name : str
+        Value of the key ``game``.
+    folder, allow_code
+        See `load_part`.
+
+    Raises
+    ------
+    InputError
+        If no kind has this name, or its module may not be imported; the message names the key ``game``.
+    """
+    if isinstance(name, str) and name in kinds:
+        kind: Kind = kinds[name].load()
+        return kind
+    if not isinstance(name, str) or not (names_object(name) or name in kinds.installed):
+        raise kinds.unknown(name, where="game")
+    part = load_part("kinds", name, where="game", folder=folder, allow_code=allow_code)
+    if not hasattr(part, "build"):
+        raise InputError("not a kind of scenario", where="game", found=name, expected="a class derived from Kind")
+    with one_line_errors("cannot be made", name, "game"):
+        MADE[name] = part() if isinstance(part, type) else part
+    return MADE[name]
 
 
 def kind_of(scenario: ScenarioHead) -> Kind:
@@ -34,6 +136,18 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
     return MADE.get(str(game)) or kind_named(game)
 
 
+def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Kind:
+    """Return the kind of a scenario file in plain data, imported anew if it is in a module beside the file.
+
+    Raises
+    ------
+    InputError
+        If there is no such kind, or it is in a module that may not be imported.
+    """
+    with locating(path):
+        return kind_named(content.get("game", DEFAULT_KIND), path.parent, allow_code=allow_code)
+
+
 def kinds_at_hand() -> Iterator[Kind]:
     """Yield all installed kinds, then all kinds created in this process.
 
@@ -49,3 +163,159 @@ def kinds_at_hand() -> Iterator[Kind]:
 def schemas() -> dict[str, type[ScenarioHead]]:
     """Return the schema of each kind of reidsim and of installed packages, by name."""
     return {name: kind_named(name).schema for name in kinds.names}
+
+
+def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> None:
+    """Refuse a part in a module that a scenario names, unless it is allowed.
+
+    Nothing is imported.
+
+    Raises
+    ------
+    InputError
+        Explains how to allow it.
+    """
+    if not allow_code and ":" in name and name not in installed(f"reidsim.{group}"):
+        raise InputError(
+            "code that a scenario names is not run unless that is allowed",
+            where=where,
+            found=name,
+            expected="the option --allow-code, or allow_code=True in Python",
+            hint="allow it only if you trust whoever wrote the module",
+        )
+
+
+def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: bool) -> Any:
+    """Return the factory of a user-defined part by its name in a scenario.
+
+    Parameters
+    ----------
+    group : {"adversaries", "policies", "kinds"}
+    name : str
+        Name of an entry point, or ``package.module:factory``.
+    where : str
+        Key path of the scenario, for error messages.
+    folder : Path
+        Folder of the scenario; its modules precede others of the same name.
+    allow_code : bool
+        Whether modules that a scenario names may be imported.
+
+    Raises
+    ------
+    InputError
+        If there is no such part, it cannot be imported, or importing is not allowed.
+    """
+    known, (module, separator, attribute) = installed(f"reidsim.{group}"), name.partition(":")
+    if name in known:
+        with one_line_errors("cannot be imported", name, where):
+            part = known[name].load()
+    elif not separator:
+        expected, hint = f"one of {listed(known)}" if known else "package.module:factory", nearest(name, known)
+        raise InputError("no such part is installed", where=where, found=name, expected=expected, hint=hint)
+    else:
+        refuse_code(group, name, where=where, allow_code=allow_code)
+        found, expected = _module(module, name, where=where, folder=folder), f"{attribute} in {module}"
+        refuse_first((not hasattr(found, attribute), "the module has no such object", where, name, expected))
+        part = getattr(found, attribute)
+    defined_in = _module_of(part).partition(".")[0]
+    if defined_in != __name__.partition(".")[0]:
+        _IN_USE[name] = defined_in
+    return part
+
+
+def fault_of_parts(error: Exception) -> InputError | None:
+    """Return an unexpected error as an `InputError` that names the parts in use.
+
+    Parameters
+    ----------
+    error : Exception
+        Raised by a part, or by reidsim when it used the result of a part.
+
+    Returns
+    -------
+    InputError or None
+        None if no part is in use, or if no part raised the error and it is an `OSError` or `MemoryError`.
+    """
+    frames = [(str(frame.f_globals.get("__name__")), frame, line) for frame, line in walk_tb(error.__traceback__)]
+    raised_by = [
+        f"{name}: {Path(frame.f_code.co_filename).name}, line {line}"
+        for module, frame, line in frames
+        for name, defined_in in _IN_USE.items()
+        if defined_in == module.partition(".")[0]
+    ]
+    if not _IN_USE or (not raised_by and isinstance(error, OSError | MemoryError)):
+        return None
+    others = f"unexpected error, with parts in use that are not of the package: {', '.join(_IN_USE)}"
+    hint = "reidsim.run in Python shows the whole traceback"
+    return InputError(f"{type(error).__name__}: {error}", where=raised_by[-1] if raised_by else others, hint=hint)
+
+
+def made_by(part: object) -> dict[str, str]:
+    """Return the module, package and version that define a part, for manifests."""
+    module = _module_of(part)
+    top = module.partition(".")[0]
+    for distribution in _distributions(tuple(sys.path)).get(top, [top]):
+        with suppress(PackageNotFoundError):
+            return {"module": module, "package": distribution, "version": version(distribution)}
+    return {"module": module}
+
+
+@cache
+def _distributions(path: tuple[str, ...]) -> Mapping[str, list[str]]:
+    """Return the packages that contain each top-level module; scanning those in `path` takes about a second."""
+    return packages_distributions()
+
+
+def reference(part: object) -> str | None:
+    """Return the reference ``package.module:name`` to an object, class or function; None without an importable one."""
+    module = getattr(part if hasattr(part, "__qualname__") else type(part), "__module__", "")
+    if module not in sys.modules or module in ("__main__", "builtins"):
+        return None
+    return next((f"{module}:{name}" for name, value in vars(sys.modules[module]).items() if value is part), None)
+
+
+def _module_of(part: object) -> str:
+    return getattr(part, "__module__", None) or type(part).__module__
+
+
+@contextmanager
+def one_line_errors(problem: str, name: str, where: str) -> Iterator[None]:
+    """Convert any exception of user-defined code to a one-line `InputError`."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{problem}: {type(error).__name__}: {error}", where=where, found=name) from None
+
+
+def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
+    """Return an imported module; a module in the scenario's folder takes precedence.
+
+    For messages, `name` is the text in the scenario that names the module and its object, and `where` is its key.
+
+    Raises
+    ------
+    InputError
+        If the module cannot be imported, or if a module in the scenario's folder has the name of another module in use.
+    """
+    top, path = module.partition(".")[0], str(folder.absolute())
+    files = (folder / f"{top}.py", folder / top / "__init__.py")
+    beside = next((file for file in files if file.is_file()), None)
+    if beside is not None:
+        used = getattr(sys.modules.get(top), "__file__", None)
+        if top in sys.modules and not (used and Path(used).resolve() == beside.resolve()):
+            problem, expected = "another module of this name is in use", f"another name for {beside}"
+            refuse_first((top not in _BESIDE_SCENARIOS, problem, where, name, expected))
+            # The imported module belongs to a scenario in another folder.
+            for other in [other for other in sys.modules if other == top or other.startswith(f"{top}.")]:
+                del sys.modules[other]
+        _BESIDE_SCENARIOS.add(top)
+        # The file may have been written after the import system cached the contents of its folder.
+        invalidate_caches()
+    sys.path.insert(0, path)
+    try:
+        with one_line_errors("cannot be imported", name, where):
+            return import_module(module)
+    finally:
+        sys.path.remove(path)

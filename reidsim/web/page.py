@@ -20,8 +20,8 @@ from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.style import label_axes, legend_below, new_figure, number_text, policy_name
 from reidsim.palette import BLUE, GREY, ORANGE, VERMILION
 from reidsim.reports.verdict import measures_table, verdict
+from reidsim.scenarios.kind import Control, Selection, Value
 from reidsim.scenarios.people import once_each
-from reidsim.scenarios.presentation import Choice, Control, Value
 from reidsim.scenarios.registry import kind_of
 from reidsim.web.exploration import FORMS, Explored, form_shares, offered, read_back_html
 from reidsim.wording import counted
@@ -76,7 +76,7 @@ def _control(control: Control, values: Mapping[str, Value], change: Callable[[st
             change(control.key, new)
 
     value = values.get(control.key, control.value)
-    if isinstance(control, Choice):
+    if isinstance(control, Selection):
         solara.Select(control.label, values=list(control.options), value=str(value), on_value=set_value)
         return
     linked = bool(control.follows) and (values[control.key] is None if control.key in values else control.linked)

@@ -12,8 +12,7 @@ from reidsim.kinds.tables.policies import SolvedPolicy
 from reidsim.kinds.tables.policy import TablesPolicy, policies_of_unit
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.policy import Policies, Policy
-from reidsim.scenarios.registry import kind_named
-from reidsim.scenarios.user_defined import kinds
+from reidsim.scenarios.registry import kind_named, kinds
 
 CAPABILITIES = {
     tables.SAFE_HARBOR,

@@ -16,7 +16,7 @@ from reference_pages.key_pages import _game_keys
 
 from reidsim.cli import main
 from reidsim.core import registry as core_registry
-from reidsim.scenarios import registry, user_defined
+from reidsim.scenarios import registry
 
 DRIVER = Path(__file__).with_name("every_command.py")
 EXAMPLES = {block.title: block.text for block in blocks_of("extending.md") if block.title}
@@ -159,7 +159,7 @@ def called(tmp_path, monkeypatch, capsys):
     """Return a function that runs the command line with a modified part installed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(user_defined, "_IN_USE", {})
+    monkeypatch.setattr(registry, "_IN_USE", {})
     made = dict(registry.MADE)
     registry.MADE.clear()
 
@@ -202,12 +202,12 @@ def test_a_kind_that_cannot_be_imported_leaves_the_others_alone(called):
     outcome = called("kind", "import numpy", "import numpyy", "check", "ward.toml")
     assert "game: cannot be imported" in outcome["err"]
     usable = [kind.name for kind in registry.kinds_at_hand()]
-    assert set(user_defined.kinds.names) - set(usable) == {"withholding"}
+    assert set(registry.kinds.names) - set(usable) == {"withholding"}
 
 
 def test_a_fault_of_the_package_is_no_fault_of_parts(monkeypatch):
-    monkeypatch.setattr(user_defined, "_IN_USE", {})
-    assert user_defined.fault_of_parts(KeyError("oops")) is None
+    monkeypatch.setattr(registry, "_IN_USE", {})
+    assert registry.fault_of_parts(KeyError("oops")) is None
 
 
 # Added parts, tested in this process.

@@ -10,7 +10,7 @@ from reidsim.drafts.profile import profile_table
 from reidsim.drafts.readings import find_reading
 from reidsim.errors import InputError
 from reidsim.releases.records import select_columns
-from reidsim.scenarios.reading_schema import DateReading, NumberReading, TextReading
+from reidsim.scenarios.hierarchies import DateReading, NumberReading, TextReading
 
 
 def found(values, name="x", **options):

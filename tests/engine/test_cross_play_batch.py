@@ -18,8 +18,8 @@ from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.folder import read_runs
 from reidsim.engine.batch.runner import rerun_one
 from reidsim.engine.cross_play import worst_cases_table
+from reidsim.engine.scenario import cross_play
 from reidsim.errors import InputError
-from reidsim.front.scenario import cross_play
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.reports.study_tables import cross_play_verdict
 from reidsim.scenarios.load import Scenario

@@ -13,8 +13,8 @@ import reidsim
 from reidsim.audit.release import audit_release
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
+from reidsim.scenarios.adversary_schema import PublisherScenario
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.publisher_schema import PublisherScenario
 from reidsim.validation import validated
 
 FILES = {

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from reidsim.cli import main
-from reidsim.front.scenario import run_batch
+from reidsim.engine.scenario import run_batch
 from reidsim.kinds.masking.figures import lines_of_runs
 from reidsim.reports.illustration import figures_of
 from reidsim.scenarios.design_schema import SweepSection

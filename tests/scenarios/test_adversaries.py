@@ -14,8 +14,8 @@ from tiers import examples
 
 import reidsim
 from reidsim.engine.run import describe
+from reidsim.engine.scenario import cross_play
 from reidsim.errors import InputError
-from reidsim.front.scenario import cross_play
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.equilibrium import evaluate
 from reidsim.kinds.tables.build import build_study

@@ -10,8 +10,8 @@ from tiers import examples
 
 import reidsim
 from reidsim.engine.run import describe
+from reidsim.engine.scenario import cross_play
 from reidsim.errors import InputError
-from reidsim.front.scenario import cross_play
 from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.scenarios.load import Scenario

@@ -13,8 +13,8 @@ import reidsim
 from reidsim.cli import app
 from reidsim.core import registry
 from reidsim.errors import InputError
-from reidsim.scenarios import user_defined
 from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.registry import made_by
 
 OWN = '''
 import numpy as np
@@ -231,7 +231,7 @@ def test_a_misspelt_part_is_told_with_those_installed(installed):
 
 
 def test_a_package_is_told_with_its_version():
-    found = user_defined.made_by(pd.DataFrame)
+    found = made_by(pd.DataFrame)
     assert found == {"module": pd.DataFrame.__module__, "package": "pandas", "version": pd.__version__}
 
 

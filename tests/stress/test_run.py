@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from reidsim.cli import app
 from reidsim.engine.run import describe
+from reidsim.engine.scenario import stress
 from reidsim.engine.stress.run import TABLES
 from reidsim.errors import InputError
-from reidsim.front.scenario import stress
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import Scenario
 

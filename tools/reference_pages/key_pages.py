@@ -16,6 +16,7 @@ from reidsim.populations.recipe import RecipeHead
 from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
+    AgentsSection,
     PlannerSection,
     SequentialSection,
     WeightedSection,
@@ -23,9 +24,8 @@ from reidsim.scenarios.adversary_schema import (
 from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import StressSection, SweepSection, SweepValues, UncertaintySection
 from reidsim.scenarios.hierarchies import GeneralizedSection
-from reidsim.scenarios.publisher_schema import AgentsSection
+from reidsim.scenarios.lists import DrawnResourceSection
 from reidsim.scenarios.registry import schemas
-from reidsim.scenarios.resource_schema import DrawnResourceSection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section, section_classes
 

@@ -17,7 +17,7 @@ from reidsim.games.measures import RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.kinds.tables.policy import SAFE_HARBOR
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.registry import kind_named
-from reidsim.scenarios.user_defined import kinds as all_kinds
+from reidsim.scenarios.registry import kinds as all_kinds
 
 MEASURES, POLICIES, BUNDLED = "measures.md", "policies.md", "bundled.md"
 

@@ -51,7 +51,8 @@ from reidsim.engine.results import (
 )
 from reidsim.errors import InputError, listed
 from reidsim.populations.census import SEGMENTS
-from reidsim.scenarios.load import RECIPE_KEYS, Scenario, scenario_kind
+from reidsim.scenarios.load import RECIPE_KEYS, Scenario
+from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import read_toml, validated
 

@@ -44,11 +44,11 @@ from reidsim.errors import InputError, listed, locating, not_among, require_amon
 from reidsim.games.cross_play import Opponent
 from reidsim.games.measures import RISK_QUANTILE, averages
 from reidsim.games.reidentified import reidentified_in
+from reidsim.scenarios.agents import WHO_COMES, names_adversaries
 from reidsim.scenarios.design_schema import StressSection
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
-from reidsim.scenarios.several_adversaries import WHO_COMES, names_adversaries
 from reidsim.scenarios.study import Progress
 
 Floats = NDArray[np.float64]

@@ -43,10 +43,10 @@ from reidsim.errors import InputError, listed, locating, require_among
 from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE
 from reidsim.games.robust import robust_choices
 from reidsim.scenarios import design_schema as schema
+from reidsim.scenarios.agents import WHO_COMES
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead, economics_of
-from reidsim.scenarios.several_adversaries import WHO_COMES
 from reidsim.scenarios.study import Progress
 
 

@@ -8,9 +8,18 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, refuse_first
-from reidsim.scenarios.amounts import Count, Delimiter, Money, PersonKey, PopulationSeed, Share, Text
 from reidsim.scenarios.people import key_columns
-from reidsim.scenarios.read_keys import ReadIf, with_key
+from reidsim.scenarios.read_keys import (
+    Count,
+    Delimiter,
+    Money,
+    PersonKey,
+    PopulationSeed,
+    ReadIf,
+    Share,
+    Text,
+    with_key,
+)
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 

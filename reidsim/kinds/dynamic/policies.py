@@ -11,7 +11,7 @@ from reidsim.games.defenders.whole_table import SameForm
 from reidsim.games.record_game import Choice
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.policy import Policies, Policy
-from reidsim.scenarios.user_defined import PartName
+from reidsim.scenarios.registry import PartName
 
 FIXED, PK = "fixed", "pk"
 POLICIES: Policies[Policy] = Policies()

@@ -9,12 +9,10 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import refuse_first, require_among
 from reidsim.kinds.dynamic.policies import FIXED, PK, PolicyName
-from reidsim.scenarios.adversary_schema import AdversarySection
-from reidsim.scenarios.amounts import Count, Delimiter, Share, Text
+from reidsim.scenarios.adversary_schema import AdversarySection, PoliciesSection, PublisherScenario
 from reidsim.scenarios.hierarchies import GeneralizedSection
 from reidsim.scenarios.policy import with_policy
-from reidsim.scenarios.publisher_schema import PoliciesSection, PublisherScenario
-from reidsim.scenarios.read_keys import ReadIf, with_key
+from reidsim.scenarios.read_keys import Count, Delimiter, ReadIf, Share, Text, with_key
 from reidsim.scenarios.schema import RECORD_COLUMNS
 from reidsim.validation import Section
 

@@ -40,10 +40,9 @@ from reidsim.scenarios.cross_play_adversaries import (
     ideas_of_several,
     types_of_setting,
 )
-from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.kind import Control, Kind, SharedColumns, Slider
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.policy import K_ANONYMITY, k_of, with_each_k
-from reidsim.scenarios.presentation import Control, SharedColumns, Slider
 from reidsim.scenarios.report_sentences import adversaries, beliefs, gain_and_cost, knowledge, section
 from reidsim.scenarios.schema import spelled_out
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of, record_table

@@ -20,7 +20,7 @@ from reidsim.kinds.masking.schema import MaskingAdversarySection
 from reidsim.kinds.masking.study import Games, MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.masking import FocusedSpace
 from reidsim.scenarios import cross_play_adversaries as cross_play
-from reidsim.scenarios.adversary_schema import TOGETHER, WeightedSection
+from reidsim.scenarios.adversary_schema import TOGETHER, AgentsSection, WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
     are_equipped,
@@ -28,6 +28,7 @@ from reidsim.scenarios.agents import (
     check_resources,
     economics_of,
     linker_of,
+    named,
     profile_of,
     rules_of,
     section_of,
@@ -35,10 +36,8 @@ from reidsim.scenarios.agents import (
     with_detection,
 )
 from reidsim.scenarios.attack_recipe import IdentifySection
-from reidsim.scenarios.publisher_schema import AgentsSection
 from reidsim.scenarios.python_objects import planner
 from reidsim.scenarios.schema import economics_of as economics_and_belief
-from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import World
 
 # Sections for further computations on a scenario, which do not affect its games.

@@ -9,7 +9,7 @@ from reidsim.games.masking.opponents import without_inference
 from reidsim.games.record_game import Choice
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, Policies, Policy
 from reidsim.scenarios.python_objects import OwnPolicy
-from reidsim.scenarios.user_defined import PartName
+from reidsim.scenarios.registry import PartName
 
 WHERE = "subjects.policies"
 Solver = Literal["scenario", "greedy", "anytime"]

@@ -10,21 +10,19 @@ from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, nearest, refuse_first, require_among, require_distinct
 from reidsim.kinds.masking.policy import PolicyName, policy_named
-from reidsim.scenarios.adversary_schema import PlannerSection, WeightedSection
-from reidsim.scenarios.amounts import Count, Delimiter, PopulationSeed, Share, Text
+from reidsim.scenarios.adversary_schema import AgentsSection, PlannerSection, WeightedSection, check_adversaries
+from reidsim.scenarios.agents import named, scenario_alone
 from reidsim.scenarios.attack_recipe import IdentifySection, StageSection
-from reidsim.scenarios.policy import K_ANONYMITY, WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
-from reidsim.scenarios.publisher_schema import AgentsSection, check_adversaries
-from reidsim.scenarios.read_keys import ReadIf, with_key
-from reidsim.scenarios.resource_schema import (
+from reidsim.scenarios.lists import (
     DrawnResourceSection,
     ListBeliefsSection,
     Together,
     check_together,
     drawn_lists_of,
 )
+from reidsim.scenarios.policy import K_ANONYMITY, WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
+from reidsim.scenarios.read_keys import Count, Delimiter, PopulationSeed, ReadIf, Share, Text, with_key
 from reidsim.scenarios.schema import RECORD_COLUMNS, EconomicsSection, ScenarioHead
-from reidsim.scenarios.several_adversaries import named, scenario_alone
 from reidsim.validation import Section
 
 TARGETS = "targets"

@@ -23,13 +23,12 @@ from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_sta
 from reidsim.populations.domain import Domain
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.agents import OWN_ADVERSARY
+from reidsim.scenarios.agents import OWN_ADVERSARY, loaded_alone, named
 from reidsim.scenarios.attack_recipe import IdentifySection, InferSurnameSection, StageSection, stage_of
+from reidsim.scenarios.lists import check_buyer
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import planner
-from reidsim.scenarios.resource_schema import check_buyer
 from reidsim.scenarios.schema import EconomicsSection
-from reidsim.scenarios.several_adversaries import loaded_alone, named
 from reidsim.scenarios.study import Study, World, digest_of
 
 # The true game and the believed game.

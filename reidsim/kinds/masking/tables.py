@@ -22,7 +22,7 @@ from reidsim.populations.drawn_lists import PeopleList
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
 from reidsim.populations.population import UNKNOWN
 from reidsim.scenarios.attack_recipe import InferSurnameSection
-from reidsim.scenarios.drawn_lists import AGE, Integers, ListsOfPeople, People, lists_of_people
+from reidsim.scenarios.lists import AGE, Integers, ListsOfPeople, People, lists_of_people
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import require_distinct_people
 from reidsim.tables import read_table, require_columns

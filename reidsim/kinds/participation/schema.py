@@ -7,8 +7,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, refuse_first, require_distinct
-from reidsim.scenarios.amounts import Count, Money, Share, Text
-from reidsim.scenarios.read_keys import ReadIf
+from reidsim.scenarios.read_keys import Count, Money, ReadIf, Share, Text
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.validation import Section
 

@@ -20,11 +20,10 @@ from reidsim.kinds.tables.policy import (
     WHERE,
     policy_named,
 )
-from reidsim.scenarios.adversary_schema import WeightedAdversarySection
+from reidsim.scenarios.adversary_schema import WeightedAdversarySection, check_adversaries
+from reidsim.scenarios.lists import check_together
 from reidsim.scenarios.people import HOUSEHOLD, PERSON, key_columns
 from reidsim.scenarios.policy import require_by_agents
-from reidsim.scenarios.publisher_schema import check_adversaries
-from reidsim.scenarios.resource_schema import check_together
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
 # Reserved column names: result tables have these columns besides the quasi-identifiers.

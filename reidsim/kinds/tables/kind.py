@@ -34,24 +34,23 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
-from reidsim.scenarios.agents import are_equipped
+from reidsim.scenarios.agents import are_equipped, named
 from reidsim.scenarios.attack_recipe import require_recipe
 from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents, study_against, with_adversaries
 from reidsim.scenarios.hierarchies import Table
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import key_columns
-from reidsim.scenarios.policy import require_by_agents, with_each_k
-from reidsim.scenarios.presentation import (
-    Choice,
+from reidsim.scenarios.kind import (
     Control,
     LimitedColumns,
+    Selection,
     SensitiveColumn,
     SharedColumns,
     amount_slider,
 )
+from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.people import key_columns
+from reidsim.scenarios.policy import require_by_agents, with_each_k
 from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan, section
 from reidsim.scenarios.schema import MONEY_KEYS, spelled_out
-from reidsim.scenarios.several_adversaries import named
 from reidsim.scenarios.study import PolicyOutcome
 from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, codes, counted, number_text
@@ -363,7 +362,7 @@ class TablesKind(TablesResults):
         adversary, by_record = scenario.adversary, scenario.publisher.unit == "record"
         if not by_record or adversary.knowledge or scenario.adversaries or adversary.gains_from != "identity":
             return
-        yield Choice("adversary.planner", "Planner of the adversary", adversary.planner, ("one-shot", "fmdp"))
+        yield Selection("adversary.planner", "Planner of the adversary", adversary.planner, ("one-shot", "fmdp"))
         if adversary.plans_sequentially:
             key, sequential = "adversary.sequential", adversary.sequential
             yield amount_slider(f"{key}.access_cost", "Cost of access, per record", sequential.access_cost)

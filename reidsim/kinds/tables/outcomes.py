@@ -36,8 +36,8 @@ from reidsim.kinds.tables.release import coded_records
 from reidsim.kinds.tables.schema import NodesSection
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.released import released_class_sizes, released_table
-from reidsim.scenarios.figures_schema import FileAttackSection, SequentialFiguresSection
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
+from reidsim.scenarios.schema import FileAttackSection, SequentialFiguresSection
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome
 from reidsim.scenarios.study import record_table as outcomes_by_record
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from reidsim.agents.profile import Reply
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, Policies, Policy
 from reidsim.scenarios.python_objects import OwnPolicy
-from reidsim.scenarios.user_defined import PartName
+from reidsim.scenarios.registry import PartName
 
 WHERE = "publisher.policies"
 Unit = Literal["record", "table"]

@@ -19,7 +19,7 @@ from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
 from reidsim.releases.strategy_space import Rows, StrategySpace
-from reidsim.scenarios.adversary_schema import Risk, WeightedSection
+from reidsim.scenarios.adversary_schema import AgentsSection, Risk, WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
     check_accuracy,
@@ -27,15 +27,14 @@ from reidsim.scenarios.agents import (
     economics_of,
     knowledge_held,
     linker_of,
+    named,
     profile_of,
     rules_of,
     section_of,
     types_of,
     with_detection,
 )
-from reidsim.scenarios.publisher_schema import AgentsSection
 from reidsim.scenarios.schema import EconomicsSection
-from reidsim.scenarios.several_adversaries import named
 
 # Largest number of cached equipments. A learning adversary expects a different accuracy in each round, so that the
 # cache would otherwise grow with the rounds.

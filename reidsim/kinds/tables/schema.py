@@ -13,19 +13,17 @@ from reidsim.kinds.tables.policy import SAFE_HARBOR, PolicyName, TablesPolicy, p
 from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
+    AgentsSection,
+    PoliciesSection,
     Risk,
     WeightedAdversarySection,
 )
-from reidsim.scenarios.amounts import Count, Delimiter, PersonKey, PopulationSeed, Share, Text
-from reidsim.scenarios.figures_schema import FiguresSection
-from reidsim.scenarios.hierarchies import GeneralizedSection, HierarchySection
+from reidsim.scenarios.hierarchies import GeneralizedSection, HierarchySection, ReadingSection
+from reidsim.scenarios.lists import DrawnResourceSection, ListBeliefsSection, Together, drawn_lists_of
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, with_each_k
-from reidsim.scenarios.publisher_schema import AgentsSection, PoliciesSection
-from reidsim.scenarios.read_keys import ReadIf, with_key
-from reidsim.scenarios.reading_schema import ReadingSection
-from reidsim.scenarios.resource_schema import DrawnResourceSection, ListBeliefsSection, Together, drawn_lists_of
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead
+from reidsim.scenarios.read_keys import Count, Delimiter, PersonKey, PopulationSeed, ReadIf, Share, Text, with_key
+from reidsim.scenarios.schema import EconomicsSection, FiguresSection, ScenarioHead
 from reidsim.validation import Section
 
 Estimator = Literal["benedetti-franconi", "log-linear"]

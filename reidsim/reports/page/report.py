@@ -28,8 +28,9 @@ from reidsim.reports.page.stored_run import StoredRun, open_results
 from reidsim.reports.shared.audited import DEFINITION, audit_warnings, by_fitting_rows
 from reidsim.reports.shared.releases import releases_of
 from reidsim.reports.writer import Bar, Cell, Figure, Format, Table, Term, render, shortened
-from reidsim.scenarios.load import Scenario, scenario_kind
+from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import once_each, unit_sentence
+from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.validation import validated

@@ -17,9 +17,8 @@ from reidsim.errors import InputError, locating, reading
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
-from reidsim.scenarios.registry import kind_of_content
+from reidsim.scenarios.registry import DEFAULT_KIND, kind_of_content
 from reidsim.scenarios.report_sentences import section
-from reidsim.scenarios.user_defined import DEFAULT_KIND
 from reidsim.tables import reading_parquet
 from reidsim.validation import read_json
 

@@ -18,10 +18,9 @@ from reidsim.errors import InputError, listed, locating, require_among, require_
 from reidsim.releases.hierarchy import SUPPRESSED, read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.kept import GENERALIZED, NOTHING_KEPT, Kept, require_file
-from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.load import scenario_kind
+from reidsim.scenarios.kind import Kind, LimitedColumns, SensitiveColumn, SharedColumns
 from reidsim.scenarios.people import key_columns, refuse_keys
-from reidsim.scenarios.presentation import LimitedColumns, SensitiveColumn, SharedColumns
+from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.tables import require_columns
 from reidsim.validation import validated

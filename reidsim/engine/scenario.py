@@ -28,17 +28,16 @@ from reidsim.engine.run import describe, run_batch_loaded, run_loaded
 from reidsim.engine.stress.run import StressResult, stress_loaded, with_method
 from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
 from reidsim.errors import InputError, listed, naming_arguments, nearest, require_among, writing
-from reidsim.front.frames import SOURCE, InMemory
 from reidsim.games.double_oracle import Sum
 from reidsim.populations.files import require_new_file
 from reidsim.scenarios import load
-from reidsim.scenarios.load import anchored, scenario_kind
+from reidsim.scenarios.agents import WHO_COMES
+from reidsim.scenarios.load import anchored
+from reidsim.scenarios.python_objects import SOURCE, InMemory
 from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
-from reidsim.scenarios.registry import kind_of
+from reidsim.scenarios.registry import DEFAULT_KIND, kind_of, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.several_adversaries import WHO_COMES
 from reidsim.scenarios.study import Progress, Study
-from reidsim.scenarios.user_defined import DEFAULT_KIND
 from reidsim.tables import sniff_delimiter
 
 _AMOUNTS = ("benefit", "loss", "gain", "cost")

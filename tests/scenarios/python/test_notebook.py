@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 import reidsim
-from reidsim.front.scenario import scenario_method
+from reidsim.engine.scenario import scenario_method
 
 ECONOMICS = {"benefit": 100, "loss": 300, "gain": 60, "cost": 10}
 SCRIPTS = Path(__file__).resolve().parents[2] / "tools"
@@ -165,7 +165,7 @@ def test_a_report_is_one_page(result, tmp_path):
 )
 def test_a_bar_is_shown_in_notebooks_unless_told_otherwise(monkeypatch, jupyter, given, shown):
     monkeypatch.setattr(
-        "reidsim.front.scenario.Console", lambda **given: Console(force_jupyter=jupyter, file=io.StringIO())
+        "reidsim.engine.scenario.Console", lambda **given: Console(force_jupyter=jupyter, file=io.StringIO())
     )
     assert (
         scenario_method(lambda progress=None: type(progress).__name__)(progress=given) == "DelayedProgress"

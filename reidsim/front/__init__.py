@@ -1,1 +1,0 @@
-"""The Python interface: scenarios, drafts, hierarchies and results."""
