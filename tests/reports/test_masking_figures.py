@@ -12,7 +12,7 @@ from reidsim.kinds.masking.figures import (
     strategy_map,
     usefulness_and_fairness,
 )
-from reidsim.kinds.masking.policy import POLICIES
+from reidsim.kinds.masking.policies import POLICIES
 
 RUNS = pd.DataFrame(
     {
@@ -51,7 +51,7 @@ def levels_drawn(axes):
     Colours are taken at the middles of the cells.
     """
     image = axes.images[0]
-    pixels = np.asarray(image.get_array(), dtype=float)
+    pixels = np.round(np.asarray(image.get_array()) * 255).astype(int)
     _, n_subjects, bottom, top = image.get_extent()
     n_attributes = round(bottom - top)
     rows = ((np.arange(n_attributes) + 0.5) / n_attributes * pixels.shape[0]).astype(int)

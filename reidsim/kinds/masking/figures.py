@@ -14,12 +14,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
 from reidsim.figures import style
 from reidsim.games.measures import RISK, UTILITY
 from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
-from reidsim.kinds.masking.policy import POLICIES
+from reidsim.kinds.masking.policies import POLICIES
 from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels
@@ -36,13 +35,13 @@ _LINE_MEASURES = {
     "lines-usefulness": USEFULNESS,
     "lines-fairness": USEFULNESS_FAIRNESS,
 }
-_ATTACKED, _BETWEEN, _BAR = "#F6D5C3", "#8C8C8C", "#4D4D4D"
+_ATTACKED, _BAR = "#F6D5C3", "#4D4D4D"
+# Cells of a map: released by subjects who are not attacked or attacked, at an intermediate level, and masked.
+_COLOURS = ("white", _ATTACKED, "#8C8C8C", BLACK)
 # Height of the panel above a map, inches.
 _ABOVE = 0.5
-# Pixels of a map: for each attribute, and at least for all subjects together.
-_FINER, _FINEST = 40, 2_000
-# Maximum number of subjects that a map shows: of more, evenly spaced ones are drawn, to limit the size of the image.
-_MOST_COLUMNS = 4_000
+# Pixels of a map: columns of all subjects together, and rows of each attribute.
+_COLUMNS, _ROWS = 4_000, 40
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
@@ -340,11 +339,8 @@ def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool)
         kernel = scipy.stats.gaussian_kde(values)
         tail = 2 * float(np.sqrt(kernel.covariance[0, 0])) if tails else 0.0
         at = np.linspace(low - tail, high + tail, 200)
-        density = kernel(at)
-        width = 0.42 * density / density.max()
-        axes.fill_between(at, row - width, row + width, color=colour, alpha=0.45, linewidth=0)
-        for edge in (row + width, row - width):
-            axes.plot(at, edge, color=colour, linewidth=0.9)
+        width = 0.42 * kernel(at) / kernel(at).max()
+        axes.fill_between(at, row - width, row + width, facecolor=(colour, 0.45), edgecolor=colour, linewidth=0.9)
     first, middle, third = np.quantile(values, [0.25, 0.5, 0.75])
     axes.plot([first, third], [row, row], color=BLACK, linewidth=3.2, solid_capstyle="butt")
     face, edge = ("white", BLACK) if spread else (colour, colour)
@@ -362,9 +358,11 @@ def _map(part: SubFigure, table: pd.DataFrame, attributes: list[str], height: fl
     ratios = {"height_ratios": [_ABOVE, height], "width_ratios": [1, 0.13], "hspace": 0, "wspace": 0}
     (top, corner), (centre, side) = part.subplots(2, 2, gridspec_kw=ratios).tolist()
     corner.set_axis_off()
-    # Show a subset of many subjects: neighbours in this order have similar masks.
-    shown = np.unique(np.linspace(0, n_subjects - 1, min(n_subjects, _MOST_COLUMNS)).astype(np.intp))
-    pixels = _pixels(masked[shown], between[shown], attacked[shown])
+    colours = np.array([to_rgb(colour) for colour in _COLOURS])
+    drawn = colours[np.select([masked.T, between.T], [3, 2], attacked.astype(np.int64))]
+    # Many small pixels keep edges sharp. Of more subjects than columns, evenly spaced ones are drawn.
+    column = ((np.arange(_COLUMNS) + 0.5) * n_subjects / _COLUMNS).astype(np.intp)
+    pixels = drawn[:, column].repeat(_ROWS, axis=0)
     centre.imshow(pixels, aspect="auto", extent=(0, n_subjects, n_attributes - 0.5, -0.5))
     centre.set_yticks(range(n_attributes), attributes, fontsize=9, parse_math=False)
     centre.set_yticks(np.arange(n_attributes - 1) + 0.5, minor=True)
@@ -379,7 +377,7 @@ def _map(part: SubFigure, table: pd.DataFrame, attributes: list[str], height: fl
             axes.axvline(n_safe, color=VERMILION, linewidth=1)
     style.label_axes(centre, x=f"Subjects: {n_safe:,} not attacked, {n_subjects - n_safe:,} attacked")
     counts = masked.sum(axis=1)
-    top.stairs(counts[shown], np.append(shown, n_subjects), fill=True, color=_BAR)
+    top.stairs(counts, np.arange(n_subjects + 1), fill=True, color=_BAR)
     if n_safe < n_subjects:
         top.axvspan(n_safe, n_subjects, color=_ATTACKED, linewidth=0, zorder=0)
     top.set(xlim=(0, n_subjects), ylim=(0, n_attributes), yticks=[0, n_attributes], xticks=[])
@@ -399,13 +397,3 @@ def _map(part: SubFigure, table: pd.DataFrame, attributes: list[str], height: fl
     }
     for place, text in texts.items():
         top.set_title(text, fontsize=9, loc=place, pad=3, parse_math=False)
-
-
-def _pixels(masked: NDArray[np.bool_], between: NDArray[np.bool_], attacked: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return the pixels of a map at a resolution that keeps every column and edge."""
-    ground = np.where(attacked[:, None], to_rgb(_ATTACKED), to_rgb("white"))
-    pixels = np.broadcast_to(ground[:, None, :], (*masked.shape, 3)).copy()
-    pixels[between] = to_rgb(_BETWEEN)
-    pixels[masked] = to_rgb(BLACK)
-    pixels = np.round(pixels.transpose(1, 0, 2) * 255).astype(np.uint8)
-    return pixels.repeat(_FINER, axis=0).repeat(ceil(_FINEST / len(masked)), axis=1)

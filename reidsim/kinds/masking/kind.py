@@ -25,8 +25,7 @@ from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_
 from reidsim.games.masking.searches import greedy_path
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.masking.opponents import masking_adversaries, setting_of
-from reidsim.kinds.masking.policies import check_policies
-from reidsim.kinds.masking.policy import POLICIES, cross_play_policies, policy_named
+from reidsim.kinds.masking.policies import POLICIES, check_policies, policy_named
 from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.releases.hierarchy import SUPPRESSED
@@ -295,7 +294,8 @@ class MaskingKind(Kind):
             few = name.startswith(K_ANONYMITY) and k_of(policy_named(name), section.k, "subjects.k") > n
             return not few and not (name.startswith(K_ANONYMITY) and section.always_shared)
 
-        names = filter(possible, with_each_k(cross_play_policies(), section.k))
+        rows = {name: policy.row for name, policy in POLICIES.items() if policy.row is not None}
+        names = filter(possible, with_each_k(sorted(rows, key=rows.__getitem__), section.k))
         return tuple(dict.fromkeys((*names, *section.policies)))
 
     def takes_best(self, scenario: MaskingScenario, policy: str) -> bool:

@@ -15,7 +15,7 @@ from reidsim.agents.profile import Equipment, Holdings, Setting
 from reidsim.errors import InputError, locating
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import Linker, RecordGame
-from reidsim.kinds.masking.policy import policy_named
+from reidsim.kinds.masking.policies import policy_named
 from reidsim.kinds.masking.schema import MaskingAdversarySection
 from reidsim.kinds.masking.study import Games, MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.masking import FocusedSpace

@@ -6,7 +6,7 @@ Compiled searches need one adversary with a two-stage attack; the general solver
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -22,17 +22,63 @@ from reidsim.games.masking.opponents import without_inference
 from reidsim.games.masking.searches import anytime, best_against_several, best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.games.solvers import backward_induction
-from reidsim.kinds.masking.policy import POLICIES, WHERE, MaskingPolicy, Solver, policy_named
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
-from reidsim.scenarios.policy import K_ANONYMITY, Look, k_of
+from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, Policies, Policy, k_of
+from reidsim.scenarios.python_objects import OwnPolicy
+from reidsim.scenarios.registry import PartName
 
 if TYPE_CHECKING:
     from reidsim.kinds.masking.study import MaskingStudy
 
 # Solvers for any adversary; the other solvers need one adversary with a two-stage attack.
 GENERAL_SOLVERS = {"best-first": best_first, "backward-induction": masking_backward_induction}
+
+WHERE = "subjects.policies"
+Solver = Literal["scenario", "greedy", "anytime"]
+
+
+class MaskingPolicy(Policy):
+    """A policy of data subjects who mask.
+
+    Attributes
+    ----------
+    search : {"scenario", "greedy", "anytime"}, optional
+        Solver of a policy that compares strategies: the scenario's solver, or a fixed one.
+    takes_best : bool
+        Whether the policy finds, by an exact solver, the best of a set of strategies that does not depend on payoff
+        parameters.
+    masks : bool
+        Whether the policy decides attribute by attribute, so that a map of its strategies is informative.
+    row : int, optional
+        Position among the rows of cross-play; None if cross-play omits the policy.
+    """
+
+    search: ClassVar[Solver | None] = None
+    takes_best: ClassVar[bool] = False
+    masks: ClassVar[bool] = False
+    row: ClassVar[int | None] = 100
+
+    def paid_in(self, study: Any, game: Game, choice: Choice) -> Game:
+        """Return the game that determines the policy's payoffs.
+
+        For policies with `in_another_game`, the adversary makes no inferences.
+        """
+        return without_inference(game) if self.in_another_game else game
+
+
+class OwnMaskingPolicy(OwnPolicy, MaskingPolicy):
+    """A user-defined policy in a masking scenario."""
+
+
+# In the order of figures: baselines before games.
+POLICIES: Policies[MaskingPolicy] = Policies()
+
+
+def policy_named(name: str) -> MaskingPolicy:
+    """Return a policy by name; a name outside the registry is a user-defined policy."""
+    return POLICIES[name] if name in POLICIES else OwnMaskingPolicy(name, WHERE)
 
 
 class Baseline(MaskingPolicy):
@@ -203,6 +249,9 @@ class AnytimeMasking(SearchPolicy):
 
     label, row, by_agents, search = "Anytime masking", 3, False, "anytime"
     description = "masking game, solved with a limited number of evaluated strategies; not exact"
+
+
+PolicyName = Annotated[str, PartName(POLICIES, ANONYMITY_PATTERN)]
 
 
 def _compiled(game: Game) -> Game:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.errors import InputError, listed, nearest, refuse_first, require_among, require_distinct
-from reidsim.kinds.masking.policy import PolicyName, policy_named
+from reidsim.kinds.masking.policies import PolicyName, policy_named
 from reidsim.scenarios.adversary_schema import AgentsSection, PlannerSection, WeightedSection, check_adversaries
 from reidsim.scenarios.agents import named, scenario_alone
 from reidsim.scenarios.attack_recipe import IdentifySection, StageSection
