@@ -41,7 +41,7 @@ for _name, _object in {
     "masking": "reidsim.kinds.masking.kind:MASKING",
     "risk": "reidsim.kinds.assessment.kind:ASSESSMENT",
     "dynamic": "reidsim.kinds.dynamic.kind:DYNAMIC",
-    "participation": "reidsim.kinds.participation.kind:PARTICIPATION",
+    "participation": "reidsim.kinds.participation.kind:PARTICIPATION_KIND",
 }.items():
     # Entry points, so that a kind is imported only when the first scenario of this kind is read.
     kinds.register(_name)(EntryPoint(_name, _object, kinds.group))

@@ -14,7 +14,7 @@ from pandas.api.types import is_numeric_dtype
 
 from reidsim.core.measures import Measure, measures_among
 from reidsim.figures import style
-from reidsim.kinds.participation.outputs import ParticipationAnalysis
+from reidsim.kinds.participation.kind import ParticipationAnalysis
 from reidsim.palette import BLACK, BLUE, GREY, ORANGE
 
 
