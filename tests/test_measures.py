@@ -175,7 +175,7 @@ def test_the_report_explains_a_measure_of_an_own_kind(raffle, tmp_path):
     folder.mkdir()
     RUNS.to_parquet(folder / "runs.parquet")
     write_json(folder / "manifest.json", {**make_manifest(raffle, {}, {"records": 4}), "figures": [], "warnings": []})
-    text = report_text(folder, file_format="markdown")
+    text = report_text(folder)
     assert LUCK.label in text
     assert LUCK.definition in text
     assert "4.0 clover" in text

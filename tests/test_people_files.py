@@ -1,6 +1,7 @@
 """A hospital file with several rows per patient, evaluated by patients throughout."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -89,7 +90,7 @@ def test_what_is_shared_gives_a_persons_rows_one_form(hospital, played, tmp_path
 
 
 def test_reports_and_records_never_hold_the_key(hospital, played):
-    text = report_text(hospital / "results", file_format="markdown", beside=hospital)
+    text = report_text(hospital / "results")
     assert "1,500 records of 900 people" in text
     assert "People attacked" in text
     assert "Household risk" in text
@@ -99,19 +100,19 @@ def test_reports_and_records_never_hold_the_key(hospital, played):
     # Shares count people, not rows: the median of the original file.
     _, _, result = played
     own = result.records[result.records["policy"] == "no-protection"].drop_duplicates("person")
-    assert f"| {own['success_probability'].median():.4f} |" in text
+    assert f">{own['success_probability'].median():.4f}<" in text
 
 
 def test_cells_at_the_highest_risk_are_told_with_their_people(hospital, played):
-    text = report_text(hospital / "results", file_format="markdown", beside=hospital)
-    listed = text[text.index("| Policy | Cell as released | People in the cell |") :].split("\n\n")[0]
+    text = report_text(hospital / "results")
+    listed = text[text.index("People in the cell") :].split("</table>")[0]
     _, _, result = played
     own = result.records[result.records["policy"] == "no-attack"]
     cells = own.groupby(list(COLUMNS), observed=True).agg(
         people=("person", "nunique"), risk=("success_probability", "max")
     )
-    of_policy = [line.split(" | ") for line in listed.splitlines() if line.startswith("| `no-attack`")]
-    assert [int(line[2]) for line in of_policy] == (
+    of_policy = [row for row in listed.split("<tr>") if ">no-<wbr>attack<" in row or ">no-attack<" in row]
+    assert [int(re.findall(r">([\d,]+)<", row)[0]) for row in of_policy] == (
         cells.sort_values(["risk", "people"], ascending=False, kind="stable")["people"].head(8).tolist()
     )
 

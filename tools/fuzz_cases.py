@@ -383,7 +383,7 @@ def _of_results(folder: Path, results: Path, chance: random.Random) -> Case:
         _change_manifest(copy / "manifest.json", chance)
     commands = [
         ("report", "results", "-o", "report.html"),
-        ("report", "results", "-o", "report.md"),
+        ("report", "results", "-o", "report.html"),
         ("share", "results", "--policy", "no-attack", "-o", "new.csv"),
         ("share", "results", "--policy", "basic", "-o", "new.csv", "--accept-risk", "--rulebook", "new-rules.csv"),
         ("share", "results", "--policy", "basic", "-o", "new.csv", "--max-risk", "0.2", "--keep", "note"),

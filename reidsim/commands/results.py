@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -53,25 +53,20 @@ def report(
     folder: Path,
     options: ReportOptions,
     output: arguments.OutputOption = None,
-    file_format: Annotated[Literal["html", "markdown"] | None, typer.Option("--format")] = None,
     no_cells: bool = False,
 ) -> None:
-    """Write a report of a run.
-
-    The report is one self-contained HTML page, or Markdown.
+    """Write a report of a run as one self-contained HTML page.
 
     Example: reidsim report results/wan2015-001 --author "Ada Moss" --institution "Town Clinic"
 
-    Example: reidsim report results/wan2015-001 -o report.md
+    Example: reidsim report results/wan2015-001 -o board.html
 
     Parameters
     ----------
     folder : DIR
         Results folder of a run.
     output
-        New file (default: report.html or report.md in DIR), or - for standard output.
-    file_format
-        Format (default: by the ending of the output file, otherwise html).
+        New file (default: report.html in DIR), or - for standard output.
     no_cells
         Omit sample rows and the records with the highest risk.
     """
@@ -81,9 +76,9 @@ def report(
 
         stop_if_interrupted()
         if output == STANDARD_OUTPUT:
-            text = report_text(folder, file_format=file_format or "html", progress=progress, **named)
+            text = report_text(folder, progress=progress, **named)
         else:
-            written = write_report(folder, output, file_format=file_format, progress=progress, **named)
+            written = write_report(folder, output, progress=progress, **named)
     if output == STANDARD_OUTPUT:
         # Reports are encoded in UTF-8, independent of the terminal's encoding.
         typer.echo((printable(text) if sys.stdout.isatty() else text).encode(), nl=False)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from reidsim.agents.profile import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError, listed
-from reidsim.reports.writer import render
+from reidsim.reports.writer import lines_of
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.agents import types_of
 from reidsim.scenarios.kind import Kind
@@ -43,17 +43,18 @@ def explanation(loaded: Scenario[ScenarioHead]) -> str:
             by_record = own is None and kind.is_by_record(scenario, price)
             each[price] = "by record" if by_record else f"{of_all if own is None else own:,g}"
         types.append(each)
-    context = {
-        "name": loaded.name,
-        "agents": agents,
-        "decides": kind.decides,
-        "policies": kind.policies_of(scenario),
-        "types": types,
-        "phases": [_phase(phase, kind, scenario, agents) for phase in PHASES],
-        "first_streams": FIRST_STREAMS,
-        "sampled": agents.mode == "sampling",
-    }
-    return str(render("explanation", context, "text"))
+    lines = lines_of(
+        "explanation",
+        name=loaded.name,
+        agents=agents,
+        decides=kind.decides,
+        policies=kind.policies_of(scenario),
+        types=types,
+        phases=[_phase(phase, kind, scenario, agents) for phase in PHASES],
+        first_streams=FIRST_STREAMS,
+        sampled=agents.mode == "sampling",
+    )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _phase(phase: Phase, kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:

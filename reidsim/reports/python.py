@@ -268,7 +268,7 @@ def report(
     result : RunResult, CrossPlayResult, StressResult, str or Path
         A result, or a results folder.
     path : str or Path, optional
-        New file for the report, ``.html`` or ``.md``.
+        New file for the report.
     author, institution : str
         Author of the report and the author's institution, for the heading.
 
@@ -297,9 +297,9 @@ def report(
         if isinstance(result, Result):
             result.save(folder, illustrate=illustrate)
         if path is not None:
-            written = write_report(folder, path, author=author, institution=institution)
-            if written.suffix != ".md":
-                return Report(written.read_text(encoding="utf-8"))
+            return Report(
+                write_report(folder, path, author=author, institution=institution).read_text(encoding="utf-8")
+            )
         return Report(report_text(folder, author=author, institution=institution))
 
 

@@ -21,7 +21,7 @@ from reidsim.engine.switch import SwitchResult
 from reidsim.games.cross_play import row_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
 from reidsim.reports.terminal_table import columns_that_fit, table_of, text_with_interval, texts_of, titled_table
-from reidsim.reports.writer import render
+from reidsim.reports.writer import lines_of
 from reidsim.scenarios.people import counted_units
 from reidsim.wording import counted
 
@@ -164,15 +164,15 @@ def switch_text(result: SwitchResult) -> list[str]:
     facts = result.manifest["switch"]
     # A policy that only ties with the chosen policy does not replace it.
     changes = result.switches[result.switches["below"] != result.switches["above"]]
-    context = {
-        "result": result,
-        "facts": facts,
-        "amount": amount_text,
-        "throughout": "" if len(changes) or facts["unsettled"] else result.intervals["policy"].iloc[0],
-        "below": changes[changes["value"] <= result.own].tail(1).to_dict("records"),
-        "above": changes[changes["value"] > result.own].head(1).to_dict("records"),
-    }
-    return str(render("switch", context, "text")).strip().splitlines()
+    return lines_of(
+        "switch",
+        result=result,
+        facts=facts,
+        amount=amount_text,
+        throughout="" if len(changes) or facts["unsettled"] else result.intervals["policy"].iloc[0],
+        below=changes[changes["value"] <= result.own].tail(1).to_dict("records"),
+        above=changes[changes["value"] > result.own].head(1).to_dict("records"),
+    )
 
 
 def attributes_tables(result: AttributesResult) -> Iterator[Table]:
@@ -234,8 +234,7 @@ def cross_play_verdict(result: CrossPlayResult) -> list[str]:
             facts |= {"defender": defender, "others": len(best) - 1, "value": _money(row[value])}
             found.append(facts | {"interval": interval if is_drawn else None})
     unit, _ = counted_units(result.manifest["content"])
-    context = {"found": found, "unit": unit, "on_average": result.design is not None}
-    return str(render("cross_play_verdict", context, "text")).splitlines()
+    return lines_of("cross_play_verdict", found=found, unit=unit, on_average=result.design is not None)
 
 
 def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:

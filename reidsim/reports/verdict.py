@@ -338,4 +338,4 @@ def measures_table(measures: pd.DataFrame, content: Mapping[str, Any], name: Cal
     """
     shown = measures_among(kind_of_content(content).measures_of(content), measures.columns)
     rows = [(measure, list(map(measure.text, measures[column]))) for column, measure in shown.items()]
-    return str(render("measures", {"names": [name(str(policy)) for policy in measures.index], "rows": rows})).strip()
+    return render("measures", {"names": [name(str(policy)) for policy in measures.index], "rows": rows}).strip()

@@ -19,7 +19,7 @@ from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
 from reidsim.reports.page.decision import mean_payoffs
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.releases import Releases, releases_of
+from reidsim.reports.shared.file import Releases, releases_of
 from reidsim.reports.verdict import best_policy
 from reidsim.reports.writer import render
 from reidsim.scenarios.agents import are_equipped

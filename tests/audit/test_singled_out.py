@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.audit import singled_out
-from reidsim.audit.singled_out import people_singled_out, revealing_sets
+from reidsim.reports.shared import kept as kept_columns
+from reidsim.reports.shared.kept import people_singled_out, revealing_sets
 
 TABLES = st.integers(1, 8).flatmap(
     lambda rows: st.tuples(
@@ -68,7 +68,7 @@ def test_the_sets_are_the_smallest_that_are_not_declared(table, most, bits):
 
 
 def test_one_set_is_found_where_there_are_too_many_to_try(monkeypatch):
-    monkeypatch.setattr(singled_out, "_MOST_SETS", 3)
+    monkeypatch.setattr(kept_columns, "_MOST_SETS", 3)
     rng = np.random.default_rng(1)
     kept = {f"k{i}": rng.integers(0, 3, 200) for i in range(12)}
     person = np.arange(200)

@@ -16,7 +16,7 @@ import reidsim
 from reidsim.cli import main
 from reidsim.engine.switch import PRECISION, TIMES_OWN, break_even
 from reidsim.errors import InputError
-from reidsim.reports.page import release
+from reidsim.reports.page import decision as decisions
 from reidsim.reports.page.report import report_text
 from reidsim.scenarios.load import Scenario
 
@@ -156,7 +156,7 @@ def test_every_column_of_the_source_file_has_a_row_with_its_treatment_and_sample
 
 
 def test_a_wide_file_has_its_quasi_identifiers_on_the_first_page_and_others_in_an_appendix(tmp_path, monkeypatch):
-    monkeypatch.setattr(release, "_MOST_IN_APPENDIX", 3)
+    monkeypatch.setattr(decisions, "_MOST_IN_APPENDIX", 3)
     folder = study(tmp_path / "wide", "record", rows=30, more=100)
     kept = [f"answer {number}" for number in range(5)]
     options = [part for name in kept for part in ("--keep", name)]

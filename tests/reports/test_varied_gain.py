@@ -38,7 +38,7 @@ def batch_of(tmp_path, monkeypatch):
         result = reidsim.run_batch("six.toml", overrides=given, executor="serial")
         folder = Path(f"results-{len(list(tmp_path.iterdir()))}")
         result.save(folder)
-        return result, report_text(folder, file_format="markdown")
+        return result, report_text(folder)
 
     return run
 
@@ -55,8 +55,9 @@ def test_the_report_says_the_gain_of_every_point(batch_of):
     result, text = batch_of(sweep__values={"economics.loss": [60, 300, 900]})
     assert "Success gains 300" not in text
     assert "Success gains an amount equal to the loss at each point (300 in the scenario itself)" in text
-    assert "`economics.gain` is not set: at each point the gain equals `economics.loss`." in text
-    rows = re.findall(r"^\| (\d+) \| (\d+) \| `", text, re.MULTILINE)
+    assert "<code>economics.gain</code> is not set: at each point the gain equals <code>economics.loss</code>." in text
+    plain = re.sub(r"</?(span|code)[^>]*>", "", text[text.index("Best policy by point") :].split("</table>")[0])
+    rows = re.findall(r'<th scope="row" class="number">(\d+)</th><td class="number">(\d+)</td>', plain)
     assert rows == [("60", "60"), ("300", "300"), ("900", "900")]
     assert "economics.gain is not set: the gain equals economics.loss at each point" in printed(
         batch_tables(result, "six")

@@ -1,1 +1,1 @@
-"""Write the report of a results folder as one HTML or Markdown page."""
+"""Write the report of a results folder as one HTML page."""

@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from reidsim.audit.identifiers import why_identifying
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.switch import BreakEven
+from reidsim.errors import InputError
+from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports import verdict
-from reidsim.reports.page.release import columns_of_release
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.releases import Releases
-from reidsim.reports.writer import Cell, Table, amount_text
-from reidsim.scenarios.people import once_each
+from reidsim.reports.shared.audited import Release
+from reidsim.reports.shared.file import Releases
+from reidsim.reports.shared.records import SharedRecords, chosen_forms, policies_of
+from reidsim.reports.writer import Cell, Table, amount_text, shortened
+from reidsim.scenarios.hierarchies import Dates, Groups, Intervals, Prefix
+from reidsim.scenarios.hierarchies import Table as HierarchyFile
+from reidsim.scenarios.people import PERSON, once_each
 from reidsim.scenarios.report_sentences import GAIN, LOSS, gain_goes_with_loss, section
-from reidsim.wording import Code, Inline, number_text
+from reidsim.validation import validated
+from reidsim.wording import Code, Inline, counted, number_text
 
 _POINTS_SHOWN = 30
 # Level of the quantile of the number of people re-identified, less a tolerance for rounding.
 _LEVEL = 0.95 - 1e-9
 _MEASURES = ["publisher_payoff", "share_attacked", "risk"]
-_ROBUSTNESS = {"policy", "mean_payoff", "worst_payoff", "largest_regret", "points"}
 _CROSS_PLAY = ["defender", "plans_against", "adversary"]
+_SAMPLES = 3
+# Maximum number of other columns on the first page, and of columns in the appendix.
+_MOST_ON_FIRST_PAGE, _MOST_IN_APPENDIX = 12, 60
+# Maximum number of cells shown per policy.
+_MOST_CELLS = 8
+_ARROW = " \N{RIGHTWARDS ARROW} "
 
 
 def decision(run: StoredRun, releases: Releases | None, even: BreakEven | None, *, samples: bool) -> dict[str, Any]:
@@ -36,7 +49,7 @@ def decision(run: StoredRun, releases: Releases | None, even: BreakEven | None, 
     releases : Releases or None
         None if the records of the run are not from a file, or not found.
     even : BreakEven or None
-        None if it was not computed or cannot be; see `break_even_of`.
+        None if it was not computed or cannot be.
     samples : bool
         Whether to show values of sample rows.
 
@@ -45,15 +58,15 @@ def decision(run: StoredRun, releases: Releases | None, even: BreakEven | None, 
     InputError
         If a table cannot be read.
     """
-    runs, kind, message = run.runs, "", "This kind of run has no policies to compare; the tables and figures follow."
     if "runs" not in run.tables:
         return _under_uncertainty(run)
-    if runs.empty:
+    kind, message = "", "This kind of run has no policies to compare; the tables and figures follow."
+    if run.runs.empty:
         kind, message = "warning", "No run finished, so there is no answer."
-    elif {"policy", *_MEASURES} <= set(runs.columns):
+    elif {"policy", *_MEASURES} <= set(run.runs.columns):
         return _policies(run, releases, even, samples)
-    elif {"knowledge", "overall_risk"} <= set(runs.columns):
-        kind, message = "answer", verdict.assessment_verdict(runs, cohorts=run.table_with("cohorts"))
+    elif {"knowledge", "overall_risk"} <= set(run.runs.columns):
+        kind, message = "answer", verdict.assessment_verdict(run.runs, cohorts=run.table_with("cohorts"))
     return {"message": message, "message_kind": kind}
 
 
@@ -63,24 +76,22 @@ def mean_payoffs(run: StoredRun) -> dict[str, float]:
     The highest payoff comes first. Policies whose payoffs belong to another game are not compared, unless there is no
     other policy.
     """
-    return {str(name): float(payoff) for name, payoff in _compared(_means(run), run)["publisher_payoff"].items()}
+    return {str(name): float(payoff) for name, payoff in _means(run)[1]["publisher_payoff"].items()}
 
 
-def _means(run: StoredRun) -> pd.DataFrame:
-    """Return the mean measures of each policy over rounds and points."""
-    runs = run.runs.astype({"policy": str})
-    return runs.groupby("policy", sort=False)[[name for name in (*_MEASURES, "utility") if name in runs]].mean()
+def _means(run: StoredRun) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return mean measures over rounds and points of all policies, and of the compared ones.
 
-
-def _compared(means: pd.DataFrame, run: StoredRun) -> pd.DataFrame:
-    """Return the means of the compared policies, highest payoff first."""
+    The compared policies are in descending order of the payoff.
+    """
+    columns = [name for name in (*_MEASURES, "utility") if name in run.runs]
+    means = run.runs.astype({"policy": str}).groupby("policy", sort=False)[columns].mean()
     compared = verdict.compared_policies(means, run.policies)
-    return compared.sort_values("publisher_payoff", ascending=False, kind="stable")
+    return means, compared.sort_values("publisher_payoff", ascending=False, kind="stable")
 
 
 def _policies(run: StoredRun, releases: Releases | None, even: BreakEven | None, samples: bool) -> dict[str, Any]:
-    means = _means(run)
-    order = _compared(means, run)
+    means, order = _means(run)
     rows, payoffs = _rows(run, order), mean_payoffs(run)
     n_points = run.runs["point"].nunique() if "point" in run.runs else 1
     decides = "subject" if run.kind is not None and run.kind.decides == "subject" else "publisher"
@@ -114,13 +125,11 @@ def _policies(run: StoredRun, releases: Releases | None, even: BreakEven | None,
         "some_risk_is_0": bool((means["risk"] == 0).any()),
         "points": _points(run) if n_points > 1 else None,
     }
-    if releases is None:
-        return context
-    signed = releases.by_policy[releases.to_sign(payoffs)]
-    return context | {
-        "singled_out": signed.audit["singled_out"],
-        "columns": columns_of_release(signed, samples=samples),
-    }
+    if releases is not None:
+        signed = releases.by_policy[releases.to_sign(payoffs)]
+        context["singled_out"] = signed.audit["singled_out"]
+        context["columns"] = columns_of_release(signed, samples=samples)
+    return context
 
 
 def _rows(run: StoredRun, order: pd.DataFrame) -> list[dict[str, Any]]:
@@ -158,9 +167,15 @@ def _rows(run: StoredRun, order: pd.DataFrame) -> list[dict[str, Any]]:
 def _people_text(number: float) -> str:
     if math.isnan(number):
         return "-"
-    if number >= 10 or number == 0:
-        return f"{number:,.0f}"
-    return f"{number:,.1f}" if number >= 0.1 else "fewer than 0.1"
+    return "fewer than 0.1" if 0 < number < 0.1 else f"{number:,.{1 if 0 < number < 10 else 0}f}"
+
+
+def _difference(larger: float, smaller: float) -> str:
+    """Write the difference of two amounts so that it agrees with the rounded amounts; a dash if they are equal."""
+    if verdict.same_payoff(larger, smaller):
+        return "-"
+    written = round(larger, 2), round(smaller, 2)
+    return amount_text(larger - smaller if verdict.same_payoff(*written) else written[0] - written[1])
 
 
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
@@ -174,10 +189,9 @@ def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
     first, second = order.index[:2]
     wide = runs.pivot_table(index=["point", "replication"], columns="policy", values="publisher_payoff", observed=True)
     lead = (wide[first] - wide[second]).dropna()
-    if len(lead) < 2:
-        return None
     numbers = {"number": len(lead), "mean": lead.mean(), "error": lead.sem()}
-    return {"first": first, "second": second, **numbers, "is_clear": abs(lead.mean()) > 2 * lead.sem()}
+    clear = abs(lead.mean()) > 2 * lead.sem()
+    return {"first": first, "second": second, **numbers, "is_clear": clear} if len(lead) > 1 else None
 
 
 def _points(run: StoredRun) -> dict[str, Any]:
@@ -204,37 +218,24 @@ def _points(run: StoredRun) -> dict[str, Any]:
     return {"best": best.value_counts().to_dict(), "table": table if varied else None}
 
 
-def _difference(larger: float, smaller: float) -> str:
-    """Write the difference of two amounts so that it agrees with the rounded amounts; a dash if they are equal."""
-    if verdict.same_payoff(larger, smaller):
-        return "-"
-    written = round(larger, 2), round(smaller, 2)
-    return amount_text(larger - smaller if verdict.same_payoff(*written) else written[0] - written[1])
-
-
 def _under_uncertainty(run: StoredRun) -> dict[str, Any]:
-    """Return the values of the template `decision` for a stress test or cross-play."""
-    if len(run.table_with("robustness", _ROBUSTNESS)):
+    """Return the values of the template `decision` for a stress test or cross-play.
+
+    Of cross-play, they are the best defenders, each as a row of a table or None. ``own``: highest payoff against the
+    scenario's own adversary. ``safest``: highest least payoff over all adversaries. ``least_regret``: lowest largest
+    regret. ``runs`` is the number of successful runs, 0 for a single run.
+    """
+    if len(run.table_with("robustness", {"policy", "mean_payoff", "worst_payoff", "largest_regret", "points"})):
         tables = {name: run.table_with(name) for name in ("robustness", "sensitivity", "guarantee")}
         return {"message": verdict.stress_verdict(tables, run.units[0]), "message_kind": "answer"}
-    played = run.table_with("cross_play", {*_CROSS_PLAY, "publisher_payoff"})
-    if len(played):
-        return {"message": "", "cross_play": _cross_play(run, played)}
-    text = "These results have no table that compares policies under uncertainty; the tables and figures follow."
-    return {"message": text, "message_kind": ""}
-
-
-def _cross_play(run: StoredRun, table: pd.DataFrame) -> Mapping[str, Any]:
-    """Return the best defenders of cross-play, each as a row of a table or None.
-
-    ``own``: highest payoff against the scenario's own adversary. ``safest``: highest least payoff over all adversaries.
-    ``least_regret``: lowest largest regret. ``runs`` is the number of successful runs, 0 for a single run.
-    """
-    n_runs = 0
+    table, n_runs = run.table_with("cross_play", {*_CROSS_PLAY, "publisher_payoff"}), 0
+    if table.empty:
+        text = "These results have no table that compares policies under uncertainty; the tables and figures follow."
+        return {"message": text, "message_kind": ""}
     if "state" in table:
-        ended = table[table["state"] == "complete"]
-        n_runs = ended["run"].nunique()
-        table = ended.groupby(_CROSS_PLAY, sort=False, observed=True)["publisher_payoff"].mean().reset_index()
+        table = table[table["state"] == "complete"]
+        n_runs = table["run"].nunique()
+        table = table.groupby(_CROSS_PLAY, sort=False, observed=True)["publisher_payoff"].mean().reset_index()
     table = table.sort_values("publisher_payoff", ascending=False, kind="stable")
     cases = run.table_with("worst_cases", {"minimax_regret"})
     chosen = {
@@ -242,4 +243,168 @@ def _cross_play(run: StoredRun, table: pd.DataFrame) -> Mapping[str, Any]:
         "safest": table.groupby(["defender", "plans_against"], sort=False, observed=True).tail(1),
         "least_regret": cases[cases["minimax_regret"].astype(bool)],
     }
-    return {"runs": n_runs} | {name: next(iter(rows.to_dict("records")), None) for name, rows in chosen.items()}
+    found = {name: next(iter(rows.to_dict("records")), None) for name, rows in chosen.items()}
+    return {"message": "", "cross_play": found | {"runs": n_runs}}
+
+
+def columns_of_release(release: Release, *, samples: bool) -> dict[str, Any]:
+    """Return the treatment of all columns of the source file, for template `columns`.
+
+    A file with many columns has two tables: ``shown`` has only the quasi-identifiers, which are the columns that
+    change, and ``others`` the first other columns, with the number of further ones in ``more``. ``others`` is None for
+    other files.
+
+    Parameters
+    ----------
+    release : Release
+    samples : bool
+        Whether to show sample rows, which contain values of real people.
+    """
+    shared, source = release.shared, release.shared.source
+    places = _sample_rows(release) if samples else []
+    rows: dict[str, list[list[Cell]]] = {"changed": [], "kept": [], "omitted": []}
+    shared_rows: list[list[Cell]] = []
+    for column in map(str, source.frame.columns):
+        if column in source.attribute_of:
+            way, words = "changed", _treatment(shared, source.attribute_of[column])
+            cells = _changes(shared, column, places)
+        elif column in shared.kept_columns:
+            reason = shared.declared.get(column)
+            words = "kept as it is" + (f"; declared unknown to outsiders: {reason}" if reason else "")
+            way, cells = "kept", ["unchanged"] * len(places)
+        else:
+            why = why_identifying(column, source.frame[column], source.persons)
+            words = f"omitted: direct identifier ({why})" if why else "omitted"
+            way, cells = "omitted", ["omitted"] * len(places)
+        rows[way].append([Code(column), words, *cells])
+        shared_rows += [rows[way][-1]] if way != "omitted" else []
+    others, n_kept = rows["kept"] + rows["omitted"], len(rows["kept"])
+    is_wide, more_kept = len(others) > _MOST_ON_FIRST_PAGE, max(0, n_kept - _MOST_IN_APPENDIX)
+    return {
+        "header": ["Column", "In the release", *(f"Sample row {at}" for at in range(1, len(places) + 1))],
+        "shown": rows["changed"] if is_wide else shared_rows + rows["omitted"],
+        "others": [row[:2] for row in others[:_MOST_IN_APPENDIX]] if is_wide else None,
+        "more": {"kept": more_kept, "omitted": max(0, len(others) - _MOST_IN_APPENDIX) - more_kept},
+        "numbers": {"all": len(source.frame.columns), "kept": n_kept, "omitted": len(rows["omitted"])},
+        "policy": shared.policy,
+        "arrow": _ARROW if places else "",
+    }
+
+
+def _sample_rows(release: Release) -> list[int]:
+    """Return the positions of sample rows in the table of released rows.
+
+    There are at most `_SAMPLES`. Each is the first row with its combination of released quasi-identifiers. The
+    combinations that match the true values of most people come first. Counterfeit rows are no samples.
+    """
+    real = np.flatnonzero(release.shared.is_real)
+    forms = release.shared.table.iloc[real][list(release.shared.quasi_identifiers)]
+    first = ~forms.duplicated().to_numpy() if forms.shape[1] else np.arange(len(real)) == 0
+    order = np.argsort(-release.people_of_row[first], kind="stable")[:_SAMPLES]
+    return [int(place) for place in real[first][order]]
+
+
+def _changes(shared: SharedRecords, column: str, places: list[int]) -> list[Cell]:
+    """Return the value of a column before and after the release, for some rows."""
+    name = column if shared.source.columns.header else shared.source.attribute_of[column]
+    before = shared.source.frame[column].iloc[shared.own[places]].astype(str).str.strip()
+    pairs = zip(before, shared.table[name].iloc[places].astype(str), strict=True)
+    return [_ARROW.join(shortened(value or "(empty)") for value in pair) for pair in pairs]
+
+
+def _treatment(shared: SharedRecords, attribute: str) -> str:
+    """Return the treatment of a quasi-identifier as text.
+
+    If there are several treatments, the text gives the share of rows of each.
+    """
+    rows = shared.own[shared.is_real]
+    if not len(rows):
+        return "withheld: no row is released"
+    labels, truth = (
+        table[attribute].iloc[rows].astype(str).to_numpy() for table in (shared.forms.labels, shared.source.truth)
+    )
+    attributes, names = list(shared.source.columns.column_of), _level_names(shared, attribute)
+    place, strategies = pd.factorize(shared.forms.strategies.iloc[rows])
+    parts = [str(name).split(",") for name in strategies]
+    same, generalized = labels == truth, np.full(len(rows), "generalized", dtype=object)
+    # Other strategies than generalization levels have other names.
+    if all(len(levels) == len(attributes) and all(map(str.isdigit, levels)) for levels in parts):
+        levels = np.array([int(levels[attributes.index(attribute)]) for levels in parts])[place]
+        words = np.array(["", *(f"generalized to {name}" for name in names), "generalized"], dtype=object)
+        # The level above the named levels is suppression.
+        same, generalized = levels == 0, words[np.minimum(levels, len(words) - 1)] if names else generalized
+    ways = np.where(same, "shared as is", np.where(labels == SUPPRESSED, "suppressed", generalized))
+    shares = pd.Series(ways).value_counts(normalize=True).sort_index().sort_values(ascending=False, kind="stable")
+    if len(shares) == 1:
+        return str(shares.index[0])
+    return "; ".join(f"{way} in {_percent(share)}" for way, share in shares.items())
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if 0.005 <= share <= 0.995 else "less than 1%" if share < 0.5 else "over 99%"
+
+
+def _level_names(shared: SharedRecords, attribute: str) -> Sequence[str]:
+    """Return a name for each level between the value and its suppression."""
+    match getattr(getattr(shared.source.scenario, "attributes", {}).get(attribute), "hierarchy", None):
+        case Dates(levels=levels):
+            return levels
+        case Intervals(widths=widths):
+            return [f"intervals of {width:,}" for width in widths]
+        case Prefix(digits=digits):
+            return [f"the first {counted(kept, 'character')}" for kept in digits]
+        case Groups(groups=[_]):
+            return ["groups"]
+        case Groups(groups=groups):
+            return [f"groups of level {level}" for level in range(1, len(groups) + 1)]
+        case HierarchyFile():
+            # The number of levels in the file is unknown here, so more names are given than needed.
+            return [f"level {level} of its hierarchy file" for level in range(1, 100)]
+    return ()
+
+
+def highest_risk(run: StoredRun, shown: Sequence[str] | None = None) -> dict[str, Any] | None:
+    """Return the values of the template `highest_risk`.
+
+    For each policy, they contain the cells (combinations of released values) with the highest success probability of an
+    attack; among equals, cells with more people come first.
+
+    Parameters
+    ----------
+    run : StoredRun
+    shown : sequence of str, optional
+        Policies to show; all if not given.
+
+    Returns
+    -------
+    dict or None
+        None if the run keeps no released values, or its kind or version of scenario is not installed.
+
+    Raises
+    ------
+    InputError
+        If the table of records cannot be read.
+    """
+    records = run.table_with("records", {"success_probability"})
+    attributes = [name for name in run.attributes if name in records.columns]
+    if records.empty or run.kind is None or not attributes:
+        return None
+    try:
+        scenario = validated(run.kind.schema, run.content, run.name)
+        policies = policies_of(run) if shown is None else shown
+    except InputError:
+        return None
+    rows: list[list[Cell]] = []
+    for policy in policies:
+        forms = chosen_forms(run, run.kind, scenario, attributes, policy)
+        person = records.loc[records["policy"] == policy, PERSON].to_numpy() if PERSON in records else None
+        table = forms.labels.assign(success_=forms.success, person_=forms.labels.index if person is None else person)
+        groups = table[forms.shared].groupby(attributes, sort=False, observed=True)
+        cells = groups.agg(success_=("success_", "max"), person_=("person_", "nunique")).reset_index()
+        order = ["rounded_", "person_"]
+        worst = cells.assign(rounded_=cells["success_"].round(12)).sort_values(order, ascending=False, kind="stable")
+        for row in worst.head(_MOST_CELLS).to_dict("records"):
+            values = [f"{name} {row[name] or '(empty)'}" for name in attributes if row[name] != SUPPRESSED]
+            words = shortened(", ".join(values)) if values else "all values suppressed"
+            rows.append([Code(policy), words, f"{row['person_']:,}", f"{row['success_']:.4f}"])
+    return {"unit": run.units[0], "units": run.units, "rows": rows, "most": _MOST_CELLS} if rows else None

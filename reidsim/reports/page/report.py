@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -21,13 +19,12 @@ from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
 from reidsim.kinds.assessment.outputs import RISKS_OF_PERSONS
 from reidsim.populations.files import require_new_file, write_new_file
 from reidsim.reports.captions import DECISION_FIGURES, MAIN_COLUMNS, figure_caption, table_caption
-from reidsim.reports.page.decision import decision, mean_payoffs
-from reidsim.reports.page.release import highest_risk
+from reidsim.reports.page.decision import decision, highest_risk, mean_payoffs
 from reidsim.reports.page.sources import assumptions, question, repeat
 from reidsim.reports.page.stored_run import StoredRun, open_results
 from reidsim.reports.shared.audited import DEFINITION, audit_warnings, by_fitting_rows
-from reidsim.reports.shared.releases import releases_of
-from reidsim.reports.writer import Bar, Cell, Figure, Format, Table, Term, render, shortened
+from reidsim.reports.shared.file import releases_of
+from reidsim.reports.writer import Bar, Cell, Figure, Table, Term, render, shortened
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import once_each, unit_sentence
 from reidsim.scenarios.registry import scenario_kind
@@ -37,8 +34,6 @@ from reidsim.validation import validated
 from reidsim.wording import Code, number_text
 
 _PNG = b"\x89PNG\r\n\x1a\n"
-ENDINGS: Mapping[Format, str] = {"html": "html", "markdown": "md"}
-_FORMAT_OF: Mapping[str, Format] = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
 _POLICIES_A_TABLE, _GROUPS_A_TABLE = 4, 5
 # Tables with more rows or columns are only named.
 _ROWS_SHOWN, _COLUMNS_SHOWN = 40, 14
@@ -63,19 +58,15 @@ UPPER_ENDS = tuple(_CLASSES.values())[1:]
 _QUANTILES = {"median": 0.5, "95% are at or below": 0.95, "highest": 1.0}
 
 
-def write_report(
-    folder: str | Path, output: str | Path | None = None, *, file_format: Format | None = None, **options: Any
-) -> Path:
-    """Write the report of a results folder.
+def write_report(folder: str | Path, output: str | Path | None = None, **options: Any) -> Path:
+    """Write the report of a results folder as an HTML page.
 
     Parameters
     ----------
     folder : str or Path
         Results folder.
     output : str or Path, optional
-        New file; ``report.html`` or ``report.md`` in the folder if not given.
-    file_format : {"html", "markdown"}, optional
-        Format of the report. By default, it follows the suffix of `output`, and is HTML for other suffixes.
+        New file; ``report.html`` in the folder if not given.
     options
         Other parameters of `report_text`.
 
@@ -87,53 +78,40 @@ def write_report(
     Raises
     ------
     InputError
-        If the folder contains no results, a file in it cannot be read, the suffix of `output` belongs to another
-        format, or the report exists or cannot be written.
+        If the folder contains no results, a file in it cannot be read, `output` has the suffix of a Markdown file, or
+        the report exists or cannot be written.
     """
-    path = Path(folder) / f"report.{ENDINGS[file_format or 'html']}" if output is None else Path(output)
-    of_ending = _FORMAT_OF.get(path.suffix.lower())
-    if file_format is not None and of_ending not in (None, file_format):
-        raise InputError(
-            "the file ending belongs to another format",
-            source=path,
-            where="--format",
-            found=file_format,
-            expected=f"{of_ending}, or a name that ends in .{ENDINGS[file_format]}",
-        )
+    path = Path(folder) / "report.html" if output is None else Path(output)
+    if path.suffix.lower() in (".md", ".markdown"):
+        raise InputError("a report is an HTML page", source=path, expected="a name that ends in .html")
     require_new_file(path)
-    text = report_text(folder, file_format=file_format or of_ending or "html", beside=path.absolute().parent, **options)
-    write_new_file(path, text.encode())
+    write_new_file(path, report_text(folder, **options).encode())
     return path
 
 
 def report_text(
     folder: str | Path,
     *,
-    file_format: Format = "html",
     scenario_file: str | Path | None = None,
     cells: bool = True,
     author: str = "",
     institution: str = "",
-    beside: str | Path = ".",
     shared_file: str | Path | None = None,
     break_even: bool | None = None,
     progress: Progress | None = None,
 ) -> str:
-    """Return the report of a results folder as text.
+    """Return the report of a results folder as an HTML page.
 
     Parameters
     ----------
     folder : str or Path
         Results folder.
-    file_format : {"html", "markdown"}
     scenario_file : str or Path, optional
         Scenario file with comments on its values; by default, the copy stored with the run.
     cells : bool
         Whether to show sample rows and the cells at the highest risk, with their values.
     author, institution : str
         Author of the report and the author's institution, shown next to the date; omitted if empty.
-    beside : str or Path
-        Folder to which the links to figures in a Markdown report are relative.
     shared_file : str or Path, optional
         File written by `share` for this run. By default, the newest one in the results folder or its parent folder.
     break_even : bool, optional
@@ -147,7 +125,7 @@ def report_text(
     InputError
         If the folder contains no results, or a file in it cannot be read.
     """
-    run, link_from = open_results(Path(folder)), Path(beside).absolute()
+    run = open_results(Path(folder))
     problems: list[str] = []
     releases = even = None
     try:
@@ -174,33 +152,33 @@ def report_text(
     audits: dict[str, Any] = {"releases": releases, "definition": DEFINITION}
     audits |= {"by_fitting_rows": by_fitting_rows, "audit_warnings": audit_warnings}
     losses = {"even": even, "unit": run.units[0], "tried": even and [times * even.own for times in TIMES_OWN]}
-    columns = first.get("columns", {"others": None})
+    columns, figures = first.get("columns", {"others": None}), list(_figures(run))
+    main, further = ([part for is_main, part in figures if is_main is wanted] for wanted in (True, False))
     # For each part: its template with the template's values, None for a part that is left out.
-    on_paper = {
+    on_paper: dict[str, tuple[str, Any]] = {
         "Decision": ("decision", first),
-        "Warnings": _parts(_warnings(run, problems), "warning"),
+        "Warnings": ("parts", {"parts": [*problems, *_warnings(run)], "kind": "warning"}),
         "Question": ("question", question(run)),
         "Break-even losses": ("break_even", even and losses),
-        "Figures": _parts(_figures(run, link_from, main=True)),
+        "Figures": ("parts", {"parts": main, "kind": ""}),
         "Risk of single records": ("risk_distribution", _risk_distribution(run)),
         "Cells at the highest risk": ("highest_risk", worst),
         "The release, read back": ("release_audit", releases and audits),
         "Assumptions and their sources": ("assumptions", values),
         "Limits": ("limits", {}),
         "Appendix: other columns": ("other_columns", columns if columns["others"] else None),
-        "Appendix: measures": _parts(_measures(run)),
+        "Appendix: measures": ("parts", {"parts": list(_measures(run)), "kind": ""}),
         "Appendix: repeat the run": ("repeat", repeat(run)),
     }
-    on_screen = {
-        "Appendix: further figures": _parts(_figures(run, link_from, main=False)),
+    on_screen: dict[str, tuple[str, Any]] = {
+        "Appendix: further figures": ("parts", {"parts": further, "kind": ""}),
         "Appendix: further tables": ("tables", _tables(run)),
         "Appendix: defaults": ("defaults", values if values["defaults"] else None),
         "Appendix: the scenario as run": ("scenario", {"text": toml_text(run.content)}),
     }
-    parts: dict[str, tuple[str, Any]] = on_paper | on_screen
     sections: list[dict[str, Any]] = [
-        {"title": title, "body": render(template, context, file_format), "on_paper": title in on_paper}
-        for title, (template, context) in parts.items()
+        {"title": title, "body": render(template, context), "on_paper": title in on_paper}
+        for title, (template, context) in (on_paper | on_screen).items()
         if context is not None
     ]
     today, by = date.today(), ", ".join(filter(None, (author, institution)))
@@ -217,13 +195,7 @@ def report_text(
         "subtitles": filter(None, subtitles),
         "sections": [section for section in sections if section["body"].strip()],
     }
-    text = str(render(f"page.{file_format}", page, file_format))
-    # Markdown has one empty line between blocks.
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n" if file_format == "markdown" else text
-
-
-def _parts(parts: Iterable[str | Table | Figure], kind: str = "") -> tuple[str, dict[str, Any]]:
-    return "parts", {"parts": list(parts), "kind": kind}
+    return str(render("page", page))
 
 
 def _break_even_of(run: StoredRun, progress: Progress | None) -> BreakEven | None:
@@ -255,8 +227,7 @@ def _break_even_of(run: StoredRun, progress: Progress | None) -> BreakEven | Non
     return found
 
 
-def _warnings(run: StoredRun, problems: Sequence[str]) -> Iterator[str]:
-    yield from problems
+def _warnings(run: StoredRun) -> Iterator[str]:
     left_out = len(run.table("runs")) - len(run.runs) if "runs" in run.tables else 0
     if left_out:
         yield f"{left_out:,} rows of failed or stopped runs are left out."
@@ -274,8 +245,8 @@ def _measures(run: StoredRun) -> Iterator[Table]:
     facts = run.manifest.get("policies", {})
     points = run.runs["point"].nunique() if "point" in run.runs else 1
     over = "".join(f" and over {n:,} {of}" for n, of in ((run.rounds, "rounds"), (points, "points")) if n > 1)
-    sizes = run.runs["records"].unique() if group == "knowledge" and "records" in run.runs else [None]
-    for size in sizes:
+    by_size = group == "knowledge" and "records" in run.runs
+    for size in run.runs["records"].unique() if by_size else [None]:
         runs = run.runs if size is None else run.runs[run.runs["records"] == size]
         means = runs.groupby(group, sort=False, observed=True)[list(run.measures)].mean()
         whom = run.units[1] if size is None else f"persons, {size:,} records released"
@@ -287,28 +258,25 @@ def _measures(run: StoredRun) -> Iterator[Table]:
             }
             if set(names) <= set(facts):
                 solver = Term("Solver", "and whether the release is proved optimal under the publisher's beliefs")
-                terms[solver] = [_solver(facts[name]) for name in names]
+                found = [(str(facts[name].get("solver", "")), facts[name].get("proved_optimal")) for name in names]
+                terms[solver] = [
+                    f"{name}, proved optimal" if proved and name != "fixed" else name for name, proved in found
+                ]
             # Only the first table of a series prints the definitions.
             rows: list[list[Cell]] = [[term.name if start else term, *texts] for term, texts in terms.items()]
             yield Table(["", *map(Code, names)], rows, f"Means over all {whom}{over}")
 
 
-def _solver(facts: Mapping[str, Any]) -> str:
-    solver = str(facts.get("solver", ""))
-    return f"{solver}, proved optimal" if facts.get("proved_optimal") and solver != "fixed" else solver
-
-
-def _figures(run: StoredRun, link_from: Path, *, main: bool) -> Iterator[str | Figure]:
-    """Yield the figures that show the decision, or the others."""
+def _figures(run: StoredRun) -> Iterator[tuple[bool, str | Figure]]:
+    """Yield whether each figure shows the decision, and the figure."""
     for name, path in run.figures.items():
-        if (name in DECISION_FIGURES) is main:
-            with reading(path):
-                data = path.read_bytes()
-            if data.startswith(_PNG):
-                link = Path(os.path.relpath(path, link_from)).as_posix()
-                yield Figure(data, link, figure_caption(name, run.kind))
-            else:
-                yield f"The figure {name} is not a PNG file and is left out."
+        with reading(path):
+            data = path.read_bytes()
+        problem = f"The figure {name} is not a PNG file and is left out."
+        yield (
+            name in DECISION_FIGURES,
+            Figure(data, figure_caption(name, run.kind)) if data.startswith(_PNG) else problem,
+        )
 
 
 def _tables(run: StoredRun) -> dict[str, Any]:

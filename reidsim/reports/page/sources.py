@@ -7,24 +7,21 @@ import shlex
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from copy import deepcopy
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
-
 from reidsim.bundled import BUNDLED, bundled_folder, bundled_names
-from reidsim.core.plain_data import inline_toml, override, parse_override
+from reidsim.core.plain_data import inline_toml
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.errors import InputError
 from reidsim.reports.captions import DESCRIBED_SECTIONS
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Cell, shortened
-from reidsim.scenarios.load import extended, leaves, origins_of
+from reidsim.scenarios.load import leaves, origins_of
 from reidsim.scenarios.registry import schemas
 from reidsim.scenarios.report_sentences import gain_goes_with_loss, plain, section, varied_keys
 from reidsim.scenarios.schema import spelled_out
-from reidsim.validation import Section, read_text, read_toml, section_classes, validated
+from reidsim.validation import Section, read_text, section_classes, validated
 from reidsim.wording import Code, number_text
 
 # Matches `key = value # comment` if the value does not contain a number sign.
@@ -32,23 +29,8 @@ _COMMENTED = re.compile(r"^([\w.-]+)\s*=\s*([^#]*?)\s*#\s*(.+)$")
 _HEADING = re.compile(r"^\[+([^\[\]]+)\]+\s*(?:#.*)?$")
 # Characters that do not change the meaning of a value.
 _SPACES = re.compile(r"[\s_]")
-# Key paths that need no quotation marks.
-_BARE = re.compile(r"[A-Za-z0-9_.-]*")
 # Suffixes of files that a scenario can name.
 _FILES = (".csv", ".csv.gz", ".csv.bz2", ".parquet", ".toml", ".data", ".test", ".txt")
-
-
-class _Recipe(BaseModel):
-    name: str
-    title: str = ""
-    sources: list[str] = []
-
-
-class _Origins(BaseModel):
-    """The origins in a manifest; see `reidsim.scenarios.load.origins_of`."""
-
-    texts: list[str] = []
-    recipes: list[_Recipe] = []
 
 
 def question(run: StoredRun) -> dict[str, Any]:
@@ -72,9 +54,11 @@ def _listed(values: Mapping[str, Any]) -> dict[str, str]:
     """Return the values of each key as text."""
     texts = {}
     for key, value in values.items():
-        entries = value if isinstance(value, list | tuple) else [value]
-        named = [f"{name} {plain(entry)}" for name, entry in value.items()] if isinstance(value, Mapping) else None
-        texts[str(key)] = shortened(", ".join(map(plain, entries) if named is None else named))
+        if isinstance(value, Mapping):
+            entries = [f"{name} {plain(entry)}" for name, entry in value.items()]
+        else:
+            entries = list(map(plain, value if isinstance(value, list | tuple) else [value]))
+        texts[str(key)] = shortened(", ".join(entries))
     return texts
 
 
@@ -92,24 +76,20 @@ def assumptions(run: StoredRun, scenario_file: Path | None = None) -> dict[str, 
     InputError
         If the file cannot be read.
     """
-    given = run.manifest.get("origins") if scenario_file is None else origins_of(scenario_file, run.content)
-    try:
-        origins = _Origins.model_validate(given)
-    except ValidationError:
-        origins = _Origins()
-    why, whose = _comments(run, origins.texts), _whose(run, origins.texts)
+    origins = run.manifest.get("origins", {}) if scenario_file is None else origins_of(scenario_file, run.content)
+    texts = origins.get("texts", [])
+    why, whose = _comments(run, texts), _whose(run, texts)
     stated = dict(leaves(dict(spelled_out(run.content))))
     rows: list[list[Cell]] = []
     for path, value in stated.items():
         # A named adversary takes values that it does not state from section [adversary].
         written = path if path in whose else f"adversary.{path.split('.', 2)[2]}"
         rows.append([*_row(run, path, value), "; ".join(filter(None, (why.get(written, ""), whose[written])))])
-    source = run.content.get("source")
     return {
         "stated": rows,
         "defaults": [_row(run, path, value) for path, value in _defaults(run, stated)],
-        "source": source if isinstance(source, str) else "",
-        "recipes": origins.recipes,
+        "source": run.content.get("source"),
+        "recipes": origins.get("recipes", []),
     }
 
 
@@ -127,40 +107,33 @@ def _whose(run: StoredRun, texts: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for path, value in leaves(run.content):
         original, is_bundled = stated.get(path, (None, False))
-        above, _, name = path.rpartition(".")
         if is_bundled:
             found[path] = "as the bundled scenario" if original == value else "yours, in place of the scenario's value"
         else:
-            is_of_paper = above == "economics" and value == OF_PAPER.get(name)
+            is_of_paper = value == OF_PAPER.get(path.removeprefix("economics."))
             found[path] = "default, from Wan et al. 2015" if is_of_paper else "yours"
     return found
 
 
 def _defaults(run: StoredRun, stated: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """Yield key path and value of the relevant defaults."""
-    model = schemas().get(run.game)
-    if model is None:
-        return
     try:
-        scenario = validated(model, run.content, run.name).model_dump(mode="json", by_alias=True)
-    except InputError:
+        scenario = validated(schemas()[run.game], run.content, run.name).model_dump(mode="json", by_alias=True)
+    except (InputError, KeyError):
         return
     for path, value in leaves(scenario):
-        if path not in stated and _is_worth_showing(path, value, stated):
+        above, plan, _ = path.partition(".sequential.")
+        if value in (None, "", [], {}) or path.startswith("attributes.") or path in stated:
+            continue
+        # The key may be inside a value that is shown as a whole.
+        if any(path.startswith(f"{key}.") for key in stated):
+            continue
+        if plan and above.partition(".")[0] in ("adversary", "adversaries"):
+            if stated.get(f"{above}.planner") == "fmdp":
+                yield path, value
+        # The default adversary has no role if there are named adversaries.
+        elif not (path.startswith("adversary.") and any(key.startswith("adversaries.") for key in stated)):
             yield path, value
-
-
-def _is_worth_showing(path: str, value: object, stated: Mapping[str, object]) -> bool:
-    if value in (None, "", [], {}) or path.startswith("attributes."):
-        return False
-    if any(path.startswith(f"{key}.") for key in stated):
-        # The key is inside a value that is shown as a whole.
-        return False
-    above, plan, _ = path.partition(".sequential.")
-    if plan and above.partition(".")[0] in ("adversary", "adversaries"):
-        return stated.get(f"{above}.planner") == "fmdp"
-    # The default adversary has no role if there are named adversaries.
-    return not (path.startswith("adversary.") and any(key.startswith("adversaries.") for key in stated))
 
 
 def _meaning(run: StoredRun, path: str, value: object) -> str:
@@ -203,9 +176,8 @@ def repeat(run: StoredRun) -> dict[str, Any]:
     hashes = {"scenario": run.manifest.get("scenario_hash"), "data as coded": run.manifest.get("data_hash")}
     texts = _texts([value for key, value in run.content.items() if key not in ("title", "source")])
     return {
-        "command": repeating_command(run),
         "name": run.name,
-        "own_command": " ".join(["reidsim", *_command_of(run), shlex.quote(f"{run.name}.toml")]),
+        "command": f"reidsim {_command_of(run)} {shlex.quote(f'{run.name}.toml')}",
         # The user's files that a scenario names, which a copy of it needs too.
         "files": list(dict.fromkeys(text for text in texts if text.endswith(_FILES) and not text.startswith(BUNDLED))),
         "versions": run.manifest["versions"],
@@ -213,72 +185,20 @@ def repeat(run: StoredRun) -> dict[str, Any]:
     }
 
 
-def repeating_command(run: StoredRun) -> str | None:
-    """Return the command that repeats a run of a bundled scenario with its changes.
-
-    None for other scenarios, or if options of a command cannot change the bundled scenario into exactly the scenario as
-    run.
-    """
-    if run.name not in bundled_names("scenarios"):
-        return None
-    words, path = ["reidsim", *_command_of(run), run.name], bundled_folder("scenarios") / f"{run.name}.toml"
-    try:
-        base = extended(read_toml(path), path)
-        changed = deepcopy(base)
-        for key, value in _changes(base, run.content, "").items():
-            text = _assignment(key, value)
-            words += ["--seed", str(value)] if key == "seed" else ["--set", shlex.quote(text)]
-            override(changed, dict([parse_override(text)]))
-    except (InputError, TypeError):
-        return None
-    return " ".join(words) if changed == run.content else None
-
-
-def _command_of(run: StoredRun) -> list[str]:
+def _command_of(run: StoredRun) -> str:
     """Return the command that wrote a results folder, with the options it recorded."""
     played = run.manifest.get("cross_play")
     if not isinstance(played, Mapping):
-        return ["run"] if "runs" in run.tables else ["stress"]
-    known, rate = played.get("knowledge"), played.get("attack_rate", 0.5)
-    options = ["--knowledge", shlex.quote(str(known))] if known else []
-    options += ["--attack-rate", str(rate)] if rate != 0.5 else []
-    options += ["--equilibrium"] if played.get("equilibrium") else []
-    if oracle := played.get("double_oracle"):
-        options += ["--double-oracle", shlex.quote(str(oracle)), "--tolerance", str(played.get("tolerance", 0.01))]
-    return ["cross-play", *options]
-
-
-def _changes(base: Mapping[str, Any], run: Mapping[str, Any], path: str) -> dict[str, Any]:
-    """Return the values to replace in `base` to get `run`, by key path.
-
-    Raises
-    ------
-    TypeError
-        If key paths cannot express the change.
-    """
-    if set(base) - set(run):
-        # Single keys cannot be removed, so the whole table is replaced.
-        if not path:
-            raise TypeError("a section of the scenario is missing")
-        return {path: dict(run)}
-    found: dict[str, Any] = {}
-    for key, value in run.items():
-        place, own = f"{path}.{key}" if path else key, base.get(key)
-        if key in base and own == value and type(own) is type(value):
-            continue
-        if isinstance(value, Mapping) and isinstance(own, Mapping):
-            found |= _changes(own, value, place)
-        elif _BARE.fullmatch(place):
-            found[place] = value
-        else:
-            raise TypeError("a key needs quotation marks")
-    return found
-
-
-def _assignment(key: str, value: object) -> str:
-    if isinstance(value, str) and parse_override(f"{key}={value}") == (key, value):
-        return f"{key}={value}"
-    return f"{key}={inline_toml(value)}"
+        return "run" if "runs" in run.tables else "stress"
+    oracle = played.get("double_oracle")
+    options = {
+        "--knowledge": played.get("knowledge"),
+        "--attack-rate": None if played.get("attack_rate") == 0.5 else played.get("attack_rate"),
+        "--double-oracle": oracle,
+        "--tolerance": played.get("tolerance", 0.01) if oracle else None,
+    }
+    words = [f"{name} {shlex.quote(str(value))}" for name, value in options.items() if value not in (None, "")]
+    return " ".join(["cross-play", *words, *(["--equilibrium"] if played.get("equilibrium") else [])])
 
 
 def _texts(value: object) -> Iterator[str]:

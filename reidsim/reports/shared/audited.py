@@ -17,14 +17,11 @@ from scipy.sparse import csr_array
 
 from reidsim.audit.diversity import diversity
 from reidsim.audit.release import Matching, ReleaseAudit, audit_release, people_by_value
-from reidsim.core.plain_data import merged
 from reidsim.errors import InputError, listed
 from reidsim.linkage.sensitive_values import GroupValues, share_of_values
 from reidsim.reports.shared.kept import singled_out
 from reidsim.reports.shared.records import SharedRecords
-from reidsim.reports.writer import odds, render
-from reidsim.scenarios.registry import kind_of_content
-from reidsim.validation import validated
+from reidsim.reports.writer import lines_of, odds
 from reidsim.wording import counted
 
 # Classes of numbers of people in `by_fitting_rows`, by upper end; k = 11 and k = 20 are thresholds in use.
@@ -120,15 +117,8 @@ class Limit:
         """Return whether the risks of records and people are within the limit."""
         return risk.highest <= self.value * (1 + _ROUNDING)
 
-    def require(self, risk: FileRisk, policy: str, content: Mapping[str, Any]) -> None:
+    def require(self, risk: FileRisk, policy: str) -> None:
         """Check that the risks of records and people are within the limit.
-
-        Parameters
-        ----------
-        risk : FileRisk
-        policy : str
-        content : mapping
-            The scenario as plain data; the message names ``adversary.direction`` only if the scenario can set it.
 
         Raises
         ------
@@ -137,32 +127,16 @@ class Limit:
         """
         if self.allows(risk):
             return
-        of_person = risk.person > risk.record
-        unit = "a person searched for in the file" if of_person else "a record"
-        protects = ""
-        if of_person and _may_search_for_people(content):
-            protects = '; set adversary.direction = "both" to protect people also with no-attack'
+        unit, declare = "a person searched for in the file" if risk.person > risk.record else "a record", ""
         if risk.known:
             unit += f" for an adversary who knows {listed(risk.known)}"
-            protects += "; declare kept columns that no outsider knows with --unknown-to-outsiders"
+            declare = "; declare kept columns that no outsider knows with --unknown-to-outsiders"
         raise InputError(
             f"not written: under policy {policy!r} the risk of {unit} is {odds(risk.highest)}",
             where="--max-risk",
             expected=f"at most {odds(self.value)} ({self.reason})",
-            hint=f"raise --max-risk, or write the file anyway with --accept-risk{protects}",
+            hint=f"raise --max-risk, or write the file anyway with --accept-risk{declare}",
         )
-
-
-def _may_search_for_people(content: Mapping[str, Any]) -> bool:
-    """Return whether the adversary does not search for people yet, and may in this scenario."""
-    searching = merged(content, {"adversary": {"direction": "both"}})
-    if searching == content:
-        return False
-    try:
-        validated(kind_of_content(content).schema, searching, "scenario")
-    except InputError:
-        return False
-    return True
 
 
 def limit_of(max_risk: float | None) -> Limit:
@@ -407,8 +381,7 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
 
 def summary_of(sidecar: Mapping[str, Any]) -> str:
     """Return a summary of the sidecar of a released file, in a few lines of text."""
-    fitting = by_fitting_rows(sidecar["audit"])
-    lines = str(render("shared", {"sidecar": sidecar, "by_fitting_rows": fitting}, "text")).splitlines()
+    lines = lines_of("shared", sidecar=sidecar, by_fitting_rows=by_fitting_rows(sidecar["audit"]))
     return "\n".join(filter(str.strip, lines))
 
 
