@@ -20,7 +20,7 @@ from memory import peak_mib
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_unknown
-from reidsim.adversaries.sequential.programs import AttackPrograms
+from reidsim.adversaries.sequential.programs import attack_programs
 from reidsim.populations.catalogue import load_population
 
 ATTACK = SequentialAttack(
@@ -34,19 +34,20 @@ def program_seconds(solver: str, n: int, sample: np.ndarray, records: int) -> tu
     As in the paper, each record is planned for on its own. The Two-Level program solves the clusters of linked groups
     once for all records, so only the rest of its time grows with their number.
     """
-    attack = replace(ATTACK, solver=solver)
-    start, programs = time.perf_counter(), AttackPrograms(attack)
-    once = 0.0
+    attack, one = replace(ATTACK, solver=solver), np.ones(1, dtype=np.int64)
+    attack_programs.cache_clear()
+    start, once = time.perf_counter(), 0.0
     if solver == "two-level":
         # Beyond the cut, whatever the belief.
-        programs.values(np.array([100]))
+        attack_programs(attack).table(100)
         once = time.perf_counter() - start
     worth = []
     for share in sample:
-        each = programs if solver == "two-level" else AttackPrograms(attack)
-        worth.append(each.unknown_access(BinomialBelief(n, np.array([share])))[0])
+        if solver == "linear-program":
+            attack_programs.cache_clear()
+        worth.append(plan_unknown(attack, one, BinomialBelief(n, np.array([share]))).value[0])
     seconds = time.perf_counter() - start - once
-    return np.maximum(worth, 0.0), once + seconds * records / len(sample)
+    return np.array(worth), once + seconds * records / len(sample)
 
 
 def induction_seconds(n: int, share: np.ndarray, attack: SequentialAttack = ATTACK) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reidsim.adversaries.rationality import ProspectTheory, logit_choice
-from reidsim.adversaries.response import INDIFFERENCE, Attempt, Linkage, Response, Weighing, declared_information
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response, Weighing, declared_information
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Rows
 
@@ -59,7 +59,7 @@ class ErringAdversary:
         attempt = self.adversary.weigh(linkage, rows)
         worth, pays = attempt.worth, attempt.pays
         if self.prospect is not None:
-            if not isinstance(attempt, Attempt):
+            if attempt.price is None:
                 raise InputError(
                     "prospect theory needs an attack of a single attempt that succeeds or fails",
                     found=type(self.adversary).__name__,

@@ -30,10 +30,10 @@ Only the states that are reachable from the start are enumerated.
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from math import fsum, isfinite
 from typing import Any, Literal, get_args
@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 
-from reidsim.adversaries.response import INDIFFERENCE, Linkage, PlannedAttempt, Response, whole_candidates
+from reidsim.adversaries.response import INDIFFERENCE, Attempt, Linkage, Response, whole_candidates
 from reidsim.errors import InputError, not_among, refuse_first, require_among
 from reidsim.releases.strategy_space import Rows
 
@@ -64,9 +64,8 @@ _STEPS_LEFT = "steps_left"
 _ROUNDING = 1e-9
 # Maximum number of reachable states: about a minute of computation and 2 GiB.
 _MOST_STATES = 1_000_000
-# Maximum number of steps of a followed plan, and probability below which a state is no longer followed.
+# Maximum expected number of steps of a followed plan in one state.
 _MOST_STEPS = 1_000_000
-_LOST = 1e-18
 
 
 @dataclass(frozen=True)
@@ -189,10 +188,10 @@ class FactoredMDP:
         self.variables: dict[str, tuple[Hashable, ...]] = domains
         self.discount = float(discount)
         self.horizon = horizon
-        self._position = {name: at for at, name in enumerate(domains)}
-        self._canonical = {name: {value: value for value in domain} for name, domain in domains.items()}
-        self._rewards = [_Function(term, self._position, f"rewards[{at}]") for at, term in enumerate(rewards)]
-        self._terminal = _Function(False if terminal is None else terminal, self._position, "terminal")
+        position = {name: at for at, name in enumerate(domains)}
+        self._position, self._domains = position, {name: frozenset(domain) for name, domain in domains.items()}
+        self._rewards = [_Function(term, position, f"rewards[{at}]") for at, term in enumerate(rewards)]
+        self._terminal = _Function(False if terminal is None else terminal, position, "terminal")
         self._actions = {name: _Network(f"actions.{name}", action, self) for name, action in actions.items()}
         self.start: State = self.state(**(start or {}))
 
@@ -207,9 +206,9 @@ class FactoredMDP:
             If a name or a value is unknown.
         """
         require_among("unknown variable", values, self.variables, where="state")
-        return tuple(
-            self._checked(name, values.get(name, domain[0]), "state") for name, domain in self.variables.items()
-        )
+        for name, value in values.items():
+            self._check(name, value, "state")
+        return tuple(values.get(name, domain[0]) for name, domain in self.variables.items())
 
     def is_terminal(self, state: State) -> bool:
         """Return whether the process is over in a state."""
@@ -249,13 +248,7 @@ class FactoredMDP:
         """Return the value of each variable in a state, by name."""
         return dict(zip(self.variables, state, strict=True))
 
-    def solve(
-        self,
-        method: Method = "backward-induction",
-        *,
-        starts: Iterable[State] | None = None,
-        known: Mapping[State, float] | None = None,
-    ) -> Solution:
+    def solve(self, method: Method = "backward-induction") -> Solution:
         """Compute the optimal value and the optimal action of every reachable state.
 
         - ``"backward-induction"`` goes from the last states to the first, so it needs a process that never returns to a
@@ -272,10 +265,6 @@ class FactoredMDP:
         ----------
         method : {"backward-induction", "linear-program", "two-level"}
             Solution method.
-        starts : iterable of State, optional
-            States at which the process can begin. Default: `start`.
-        known : mapping of State to float, optional
-            Values of states that were computed before, such as the first states of clusters. They are not expanded.
 
         Returns
         -------
@@ -288,8 +277,7 @@ class FactoredMDP:
         """
         if method not in METHODS:
             raise not_among("unknown method", method, METHODS, where="method")
-        first = tuple([self.start] if starts is None else starts)
-        table = _Table(self, first, known or {})
+        table = _Table(self)
         if table.returns and (method == "backward-induction" or self.discount == 1):
             needs = "method linear-program or two-level, or a horizon"
             endless = "the process can return to a state, so it has no finite value without discounting"
@@ -301,13 +289,13 @@ class FactoredMDP:
             values = table.induced()
             choices = table.greedy(values)
         else:
-            values = table.fixed.copy()
-            for members in _clusters(table, len(set(first))) if method == "two-level" else []:
+            values = np.where(table.is_free, np.nan, 0.0)
+            for members in _clusters(table) if method == "two-level" else []:
                 _solve_program(table, members, values)
             _solve_program(table, np.flatnonzero(np.isnan(values)), values)
             values, choices = _refined(table, values)
         policy = {table.states[table.state_of[choice]]: table.actions[choice] for choice in choices}
-        return Solution(self, method, first, dict(zip(table.states, values.tolist(), strict=True)), policy)
+        return Solution(self, method, dict(zip(table.states, values.tolist(), strict=True)), policy)
 
     def follow(
         self, policy: Mapping[State, str], start: State | None = None, *, until: Callable[..., Any] | None = None
@@ -332,33 +320,18 @@ class FactoredMDP:
         Raises
         ------
         InputError
-            If the chain has not ended after a million steps.
+            If the chain can stay in a state for ever, or ends only after more than a million steps.
         """
-        ends = _Function(until or False, self._position, "until")
-        present = {self.start if start is None else start: 1.0}
-        visits: dict[State, float] = defaultdict(float)
+        table = _Table(self, start, policy, until)
+        visits, discounted = table.visits(1.0), table.visits(self.discount)
+        if not (visits < _MOST_STEPS).all():
+            problem, expected = "the policy never reaches a terminal state", "a policy that reaches a terminal state"
+            raise InputError(problem, where="policy", expected=expected)
         uses: dict[str, float] = defaultdict(float)
-        earned: list[float] = []
-        weight = 1.0
-        for _ in range(_MOST_STEPS):
-            following: dict[State, float] = defaultdict(float)
-            for state, share in present.items():
-                visits[state] += share
-                if self.is_terminal(state) or ends.at(state):
-                    continue
-                allowed = self.allowed(state)
-                action = policy.get(state, allowed[0])
-                action = action if action in allowed else allowed[0]
-                uses[action] += share
-                earned.append(weight * share * self.reward(action, state))
-                for after, probability in self.successors(action, state).items():
-                    following[after] += share * probability
-            present = {state: share for state, share in following.items() if share > _LOST}
-            weight *= self.discount
-            if not present:
-                return Followed(fsum(earned), dict(visits), dict(uses))
-        problem, expected = "the policy never reaches a terminal state", "a policy that reaches a terminal state"
-        raise InputError(problem, where="policy", expected=expected)
+        for action, state in zip(table.actions, table.state_of.tolist(), strict=True):
+            uses[action] += float(visits[state])
+        earned = fsum((discounted[table.state_of] * table.reward).tolist())
+        return Followed(earned, dict(zip(table.states, visits.tolist(), strict=True)), dict(uses))
 
     def probability(self, event: Callable[..., Any], policy: Mapping[State, str], start: State | None = None) -> float:
         """Return the probability that an event ever occurs under a policy (Eq. 5).
@@ -369,12 +342,11 @@ class FactoredMDP:
         followed = self.follow(policy, start, until=event)
         return fsum(share for state, share in followed.visits.items() if happens.at(state))
 
-    def _checked(self, name: str, value: Any, where: str) -> Hashable:
-        """Return the value of a variable's domain that is equal to `value`."""
-        if value not in self._canonical[name]:
+    def _check(self, name: str, value: Any, where: str) -> None:
+        """Raise InputError if a value is outside the domain of a variable."""
+        if value not in self._domains[name]:
             expected = f"a value of the domain, such as {self.variables[name][0]!r}"
             raise InputError(f"value outside the domain of {name}", where=where, found=value, expected=expected)
-        return self._canonical[name][value]
 
 
 @dataclass(frozen=True)
@@ -407,8 +379,6 @@ class Solution:
         The process solved.
     method : str
         Name of the solution method.
-    starts : tuple of State
-        States at which the process can begin.
     values : dict of State to float
         V(x), the expected discounted sum of rewards from state x on.
     policy : dict of State to str
@@ -417,39 +387,29 @@ class Solution:
 
     process: FactoredMDP
     method: str
-    starts: tuple[State, ...]
     values: dict[State, float]
     policy: dict[State, str]
 
     @property
     def value(self) -> float:
-        """V(x_0), the value of the first start."""
-        return self.values[self.starts[0]]
+        """V(x_0), the value of the start."""
+        return self.values[self.process.start]
 
     def action_value(self, action: str, state: State | None = None) -> float:
-        """Return the value of an action followed by the optimal policy.
-
-        The default state is the first start.
-        """
-        at = self.starts[0] if state is None else state
+        """Return the value of an action followed by the optimal policy; by default, at the start."""
+        at = self.process.start if state is None else state
         later = (share * self.values[after] for after, share in self.process.successors(action, at).items())
         return self.process.reward(action, at) + self.process.discount * fsum(later)
 
     def follow(self, start: State | None = None) -> Followed:
-        """Evaluate the optimal policy from a state on; see `FactoredMDP.follow`.
-
-        The default state is the first start.
-        """
-        return self.process.follow(self.policy, self.starts[0] if start is None else start)
+        """Evaluate the optimal policy from a state on; see `FactoredMDP.follow`."""
+        return self.process.follow(self.policy, start)
 
     def probability(self, event: Callable[..., Any], start: State | None = None) -> float:
-        """Return the probability that an event occurs under the optimal policy (Eq. 5).
+        """Return the probability that an event occurs under the optimal policy; see `FactoredMDP.probability`."""
+        return self.process.probability(event, self.policy, start)
 
-        `event` is a function of variables.
-        """
-        return self.process.probability(event, self.policy, self.starts[0] if start is None else start)
-
-    @cached_property
+    @property
     def table(self) -> pd.DataFrame:
         """Table with one row per non-terminal state: variables, ``action``, ``value``."""
         rows = [(*state, action, self.values[state]) for state, action in self.policy.items()]
@@ -463,17 +423,12 @@ class _Function:
     """
 
     def __init__(
-        self, term: Term, position: Mapping[str, int], where: str, then: Callable[[Any], Any] | None = None
+        self, term: Term, position: Mapping[str, int], where: str, then: Callable[[Any], Any] = lambda found: found
     ) -> None:
         self.where, self._call, self._then = where, term if callable(term) else lambda: term, then
         self._kept: dict[State, Any] = {}
         self.parents: list[str] = []
-        try:
-            parameters = inspect.signature(self._call).parameters
-        except (TypeError, ValueError):
-            problem, expected = "the parameters of the function cannot be read", "a function with named parameters"
-            raise InputError(problem, where=where, found=term, expected=expected) from None
-        for name, parameter in parameters.items():
+        for name, parameter in inspect.signature(self._call).parameters.items():
             if name in position and parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
                 self.parents.append(name)
             elif name in position or parameter.default is parameter.empty:
@@ -487,12 +442,11 @@ class _Function:
 
     def at(self, state: State) -> Any:
         """Return the value in a state."""
-        given = tuple([state[at] for at in self._at])
-        if given not in self._kept:
-            named = dict(zip(self.parents, given, strict=True))
-            result = _called(self._call, self.where, named, **named)
-            self._kept[given] = result if self._then is None else self._then(result)
-        return self._kept[given]
+        values = tuple([state[at] for at in self._at])
+        if values not in self._kept:
+            named = dict(zip(self.parents, values, strict=True))
+            self._kept[values] = self._then(_called(self._call, self.where, named, **named))
+        return self._kept[values]
 
 
 def _called(function: Callable[..., Any], where: str, found: object, /, *values: Any, **named: Any) -> Any:
@@ -552,24 +506,26 @@ class _Network:
 def _distribution(process: FactoredMDP, variable: str, found: Any, where: str) -> list[tuple[Hashable, float]]:
     """Return the possible next values of a variable and their probabilities."""
     shares = dict(found) if isinstance(found, Mapping) else {found: 1.0}
-    values = [process._checked(variable, value, where) for value in shares]
+    for value in shares:
+        process._check(variable, value, where)
     if not (all(share >= 0 for share in shares.values()) and abs(fsum(shares.values()) - 1) <= _ROUNDING):
         expected = "probabilities of 0 or more that sum to 1"
         raise InputError("not a probability distribution", where=where, found=shares, expected=expected)
-    return [(value, float(share)) for value, share in zip(values, shares.values(), strict=True) if share > 0]
+    return [(value, float(share)) for value, share in shares.items() if share > 0]
 
 
 class _Table:
-    """The reachable part of a process as tables.
+    """The reachable part of a process as tables, under all policies or one.
 
-    A choice is a state with an action allowed in it.
+    A choice is a state with an action allowed in it, or with the policy's action. The process begins at `start` (by
+    default, its own start) and ends at the event `until`, if any.
 
     Attributes
     ----------
     states : list of State
         Reachable states.
-    fixed : ndarray of float64, shape (n_states,)
-        Values of terminal and known states; NaN for other states.
+    is_free : ndarray of bool, shape (n_states,)
+        Whether the state is not terminal.
     actions : list of str, length n_choices
         Action of each choice.
     state_of : ndarray of int, shape (n_choices,)
@@ -585,20 +541,27 @@ class _Table:
     discount : float
         gamma, discount factor per step.
     scale : float
-        The largest reward or known value, to which tolerances are relative.
+        The largest reward, to which tolerances are relative.
     """
 
-    def __init__(self, process: FactoredMDP, starts: Sequence[State], known: Mapping[State, float]) -> None:
-        self.states = list(dict.fromkeys(starts))
-        position = {state: at for at, state in enumerate(self.states)}
-        fixed: list[float] = []
+    def __init__(
+        self,
+        process: FactoredMDP,
+        start: State | None = None,
+        policy: Mapping[State, str] | None = None,
+        until: Callable[..., Any] | None = None,
+    ) -> None:
+        ends = _Function(until or False, process._position, "until")
+        self.states = [process.start if start is None else start]
+        position = {self.states[0]: 0}
         choices: list[tuple[int, str, float]] = []
         entries: list[tuple[int, int, float]] = []
         # The loop appends new states to the list over which it iterates.
         for at, state in enumerate(self.states):
-            over = state in known or process.is_terminal(state)
-            fixed.append(known.get(state, 0.0) if over else np.nan)
-            for action in [] if over else process.allowed(state):
+            actions = [] if process.is_terminal(state) or ends.at(state) else process.allowed(state)
+            if policy is not None:
+                actions = [name for name in actions if name == policy.get(state)] or actions[:1]
+            for action in actions:
                 for after, share in process.successors(action, state).items():
                     if position.setdefault(after, len(self.states)) == len(self.states):
                         self.states.append(after)
@@ -606,16 +569,17 @@ class _Table:
                 choices.append((at, action, process.reward(action, state)))
             if len(self.states) > _MOST_STATES:
                 raise InputError("too many states", found=len(self.states), expected=f"at most {_MOST_STATES:,}")
-        self.fixed, self.discount, shape = np.array(fixed), process.discount, (len(choices), len(self.states))
-        self.actions = [action for _, action, _ in choices]
+        shape = (len(choices), len(self.states))
+        self.discount, self.actions = process.discount, [action for _, action, _ in choices]
         self.state_of = np.array([at for at, _, _ in choices], dtype=np.intp)
         self.reward = np.array([reward for _, _, reward in choices], dtype=np.float64)
         self.first = np.flatnonzero(np.diff(self.state_of, prepend=-1))
+        self.is_free = np.bincount(self.state_of, minlength=len(self.states)) > 0
         rows, columns, shares = np.array(entries, dtype=np.float64).reshape(-1, 3).T
         self.transition = csr_array((shares, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape)
         self.own = csr_array((np.ones(len(choices)), (np.arange(len(choices)), self.state_of)), shape=shape)
         self.graph = csr_array(self.own.T @ self.transition)
-        self.scale = float(np.abs(np.append(self.reward, np.nan_to_num(self.fixed))).max()) or 1.0
+        self.scale = float(np.abs(self.reward).max(initial=0.0)) or 1.0
 
     @property
     def returns(self) -> bool:
@@ -624,22 +588,24 @@ class _Table:
         return bool(n_components < len(self.states) or self.graph.diagonal().any())
 
     def induced(self) -> Floats:
-        """Return the value of each state by backward induction, for a process that never returns to a state."""
-        values, reward, graph = self.fixed.tolist(), self.reward.tolist(), self.graph
-        columns, shares = self.transition.indices.tolist(), self.transition.data.tolist()
-        ends, bounds = (
-            self.transition.indptr.tolist(),
-            np.searchsorted(self.state_of, np.arange(len(values) + 1)).tolist(),
-        )
-        after = np.split(graph.indices, graph.indptr[1:-1])
-        for state in TopologicalSorter({at: each.tolist() for at, each in enumerate(after)}).static_order():
-            worth = [
-                reward[row]
-                + self.discount * sum(shares[at] * values[columns[at]] for at in range(ends[row], ends[row + 1]))
-                for row in range(bounds[state], bounds[state + 1])
-            ]
-            values[state] = max(worth, default=values[state])
-        return np.array(values)
+        """Return the value of each state by backward induction, for a process that never returns to a state.
+
+        After k passes, the values of all states that are at most k steps from the end are exact.
+        """
+        values = np.zeros(len(self.states))
+        for _ in range(len(self.states)):
+            before = values.copy()
+            values[self.is_free] = np.maximum.reduceat(self.choice_values(before), self.first)
+            if (values == before).all():
+                break
+        return values
+
+    def visits(self, discount: float) -> Floats:
+        """Return the expected discounted number of visits of each state, for a table with one choice per state."""
+        system = eye_array(len(self.states), format="csc") - discount * self.graph.T
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", scipy.sparse.linalg.MatrixRankWarning)
+            return np.asarray(scipy.sparse.linalg.spsolve(system.tocsc(), np.eye(1, len(self.states))[0]))
 
     def choice_values(self, values: Floats) -> Floats:
         """Return the value of each choice, given the values of all states."""
@@ -654,27 +620,25 @@ class _Table:
         return good[np.unique(self.state_of[good], return_index=True)[1]]
 
 
-def _clusters(table: _Table, n_starts: int) -> list[NDArray[np.intp]]:
+def _clusters(table: _Table) -> list[NDArray[np.intp]]:
     """Return the numbers of the states of each sink cluster of a process.
 
-    A sink cluster is a set of states that no transition leaves, except to states with a fixed value. States are added
-    to the top level in the order in which they are reached, step by step, until the other states split into two
-    clusters or more. In the paper's attack, the clusters are the groups that access can reveal: X_g never changes
-    afterwards.
+    A sink cluster is a set of states that no transition leaves, except to terminal states. States are added to the top
+    level in the order in which they are reached, step by step, until the other states split into two clusters or more.
+    In the paper's attack, the clusters are the groups that access can reveal: X_g never changes afterwards.
     """
-    free, following = np.isnan(table.fixed), table.graph
-    top, frontier = np.zeros(len(free), dtype=np.bool_), free & (np.arange(len(free)) < n_starts)
+    top, frontier = np.zeros(len(table.states), dtype=np.bool_), table.is_free & (np.arange(len(table.states)) == 0)
     while frontier.any():
         top |= frontier
-        numbers = np.flatnonzero(free & ~top)
-        below = following[numbers]
+        numbers = np.flatnonzero(table.is_free & ~top)
+        below = table.graph[numbers]
         _, label = connected_components(below[:, numbers], connection="weak")
         # A component from which the top level can be reached belongs to it.
         to_top = np.asarray(below[:, np.flatnonzero(top)].sum(axis=1)).ravel() > 0
         clusters = [numbers[label == one] for one in np.setdiff1d(label, label[to_top])]
         if len(clusters) > 1:
             return clusters
-        frontier = free & ~top & (np.asarray(following[np.flatnonzero(frontier)].sum(axis=0)).ravel() > 0)
+        frontier = table.is_free & ~top & (np.asarray(table.graph[np.flatnonzero(frontier)].sum(axis=0)).ravel() > 0)
     return []
 
 
@@ -713,15 +677,11 @@ def _refined(table: _Table, solved: Floats) -> tuple[Floats, NDArray[np.intp]]:
     A plan is evaluated exactly by solving V = R + gamma P V. It is improved until no action is better. This takes one
     or two evaluations, because the linear program's plan is optimal up to the solver's tolerance.
     """
-    values, choices = solved, table.greedy(solved)
-    free = np.flatnonzero(np.isnan(table.fixed))
+    values, choices, free = solved, table.greedy(solved), np.flatnonzero(table.is_free)
     for _ in range(len(free)):
-        constants = np.nan_to_num(table.fixed)
-        own = table.transition[choices]
-        right = table.reward[choices] + table.discount * (own @ constants)
-        system = eye_array(len(free), format="csr") - table.discount * own[:, free]
-        values = constants
-        values[free] = scipy.sparse.linalg.spsolve(system.tocsc(), right)
+        values = np.zeros(len(table.states))
+        system = eye_array(len(free), format="csr") - table.discount * table.transition[choices][:, free]
+        values[free] = scipy.sparse.linalg.spsolve(system.tocsc(), table.reward[choices])
         better = table.greedy(values)
         if (better == choices).all():
             break
@@ -800,13 +760,13 @@ class FactoredMDPAdversary:
         """Return the reply to each record; see `Adversary`."""
         return self.weigh(linkage, rows).made()
 
-    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> PlannedAttempt:
+    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return the attack on each record with its expected payoff; see `Weighing`."""
         sizes = (whole_candidates(linkage.believed_group_sizes), whole_candidates(linkage.group_sizes))
         pairs, position = np.unique(np.stack(sizes), axis=1, return_inverse=True)
         outcomes = np.array([self._outcome(int(believed), int(true)) for believed, true in pairs.T]).reshape(-1, 6)
         pays, worth, believed_success, success, payoff, exploits = outcomes[position.ravel()].T
-        return PlannedAttempt(
+        return Attempt(
             success=success,
             believed_success=believed_success,
             worth=worth,
@@ -852,7 +812,7 @@ class FactoredMDPAdversary:
             return (0.0,) * 6
         if (believed, true) not in self._outcomes:
             plan = self.plan(believed)
-            start, (nothing, *others) = plan.starts[0], plan.process.allowed(plan.starts[0])
+            start, (nothing, *others) = plan.process.start, plan.process.allowed(plan.process.start)
             if not others:
                 return (0.0,) * 6
             best = max(others, key=plan.action_value)

@@ -71,9 +71,8 @@ class OneShotAdversary(Planner):
         believed = success = self.risk.success_probability(linkage.group_sizes)
         if linkage.believed_group_sizes is not linkage.group_sizes:
             believed = self.risk.success_probability(linkage.believed_group_sizes)
-        return Attempt(success, believed, of_rows(self.gain, rows), of_rows(self.cost, rows))
+        return Attempt.single(success, believed, of_rows(self.gain, rows), of_rows(self.cost, rows))
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record; see `Adversary`."""
-        attempt = self.weigh(linkage, rows)
-        return attempt.made(attempt.pays)
+        return self.weigh(linkage, rows).made()

@@ -15,7 +15,6 @@ import scipy
 from numpy.typing import NDArray
 from pydantic import Field
 
-from reidsim.adversaries.response import Attempt
 from reidsim.errors import InputError, locating, refuse_rows
 from reidsim.releases.strategy_space import Floats
 from reidsim.tables import numbers, read_table, require_columns, text_table
@@ -256,6 +255,6 @@ def fit_precision(attacks: pd.DataFrame | str | Path, *, prospect: ProspectTheor
         ("success", success > 1, "a probability, 0 to 1"),
     ):
         refuse_rows(wrong, "value not allowed", source=source, column=column, found=table[column], expected=expected)
-    worth = Attempt(success, success, gain, cost).worth if prospect is None else prospect.worth(success, gain, cost)
+    worth = gain * success - cost if prospect is None else prospect.worth(success, gain, cost)
     with locating(source):
         return fitted_precision(worth, attacked.to_numpy(dtype=np.bool_))

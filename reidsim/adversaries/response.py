@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from math import fsum, prod
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -315,75 +315,26 @@ class Adversary(Protocol):
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt per record, which succeeds or fails; arrays of shape (n,).
+    """An attack on each record, with its expected payoff; arrays of shape (n,).
+
+    It is a single attempt, which succeeds or fails, or an attack in steps that follows a plan once begun.
 
     Parameters
     ----------
     success, believed_success : ndarray of float64
         Success probability, in truth and as the adversary believes.
-    gain, price : float or ndarray of float64
-        Gain from a success, and cost of the attempt, in currency units per record.
-    plan, used : ndarray of int64, optional
-        Plan of a multi-stage attack; see `Response`.
-    """
-
-    success: Floats
-    believed_success: Floats
-    gain: float | Floats
-    price: float | Floats
-    plan: NDArray[np.int64] | None = None
-    used: NDArray[np.int64] | None = None
-
-    @property
-    def pays(self) -> NDArray[np.bool_]:
-        """Whether the adversary expects a positive payoff; False if indifferent."""
-        return np.asarray(self.gain * self.believed_success > self.price * (1 + INDIFFERENCE))
-
-    @property
-    def worth(self) -> Floats:
-        """Expected payoff as the adversary believes, in currency units per record."""
-        return np.asarray(self.gain * self.believed_success - self.price)
-
-    @property
-    def payoff(self) -> Floats:
-        """True expected payoff, in currency units per record."""
-        return np.asarray(self.gain * self.success - self.price)
-
-    @property
-    def exploits(self) -> Floats:
-        """Number of exploits (people the adversary acts against): one per record."""
-        return np.ones(len(self.success))
-
-    def made(self, attacks: NDArray[np.bool_]) -> Response:
-        """Return the reply of an adversary who makes the attempts in `attacks`, (n,)."""
-        return Response(
-            attacks=attacks,
-            success=self.success,
-            believed_success=self.believed_success,
-            adversary_payoff=np.where(attacks, self.payoff, 0.0),
-            exploits=attacks.astype(np.float64),
-            gain=self.gain,
-            plan=self.plan,
-            used=self.used,
-        )
-
-
-@dataclass(frozen=True)
-class PlannedAttempt:
-    """An attack in steps that follows a plan once begun; arrays of shape (n,).
-
-    Parameters
-    ----------
-    success, believed_success : ndarray of float64
-        Success probability of the attack, in truth and as the adversary believes.
     worth, payoff : ndarray of float64
         Expected payoff as the adversary believes, and in truth, in currency units per record.
     pays : ndarray of bool
         Whether the adversary expects a positive payoff; False if indifferent.
     exploits : ndarray of float64
         Expected number of exploits (people the adversary acts against).
-    gain : float
+    gain : float or ndarray of float64
         Gain from a success, in currency units per record.
+    price : float or ndarray of float64, optional
+        Cost of a single attempt, in currency units per record; None for an attack in steps.
+    plan, used : ndarray of int64, optional
+        Plan of a multi-stage attack; see `Response`.
     """
 
     success: Floats
@@ -392,21 +343,41 @@ class PlannedAttempt:
     payoff: Floats
     pays: NDArray[np.bool_]
     exploits: Floats
-    gain: float
-    plan: ClassVar[None] = None
-    used: ClassVar[None] = None
+    gain: float | Floats
+    price: float | Floats | None = None
+    plan: NDArray[np.int64] | None = None
+    used: NDArray[np.int64] | None = None
 
-    def made(self) -> Response:
-        """Return the reply of an adversary who makes the profitable attacks."""
-        amounts = (self.success, self.believed_success, self.payoff, self.exploits)
-        return Response(self.pays, *(np.where(self.pays, amount, 0.0) for amount in amounts), gain=self.gain)
+    @classmethod
+    def single(
+        cls,
+        success: Floats,
+        believed: Floats,
+        gain: float | Floats,
+        price: float | Floats,
+        plan: NDArray[np.int64] | None = None,
+        used: NDArray[np.int64] | None = None,
+    ) -> Attempt:
+        """Return single attempts, given their true and believed success probabilities."""
+        hoped, exploits = gain * believed, np.ones(len(success))
+        pays = np.asarray(hoped > price * (1 + INDIFFERENCE))
+        return cls(success, believed, hoped - price, gain * success - price, pays, exploits, gain, price, plan, used)
+
+    def made(self, attacks: NDArray[np.bool_] | None = None) -> Response:
+        """Return the reply of an adversary who makes the attacks in `attacks`, (n,), or the profitable ones."""
+        attacks = self.pays if attacks is None else attacks
+        payoff, exploits = (np.where(attacks, each, 0.0) for each in (self.payoff, self.exploits))
+        chances = self.success, self.believed_success
+        if self.price is None:
+            chances = np.where(attacks, chances[0], 0.0), np.where(attacks, chances[1], 0.0)
+        return Response(attacks, *chances, payoff, exploits, gain=self.gain, plan=self.plan, used=self.used)
 
 
 @runtime_checkable
 class Weighing(Adversary, Protocol):
     """An adversary who decides by the expected payoff of an attack."""
 
-    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt | PlannedAttempt:
+    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return the attack on each record with its expected payoff.
 
         The result includes unprofitable attacks. Parameters are the parameters of `Adversary.respond`.

@@ -41,7 +41,7 @@ class _Baseline(Planner):
             success, believed = linkage.plan_success[0], linkage.plan_believed[0]
         else:
             success, believed = chance_of_guess(linkage.group_sizes), chance_of_guess(linkage.believed_group_sizes)
-        attempt = Attempt(success, believed, of_rows(self.gain, rows), of_rows(self.cost, rows))
+        attempt = Attempt.single(success, believed, of_rows(self.gain, rows), of_rows(self.cost, rows))
         made = attempt.made(np.full(len(success), self.rate > 0))
         if self.rate in (0.0, 1.0):
             return made

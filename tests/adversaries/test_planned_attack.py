@@ -90,7 +90,7 @@ def test_decisions_rest_on_belief_and_outcomes_on_the_truth():
 def test_the_paper_s_attack_as_a_process_replies_like_the_sequential_adversary(name):
     player = PLAYERS[name]
     own = reidsim.FactoredMDPAdversary(
-        lambda group: attack_process(ATTACK, [{group: 1.0}]), success=lambda x_s: x_s, gain=ATTACK.gain
+        lambda group: attack_process(ATTACK, {group: 1.0}), success=lambda x_s: x_s, gain=ATTACK.gain
     )
     for strategy in range(player.space.size):
         linkage = player.linker.link(strategy)

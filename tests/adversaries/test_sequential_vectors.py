@@ -115,7 +115,7 @@ def test_the_paper_s_solvers_give_the_vectors(vector, solver):
     known = plan_known(attack, size)
     unknown = plan_unknown(attack, size, BinomialBelief(vector["n"], np.array([vector["cell_p"]])))
     accessed = plan_known(attack, size, accesses=np.array([True]))
-    linked = value_after_access(attack, attack_programs(attack).values(size), size)[0]
+    linked = value_after_access(attack, attack_programs(attack).values(size))[0]
     for found, key in (
         ((linked + attack.link_cost) / attack.discount, "V_xstart"),
         (known.value[0], "V_x0_known"),

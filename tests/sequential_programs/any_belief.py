@@ -1,7 +1,5 @@
 """Plan under any explicit belief on group sizes; `plan_unknown` is binomial."""
 
-import numpy as np
-
 from reidsim.adversaries.sequential import planning
 from reidsim.adversaries.sequential.attack import checked_group_sizes
 
@@ -12,6 +10,6 @@ def plan_distribution(attack, group_sizes, possible, probabilities):
     `probabilities` has shape (n, n_possible): the belief about each record over the possible sizes.
     """
     sizes, held = checked_group_sizes(group_sizes), checked_group_sizes(possible)
-    values = planning._values(attack, np.concatenate([sizes, held]))
-    expected = probabilities @ planning.value_after_access(attack, values, held)
-    return planning._plan(attack, values, sizes, attack.discount * expected - attack.access_cost)
+    expected = probabilities @ planning.value_after_access(attack, planning._values(attack, held))
+    worth = attack.discount * expected - attack.access_cost
+    return planning._plan(attack, sizes, planning._values(attack, sizes), worth, None)

@@ -222,12 +222,12 @@ class MultistageAttack:
         if not isinstance(linkage, PlanLinkage):
             success, believed = chance_of_guess(linkage.group_sizes), chance_of_guess(linkage.believed_group_sizes)
             none = np.zeros(len(success), dtype=np.int64)
-            return Attempt(success, believed, gain, cost, none, none)
+            return Attempt.single(success, believed, gain, cost, none, none)
         plan = linkage.best_plan(gain)
         each = np.arange(len(plan))
         used = np.array([sum(1 << stage for stage in stages) for stages in linkage.plans], dtype=np.int64)[plan]
         believed, price = linkage.plan_believed[plan, each], linkage.prices[plan] + cost
-        return Attempt(linkage.plan_success[plan, each], believed, gain, price, plan, used)
+        return Attempt.single(linkage.plan_success[plan, each], believed, gain, price, plan, used)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each record under the best plan; see `Adversary`.
@@ -235,5 +235,4 @@ class MultistageAttack:
         A plan is a set of inference stages. A linkage that is not a `PlanLinkage` counts as the plan without inference,
         which links on released attributes only.
         """
-        attempt = self.weigh(linkage, rows)
-        return attempt.made(attempt.pays)
+        return self.weigh(linkage, rows).made()

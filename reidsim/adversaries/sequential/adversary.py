@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.planners import EVERYBODY, EXPECTED_PAYOFF, GAINS, Amount, Planner, Register, planners
 from reidsim.adversaries.response import (
+    Attempt,
     Linkage,
     PlanLinkage,
-    PlannedAttempt,
     Response,
     arrays_of,
     one_over,
@@ -24,7 +24,7 @@ from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_k
 from reidsim.errors import InputError
 from reidsim.releases.strategy_space import Rows
 
-T = TypeVar("T", Plan, PlannedAttempt)
+T = TypeVar("T", Plan, Attempt)
 
 
 @planners.register("fmdp")
@@ -99,7 +99,7 @@ class SequentialAdversary(Planner):
         """Return the reply to each record; see `Adversary`."""
         return self.weigh(linkage, rows).made()
 
-    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> PlannedAttempt:
+    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return the attack on each record with its expected payoff; see `Weighing`.
 
         Raises
@@ -109,14 +109,9 @@ class SequentialAdversary(Planner):
             linkage has candidates in a drawn list, and groups are unknown or success is unconfirmed.
         """
         if isinstance(linkage, PlanLinkage):
-            return self._of_best_plan(linkage)
-        if linkage.candidates is None and linkage.by_chance:
-            known = linkage.believed_group_sizes is linkage.group_sizes
-            believed = whole_candidates(linkage.believed_group_sizes)
-            true = believed if known else whole_candidates(linkage.group_sizes)
-            linkage = replace(linkage, group_sizes=true, believed_group_sizes=believed)
+            return self._by_best_plan(linkage)
         hoped, plan = self._plans(linkage)
-        return PlannedAttempt(
+        return Attempt(
             success=plan.reidentified,
             believed_success=hoped.reidentified,
             worth=hoped.worth,
@@ -128,54 +123,47 @@ class SequentialAdversary(Planner):
 
     def _plans(self, linkage: Linkage) -> tuple[Plan, Plan]:
         """Return the believed plan and the true plan, with access for every record."""
-        sizes, believed, among = linkage.group_sizes, linkage.believed_group_sizes, linkage.among
-        accesses, listed = np.ones(len(sizes), dtype=np.bool_), linkage.candidates
-        if self.registry_size is not None:
-            if listed is not None:
+        sizes, believed, listed = linkage.group_sizes, linkage.believed_group_sizes, linkage.candidates
+        accesses = np.ones(len(sizes), dtype=np.bool_)
+        if listed is not None:
+            if self.registry_size is not None or self.signal is not None:
                 raise InputError("drawn lists need known group sizes and confirmed success")
+            # Coverage is part of the attack's prior, so each list needs its own plan.
+            coverages, which = np.unique(listed.coverage, return_inverse=True)
+            attacks = [replace(self.attack, prior=self.attack.prior * coverage) for coverage in coverages.tolist()]
+            hoped = [plan_known(attack, listed.sizes, accesses=accesses) for attack in attacks]
+            plans = hoped
+            if linkage.among is not None:
+                pairs = zip(attacks, hoped, strict=True)
+                plans = [plan_listed(attack, listed.sizes, linkage.among, plan) for attack, plan in pairs]
+            return _chosen(hoped, which), _chosen(plans, which)
+        if linkage.by_chance:
+            sizes, believed = whole_candidates(sizes), whole_candidates(believed)
+        if self.registry_size is not None:
             if linkage.match_probability is None:
                 raise InputError("planning with unknown group sizes needs a match probability")
             belief = BinomialBelief(self.registry_size, linkage.match_probability)
-            plan = plan_unknown(self.attack, sizes, belief, accesses=accesses)
-            return plan, plan
-        if listed is None:
-            hoped = plan_known(self.attack, believed, accesses=accesses, signal=self.signal)
-            # The adversary learns the true group size on access, so only the decision to access depends on the belief.
-            known = believed is sizes
-            return hoped, hoped if known else plan_known(self.attack, sizes, accesses=accesses, signal=self.signal)
-        if self.signal is not None:
-            raise InputError("drawn lists need known group sizes and confirmed success")
-        # Coverage is part of the attack's prior, so each list needs its own plan.
-        coverages, which = np.unique(listed.coverage, return_inverse=True)
-        attacks = [replace(self.attack, prior=self.attack.prior * coverage) for coverage in coverages.tolist()]
-        plans = [plan_known(attack, listed.sizes, accesses=accesses) for attack in attacks]
-        hoped = _chosen(plans, which)
-        if among is None:
-            return hoped, hoped
-        pairs = zip(attacks, plans, strict=True)
-        return hoped, _chosen([plan_listed(attack, listed.sizes, among, plan) for attack, plan in pairs], which)
+            unknown = plan_unknown(self.attack, sizes, belief, accesses=accesses)
+            return unknown, unknown
+        # The adversary learns the true group size on access, so only the decision to access depends on the belief.
+        expected = plan_known(self.attack, believed, accesses=accesses, signal=self.signal)
+        known = believed is sizes
+        return expected, expected if known else plan_known(self.attack, sizes, accesses=accesses, signal=self.signal)
 
-    def _of_best_plan(self, linkage: PlanLinkage) -> PlannedAttempt:
+    def _by_best_plan(self, linkage: PlanLinkage) -> Attempt:
         """Return the outcome of a multi-stage attack by each record's best plan.
 
         The best plan is the plan with the highest payoff of a single attempt.
         """
         if self.registry_size is not None:
             raise InputError("planning with unknown group sizes needs a match probability")
-        believed, success, link_cost = linkage.plan_believed, linkage.plan_success, self.attack.link_cost
-        by_plan = [
-            replace(self, attack=replace(self.attack, link_cost=link_cost + float(price))).weigh(
-                Linkage(
-                    one_over(success[number]),
-                    one_over(believed[number]),
-                    by_chance=True,
-                    # Only the first plan, without inference, uses the list's candidates.
-                    candidates=None if number else linkage.candidates,
-                    among=None if number else linkage.among,
-                ),
-            )
-            for number, price in enumerate(linkage.prices)
-        ]
+        by_plan = []
+        for number, price in enumerate(linkage.prices.tolist()):
+            sizes = (one_over(linkage.plan_success[number]), one_over(linkage.plan_believed[number]))
+            # Only the first plan, without inference, uses the list's candidates.
+            candidates, among = (None, None) if number else (linkage.candidates, linkage.among)
+            priced = replace(self, attack=replace(self.attack, link_cost=self.attack.link_cost + price))
+            by_plan.append(priced.weigh(Linkage(*sizes, by_chance=True, candidates=candidates, among=among)))
         return _chosen(by_plan, linkage.best_plan(self.attack.gain))
 
 
@@ -191,8 +179,9 @@ def sequential_attack(section: Any, gain: float, exploit_cost: float, *, coverag
     coverage : float
         Probability that the record's person is in the register; the prior if the section has none.
     """
-    names = [field.name for field in fields(SequentialAttack)]
-    known = {name: getattr(section, name) for name in names if hasattr(section, name)}
+    known = {
+        field.name: getattr(section, field.name) for field in fields(SequentialAttack) if hasattr(section, field.name)
+    }
     prior = coverage if section.prior is None else section.prior
     return SequentialAttack(**{**known, "gain": gain, "exploit_cost": exploit_cost, "prior": prior})
 

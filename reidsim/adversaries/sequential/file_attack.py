@@ -171,8 +171,8 @@ class _File:
                 expected="one size for each record, at least one record",
             )
         self.distinct, self.position, self.counts = np.unique(sizes, return_inverse=True, return_counts=True)
-        values = exploit_values(attack, int(self.distinct.max()))
-        linked = self.distinct[value_after_access(attack, values, self.distinct) > 0]
+        values = exploit_values(attack, int(self.distinct.max())).at(self.distinct)
+        linked = self.distinct[value_after_access(attack, values) > 0]
         if linked.sum() > _MOST_STATES:
             raise InputError(
                 "group sizes too large for a plan of a whole file",

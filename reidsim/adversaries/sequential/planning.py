@@ -6,7 +6,7 @@ Group sizes are known before access, or only their distribution is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from math import ceil
 
 import numba
 import numpy as np
@@ -23,9 +23,7 @@ from reidsim.adversaries.sequential.exploit_values import (
 )
 from reidsim.adversaries.sequential.programs import attack_programs
 from reidsim.errors import InputError
-
-# Group sizes beyond this many standard deviations above the mean are not tabulated: their probability is below 1e-20.
-_SPREAD = 12.0
+from reidsim.linkage.poisson_binomial import reach_of
 
 
 @dataclass(frozen=True)
@@ -152,11 +150,7 @@ def plan_known(
     [190.6, 137.83, 0.0]
     """
     sizes = checked_group_sizes(group_sizes)
-    if signal is not None:
-        return _plan(attack, unconfirmed_values(attack, signal, int(sizes.max(initial=0))), sizes, None, accesses)
-    values = _values(attack, sizes)
-    worth = None if attack.solver == "backward-induction" else attack_programs(attack).known_access(sizes)
-    return _plan(attack, values, sizes, worth, accesses)
+    return _plan(attack, sizes, _values(attack, sizes, signal), None, accesses)
 
 
 def plan_listed(
@@ -187,19 +181,21 @@ def plan_listed(
     """
     sizes = checked_group_sizes(group_sizes)
     values = _values(attack, sizes)
-    links = planned.accesses & (value_after_access(attack, values, sizes) > 0)
-    at = np.where(links & (sizes <= values.largest), sizes, 0)
-    tries, missing = values.exploits_if_missing[at], values.value_if_missing[at]
+    links = planned.accesses & (value_after_access(attack, values) > 0)
+    value, mean, tries, missing = (
+        np.where(links, each, 0.0)
+        for each in (values.value, values.expected_exploits, values.exploits_if_missing, values.value_if_missing)
+    )
 
-    def given(mean: Floats, if_not_among: Floats) -> Floats:
+    def given_membership(mean: Floats, if_not_among: Floats) -> Floats:
         if_among = (mean - (1.0 - attack.prior) * if_not_among) / attack.prior
         return np.where(among, if_among, if_not_among)
 
-    linked = np.where(links, attack.discount * given(values.value[at], missing) - attack.link_cost, 0.0)
+    linked = np.where(links, attack.discount * given_membership(value, missing) - attack.link_cost, 0.0)
     return replace(
         planned,
         reidentified=np.where(among, tries / np.maximum(sizes, 1), 0.0),
-        exploits=given(values.expected_exploits[at], tries),
+        exploits=given_membership(mean, tries),
         true_payoff=np.where(planned.accesses, attack.discount * linked - attack.access_cost, 0.0),
     )
 
@@ -246,11 +242,8 @@ def plan_unknown(
     [107.93, 29.6]
     """
     sizes = checked_group_sizes(group_sizes)
-    if attack.solver == "backward-induction":
-        worth = attack.discount * expected_after_access(attack, belief) - attack.access_cost
-    else:
-        worth = attack_programs(attack).unknown_access(belief)
-    return _plan(attack, _values(attack, sizes), sizes, worth, accesses)
+    worth = attack.discount * expected_after_access(attack, belief) - attack.access_cost
+    return _plan(attack, sizes, _values(attack, sizes), worth, accesses)
 
 
 def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Plan:
@@ -273,12 +266,9 @@ def attack_threshold(attack: SequentialAttack, *, largest: int = 1_000_000) -> i
     An adversary who is indifferent does not attack. The result is None if all group sizes up to `largest` are attacked.
     """
     values = exploit_values(attack, largest)
-    sizes = np.arange(1, values.largest + 1)
-    worth = attack.discount * value_after_access(attack, values, sizes) - attack.access_cost
-    away = worth <= attack.indifference
-    if away.any():
-        return int(sizes[away.argmax()])
-    return values.largest + 1 if values.complete else None
+    worth = attack.discount * value_after_access(attack, values) - attack.access_cost
+    unprofitable = np.flatnonzero(worth[1 : largest + 1] <= attack.indifference)
+    return int(unprofitable[0]) + 1 if len(unprofitable) else None
 
 
 def exploits_undetected(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Sizes:
@@ -286,19 +276,15 @@ def exploits_undetected(attack: SequentialAttack, group_sizes: NDArray[np.number
 
     The result has the shape of `group_sizes`.
     """
-    sizes = checked_group_sizes(group_sizes)
-    values = _values(attack, sizes)
-    return values.exploits_undetected[np.where(sizes > values.largest, 0, sizes)]
+    return _values(attack, checked_group_sizes(group_sizes)).exploits_undetected
 
 
-def value_after_access(attack: SequentialAttack, values: ExploitValues, sizes: Sizes) -> Floats:
-    """Return V_access(g), the value after access by group size, same shape as `sizes`.
+def value_after_access(attack: SequentialAttack, values: ExploitValues) -> Floats:
+    """Return V_access(g), the value after access by group size, of the shape of the values of linked groups.
 
     It is 0 where linking is not profitable, because the adversary can stop after access.
     """
-    # A group of nobody has value 0, like a group beyond the table.
-    worth = values.value[np.where(sizes > values.largest, 0, sizes)]
-    return np.maximum(0.0, attack.discount * worth - attack.link_cost)
+    return np.maximum(0.0, attack.discount * values.value - attack.link_cost)
 
 
 def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> Floats:
@@ -308,12 +294,14 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
     the most likely of these sizes comes from scipy; the other weights follow by the ratio of neighbouring binomial
     terms. This keeps full relative accuracy where a start at size 0 would underflow.
     """
-    n = belief.registry_size
-    share = np.asarray(belief.match_probability, dtype=np.float64)
-    mean = n * share.max(initial=0.0)
-    values = _table(attack, int(min(n, np.ceil(mean + _SPREAD * np.sqrt(mean) + 60.0))))
-    worth = value_after_access(attack, values, np.arange(values.largest + 1))
-    last = int(np.flatnonzero(worth)[-1]) if worth.any() else 0
+    n, share = belief.registry_size, np.asarray(belief.match_probability, dtype=np.float64)
+    mean = n * float(share.max(initial=0.0))
+    # Larger sizes have a total probability below 1e-14.
+    largest = min(n, ceil(mean + reach_of(mean)))
+    is_induced = attack.solver == "backward-induction"
+    table = exploit_values(attack, largest) if is_induced else attack_programs(attack).table(largest)
+    worth = value_after_access(attack, table)
+    last = int(np.flatnonzero(worth).max(initial=0))
     if last == 0:
         return np.zeros(share.shape)
     distinct, position = np.unique(share, return_inverse=True)
@@ -322,45 +310,29 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
     return _sum_binomial(worth[: last + 1], n, distinct, start, weight)[position].reshape(share.shape)
 
 
-def _values(attack: SequentialAttack, sizes: Sizes) -> ExploitValues:
+def _values(attack: SequentialAttack, sizes: Sizes, signal: UnconfirmedSuccess | None = None) -> ExploitValues:
     """Return the values of linked groups of these sizes, by the attack's solver."""
+    largest = int(sizes.max(initial=0))
+    if signal is not None:
+        return unconfirmed_values(attack, signal, largest).at(sizes)
     if attack.solver != "backward-induction":
         return attack_programs(attack).values(sizes)
-    return _table(attack, int(sizes.max(initial=0)))
-
-
-def _table(attack: SequentialAttack, largest: int) -> ExploitValues:
-    """Return a table of values that covers all sizes up to `largest`, or is complete.
-
-    Tables are cached, because every lattice node needs one.
-    """
-    try:
-        return _kept_values(attack, 1 << max(largest - 1, 0).bit_length())
-    except InputError:
-        # The rounded-up size may exceed the limit although `largest` does not; an error then names `largest`.
-        return exploit_values(attack, largest)
-
-
-@lru_cache(maxsize=64)
-def _kept_values(attack: SequentialAttack, largest: int) -> ExploitValues:
-    return exploit_values(attack, largest)
+    return exploit_values(attack, largest).at(sizes)
 
 
 def _plan(
     attack: SequentialAttack,
-    values: ExploitValues,
     sizes: Sizes,
+    values: ExploitValues,
     expected: Floats | None,
-    accesses: NDArray[np.bool_] | None = None,
+    accesses: NDArray[np.bool_] | None,
 ) -> Plan:
-    """Return a plan with access where `accesses` is true.
+    """Return the plan, given the values of linked groups of the true sizes.
 
-    `expected` is the believed payoff of access, by default the true one; without `accesses`, the adversary accesses
-    where it is positive. The arrays have equal shape.
+    `expected` is the believed payoff of access; by default, its value at the true size. By default, the adversary
+    accesses if it is positive. The arrays have equal shape.
     """
-    at = np.where(sizes <= values.largest, sizes, 0)
-    reidentified = attack.prior * values.exploits_if_missing[at] / np.maximum(sizes, 1)
-    linked = value_after_access(attack, values, sizes)
+    linked = value_after_access(attack, values)
     accessed = attack.discount * linked - attack.access_cost
     expected = accessed if expected is None else expected
     pays = expected > attack.indifference
@@ -369,8 +341,8 @@ def _plan(
     return Plan(
         value=np.where(pays, expected, 0.0),
         accesses=accesses,
-        reidentified=np.where(links, reidentified, 0.0),
-        exploits=np.where(links, values.expected_exploits[at], 0.0),
+        reidentified=np.where(links, attack.prior * values.exploits_if_missing / np.maximum(sizes, 1), 0.0),
+        exploits=np.where(links, values.expected_exploits, 0.0),
         true_payoff=np.where(accesses, accessed, 0.0),
         worth=expected,
         pays=pays,
