@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.engine.batch.design import at_point
-from reidsim.engine.stress.outcomes import Evaluator
+from reidsim.engine.stress.run import Evaluator
 from reidsim.games.robust import robust_choices
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES

@@ -532,7 +532,7 @@ def no_room_for_a_thread(*given, **named):
 
 @pytest.mark.parametrize("full", [no_room, no_room_for_a_thread])
 def test_too_little_memory_is_one_line_and_leaves_nothing(town, reidsim_, monkeypatch, full):
-    monkeypatch.setattr("reidsim.engine.run.run_loaded", full)
+    monkeypatch.setattr("reidsim.engine.batch.runner.run_loaded", full)
     before = everything_in(town)
     assert_one_line(*reidsim_("run", SCENARIO, "-o", "out"), "not enough memory")
     assert everything_in(town) == before

@@ -434,7 +434,7 @@ def test_an_interrupt_in_compiled_code_is_one_line_too(town):
 def test_an_interrupt_that_a_library_takes_for_something_else_still_ends_the_run(
     town, reidsim_, monkeypatch, number, code
 ):
-    from reidsim.engine.run import run_loaded
+    from reidsim.engine.batch.runner import run_loaded
 
     def swallowing(loaded, **options):
         with contextlib.suppress(KeyboardInterrupt):
@@ -443,7 +443,7 @@ def test_an_interrupt_that_a_library_takes_for_something_else_still_ends_the_run
 
     before = signal.signal(number, STOPPING[number])
     try:
-        monkeypatch.setattr("reidsim.engine.run.run_loaded", swallowing)
+        monkeypatch.setattr("reidsim.engine.batch.runner.run_loaded", swallowing)
         ended = reidsim_("run", "town.toml", "-o", "out")
         left = signal.getsignal(number)
     finally:

@@ -12,14 +12,12 @@ import pytest
 from found import at_least
 
 import reidsim
-from reidsim.agents.measures import ROUND_MEASURES
+from reidsim.agents.attack import ROUND_MEASURES
 from reidsim.core.measures import Measure, columns_of, measures_among
 from reidsim.engine.batch.design import GROUP_COLUMNS
 from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.results import RUN_COLUMNS, make_manifest, write_json
-from reidsim.engine.stress import outcomes
-from reidsim.engine.stress.outcomes import Evaluator, Outcomes, outputs_among
-from reidsim.engine.stress.run import check_stress
+from reidsim.engine.stress.run import Evaluator, Outcomes, check_stress, outputs_among
 from reidsim.errors import InputError
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import MEASURES, RECORD_RISK, RISK_QUANTILE, SUCCESS_PROBABILITY
@@ -199,7 +197,7 @@ def test_a_stress_test_takes_a_measure_of_an_own_kind_as_output_and_nothing_else
     with pytest.raises(InputError, match=r"found 'lukc'.*one of .*luck.*did you mean 'luck'"):
         checked("lukc")
     assert outputs_among(kind_of(raffle.scenario).measures)[-2:] == (LUCK, RISK_QUANTILE)
-    monkeypatch.setattr(outcomes, "evaluate", lambda *_, **__: {"runs": RUNS.assign(error=None)})
+    monkeypatch.setattr("reidsim.engine.stress.run.evaluate", lambda *_, **__: {"runs": RUNS.assign(error=None)})
     found = Evaluator(raffle, ("basic", "no-attack"), 0.95).by_batch(
         pd.DataFrame({"economics.cost": [1.0]}), "informed"
     )

@@ -14,8 +14,8 @@ import pytest
 import reidsim
 from reidsim.core import files
 from reidsim.engine.batch.runner import rerun_one
-from reidsim.engine.run import describe
 from reidsim.engine.score import score_loaded
+from reidsim.engine.stress.run import describe
 from reidsim.engine.switch import switch_loaded
 from reidsim.errors import InputError
 from reidsim.games.record_game import Constraint

@@ -12,9 +12,8 @@ from shared_files import unknown
 
 import reidsim
 from reidsim.drafts.draft import draft_scenario
-from reidsim.engine.attributes import attributes_loaded
-from reidsim.engine.run import describe
-from reidsim.engine.score import score_loaded
+from reidsim.engine.score import attributes_loaded, score_loaded
+from reidsim.engine.stress.run import describe
 from reidsim.errors import InputError
 from reidsim.reports.description import describe_file
 from reidsim.reports.page.report import report_text

@@ -18,8 +18,8 @@ from markdown_text import wrapped
 
 from reidsim.bundled import bundled_names
 from reidsim.core.plain_data import inline_toml
+from reidsim.engine.batch.runner import run_loaded
 from reidsim.engine.results import RunResult
-from reidsim.engine.run import run_loaded
 from reidsim.engine.stress.run import stress_loaded
 from reidsim.figures.style import own_settings, save_figure
 from reidsim.kinds.tables.figures.records import payoff_difference_curves

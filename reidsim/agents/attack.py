@@ -1,28 +1,37 @@
-"""An adversary's reply to a release: records attacked and resources bought.
+"""An adversary's reply to a release, the outcome of a round, and the measures of a round.
 
 Outcomes of a round's attacks are expected values, draws or distributions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations
 from math import fsum
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Presence, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Meeting, Setting
+from reidsim.core.measures import measures_worded
 from reidsim.core.numerics import dot
 from reidsim.games.attempts import Case, Tries
+from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.measures import MEASURES, REIDENTIFIED, averages
 from reidsim.games.memory import RememberingLinker
-from reidsim.games.record_game import WITHHELD, shared_rows
+from reidsim.games.record_game import WITHHELD, Choice, shared_rows
+from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Strategies
+from reidsim.validation import read_toml
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Counts = NDArray[np.int64]
 
 # Relative tolerance of budget comparisons and of whole numbers of targets, and tolerance in records: rounding must not
 # cost the adversary a target.
@@ -52,15 +61,15 @@ class Replies:
         Inference stages used before linkage, as bits; see `Response`.
     """
 
-    attacks: NDArray[np.bool_]
+    attacks: Bools
     success: Floats
     payoff: Floats
     exploits: Floats
     worth: Floats
     outlay: Floats
     frequency: Floats
-    invited: NDArray[np.bool_]
-    used: NDArray[np.int64]
+    invited: Bools
+    used: Counts
 
     @classmethod
     def nothing(cls, n_cells: int) -> Replies:
@@ -168,9 +177,7 @@ def money_rate(worth: Floats, outlay: Floats) -> Floats:
         return np.where(outlay > 0, worth / outlay, np.inf)
 
 
-def targets_within(
-    replies: Replies, participants: NDArray[np.int64], budget: float, *, at_random: bool = False
-) -> Floats:
+def targets_within(replies: Replies, participants: Counts, budget: float, *, at_random: bool = False) -> Floats:
     """Return the number of records of each cell that an adversary attacks.
 
     The adversary attacks records in decreasing order of expected payoff per currency unit until the budget does not
@@ -215,7 +222,7 @@ def targets_within(
 def plan_attack(
     profile: AdversaryProfile,
     holds: Holdings,
-    participants: NDArray[np.int64],
+    participants: Counts,
     rounds_left: int,
     reply: Callable[[Holdings], Replies],
 ) -> AttackPlan:
@@ -254,10 +261,6 @@ def plan_attack(
             best = AttackPlan(frozenset(names), price, replies, now, profile.draws_targets)
             best_worth = worth
     return best
-
-
-Bools = NDArray[np.bool_]
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -572,3 +575,152 @@ def _together(hits: Sequence[Tries]) -> Tries:
     if all(each.attempted is None for each in hits):
         return Tries(chance, numbers, amounts)
     return Tries(chance, numbers, amounts, joined("attempted", 1.0), joined("failure"))
+
+
+# Measures that exist only for rounds, in column order.
+_OWN = measures_worded(read_toml(Path(__file__).with_suffix(".toml")))
+PARTICIPATION, BREACHES, DISTINCT = _OWN["participation"], _OWN["breaches"], _OWN["distinct_reidentified"]
+# Levels of the quantiles of risk over released records, by column.
+RISK_QUANTILES = {"risk_median": 0.5, "risk_90": 0.9, "risk_99": 0.99}
+# Measures of all run tables; the measures from participation on exist only in models with agents.
+RUN_MEASURES = (*MEASURES, *REIDENTIFIED, PARTICIPATION, BREACHES, DISTINCT, _OWN["risk_90"], _OWN["risk_99"])
+# Measures of a round, in column order.
+ROUND_MEASURES = (*MEASURES, *_OWN.values(), *REIDENTIFIED)
+
+
+def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats]:
+    """Return the utility and the generalization intensity of each cell's strategy.
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    strategies : ndarray of int64, shape (n_cells,)
+        Strategy of each cell; -1 for withheld records.
+
+    Returns
+    -------
+    utility, intensity : ndarray of float64, shape (n_cells,)
+        Withheld records have utility 0 and generalization intensity 1.
+    """
+    # If adversaries remember releases, rows replace cells; the loss tables of the original cells are reused.
+    space, known = setting.space if setting.known is None else setting.known.alone.space, setting.known
+    cells, withheld = np.arange(len(strategies)) if known is None else known.cells, strategies == WITHHELD
+    utility = np.zeros(len(strategies))
+    if isinstance(space, GeneralizationLattice) and space.size <= len(strategies):
+        for levels, losses in zip(space.level_columns[:, strategies], space.record_losses, strict=True):
+            utility += np.where(levels > 0, losses[levels, cells], 0.0)
+        utility = np.where((utility > NO_BENEFIT) | withheld, 0.0, 1.0 - utility)
+    else:
+        for strategy, rows in shared_rows(strategies):
+            utility[rows] = space.utility(strategy, cells[rows])
+    return utility, np.where(withheld, 1.0, setting.space.generalization_intensity(np.maximum(strategies, 0)))
+
+
+def record_measures(
+    setting: Setting,
+    released: Equilibrium,
+    participants: Counts,
+    outcome: RoundOutcome,
+    adversary_payoff: float,
+) -> dict[str, float]:
+    """Return the measures of a round, averaged over all records.
+
+    The averages are computed by the functions for games without rounds. The record of a data subject who does not take
+    part is withheld: utility 0, generalization intensity 1. It can still be attacked if it was released in an earlier
+    round.
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    released : Equilibrium
+        Outcome for the released records of each cell; see `equilibrium_of`.
+    participants : ndarray of int64, shape (n_cells,)
+        Number of released records of each cell.
+    outcome : RoundOutcome
+        Outcome of the round's attacks.
+    adversary_payoff : float
+        Total payoff of all adversaries, in currency units.
+
+    Returns
+    -------
+    dict of str to float
+        Value of each measure, by column.
+    """
+    n, exposed = setting.n_subjects, setting.exposed(participants)
+    # Two rows per cell, for records released now and records released only earlier; one row for all other records.
+    weights = np.concatenate([participants, exposed - participants, [n - int(exposed.sum())]])
+    attacked, breaches = outcome.records_attacked, outcome.breaches
+    frequency = np.divide(attacked, exposed, out=np.zeros_like(attacked), where=exposed > 0)
+    success = np.divide(breaches, attacked, out=np.zeros_like(breaches), where=attacked > 0)
+    lost, utility = setting.loss * frequency * success, released.utility
+
+    def rows(now: Any, before: Any, never: float) -> NDArray[Any]:
+        return np.concatenate([now, np.broadcast_to(before, now.shape), [never]])
+
+    shared = replace(
+        released,
+        strategies=rows(released.strategies, WITHHELD, WITHHELD).astype(np.int64),
+        publisher_payoff=rows(setting.benefit * utility - lost, -lost, 0.0),
+        # A purchase belongs to no single record, so the payoff is divided evenly among all records.
+        adversary_payoff=np.full(len(weights), adversary_payoff / n),
+        attacked=rows(attacked > 0, attacked > 0, 0).astype(np.bool_),
+        success_probability=rows(success, success, 0.0),
+        utility=rows(utility, 0.0, 0.0),
+        generalization_intensity=rows(released.generalization_intensity, 1.0, 1.0),
+        frequency=rows(frequency, frequency, 0.0),
+    )
+    return averages(shared, weights)
+
+
+def weighted_quantiles(values: Floats, weights: Counts, levels: Iterable[float]) -> list[float]:
+    """Return weighted lower quantiles at some levels; NaN if all weights are 0.
+
+    The quantile at level q is the lowest value at which the cumulative weight is at least q times the total.
+    """
+    order = np.argsort(values)
+    order = order[weights[order] > 0]
+    if not len(order):
+        return [np.nan for _ in levels]
+    reached = np.cumsum(weights[order])
+    return [float(values[order[np.searchsorted(reached, level * reached[-1])]]) for level in levels]
+
+
+def equilibrium_of(setting: Setting, choice: Choice, outcome: RoundOutcome, adversary_payoff: Floats) -> Equilibrium:
+    """Return the outcome of a round for the released records of each cell.
+
+    If records of the cell are attacked, `success_probability` is the probability that an attack succeeds. Otherwise,
+    it is the probability that an attack by the adversaries present would succeed.
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model.
+    choice : Choice
+        Strategies of the publisher.
+    outcome : RoundOutcome
+        Outcome of the round's attacks.
+    adversary_payoff : ndarray of float64, shape (n_cells,)
+        Expected payoff of all adversaries from a record, without purchases, in currency units.
+
+    Returns
+    -------
+    Equilibrium
+        Its arrays have shape (n_cells,).
+    """
+    utility, intensity = release_of(setting, choice.strategies)
+    attacked = outcome.attacked > 0
+    success = np.divide(outcome.risk, outcome.attacked, out=outcome.exposure.copy(), where=attacked)
+    return Equilibrium(
+        strategies=choice.strategies,
+        publisher_payoff=setting.benefit * utility - setting.loss * outcome.risk,
+        adversary_payoff=adversary_payoff,
+        attacked=attacked,
+        success_probability=success,
+        utility=utility,
+        generalization_intensity=intensity,
+        solver=choice.solver,
+        evaluated=choice.evaluated,
+        exact=choice.exact,
+    )

@@ -45,7 +45,7 @@ def run(
     loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}"):
         from reidsim.engine.batch.design import has_several_runs
-        from reidsim.engine.run import run_loaded
+        from reidsim.engine.batch.runner import run_loaded
 
     if has_several_runs(loaded.scenario):
         result, folder = _run_several(loaded, output, batch)
@@ -85,7 +85,7 @@ def _run_several(
         folder = batch.latest_folder(name) if batch.goes_on else next_free_folder(Path("results"), name)
     how_to_go_on = f"continue with --resume -o {folder}"
     with telling_kept(folder, how_to_go_on), arguments.waiting(f"reading {loaded.name}") as progress:
-        from reidsim.engine.run import run_batch_loaded
+        from reidsim.engine.batch.runner import run_batch_loaded
         from reidsim.reports.illustration import illustrate
 
         result = run_batch_loaded(
@@ -189,7 +189,7 @@ def check(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> N
     """
     loaded = changes.load(scenario)
     with arguments.waiting(f"checking {scenario}"):
-        from reidsim.engine.run import describe
+        from reidsim.engine.stress.run import describe
 
         size = describe(loaded)
     arguments.tell(f"{loaded.name} is ready: {size}")

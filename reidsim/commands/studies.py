@@ -84,7 +84,7 @@ def attributes(
     """
     loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.attributes import attributes_loaded
+        from reidsim.engine.score import attributes_loaded
         from reidsim.reports.study_tables import attributes_tables
 
         folder = arguments.results_folder(output, f"{loaded.name}-attributes")

@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.agents.measures import weighted_quantiles
+from reidsim.agents.attack import weighted_quantiles
 from reidsim.bundled import BUNDLED, data_file
 from reidsim.core.files import require_no_device
 from reidsim.core.measures import WORDS, Measure

@@ -20,12 +20,12 @@ from rich.console import Console
 from reidsim.core.files import require_plain
 from reidsim.core.plain_data import toml_text, with_texts
 from reidsim.core.terminal import DelayedProgress
-from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loaded
 from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
+from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
 from reidsim.engine.results import RunResult
-from reidsim.engine.run import describe, run_batch_loaded, run_loaded
-from reidsim.engine.stress.run import StressResult, stress_loaded, with_method
+from reidsim.engine.score import ORDERS, AttributesResult, attributes_loaded
+from reidsim.engine.stress.run import StressResult, describe, stress_loaded, with_method
 from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
 from reidsim.errors import InputError, listed, naming_arguments, nearest, require_among, writing
 from reidsim.games.double_oracle import Sum

@@ -1,19 +1,22 @@
-"""Payoff and risk of a released file, compared with a scenario's policies."""
+"""Analyses of table scenarios: score of a released file, and the effect of each quasi-identifier."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from reidsim.core.measures import Measure, measures_among
+from reidsim.core.measures import Measure, columns_of, measures_among
 from reidsim.core.randomness import random_stream
 from reidsim.engine.results import Result, begun, make_manifest, release_file_facts, sha256_of
-from reidsim.games.measures import averages
+from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.games.reidentified import measures_table, reidentified_in
+from reidsim.games.shapley import exact_shares, sampled_shares
+from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import counted_units
@@ -120,3 +123,107 @@ def score_loaded(
     unit = {counted_units(manifest["content"])[0]: np.arange(len(released.strategies)), "shared": ~released.withheld}
     each = pd.DataFrame({**unit, **{column: getattr(released, column) for column in columns}})
     return ScoreResult(loaded.name, path.name, summary, each, measures, manifest, (*left, *told))
+
+
+# Largest number of columns for exact shares; with n columns, 2^n sets of columns are played.
+MOST_EXACT = 10
+# Default number of random orders of columns; more orders make shares more precise and take proportionally longer.
+ORDERS = 50
+ATTRIBUTE_MEASURES: tuple[Measure, ...] = (PUBLISHER_PAYOFF, RISK, UTILITY)
+ATTRIBUTE_COLUMNS = ("policy", "attribute", "measure", "all", "without", "alone", "none", "share", "standard_error")
+
+
+@dataclass(frozen=True, eq=False)
+class AttributesResult(Result):
+    """The effect of each quasi-identifier on the outcomes of a scenario.
+
+    Parameters
+    ----------
+    name : str
+        Name of the scenario.
+    table : DataFrame
+        One row per policy, attribute and measure (`ATTRIBUTE_MEASURES`, averages over records in the first draw);
+        columns `ATTRIBUTE_COLUMNS`: the measure with ``all`` quasi-identifiers, ``without`` this attribute, with this
+        attribute ``alone`` and with ``none``; the Shapley ``share`` of the attribute in the difference between all and
+        none, in the unit of the measure (shares of all attributes sum to ``all`` minus ``none``); and the
+        ``standard_error`` of the share (0 if it is exact).
+    manifest : dict
+    warnings : tuple of str
+    """
+
+    name: str
+    table: pd.DataFrame
+    manifest: dict[str, Any]
+    warnings: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"AttributesResult({self.name!r}: {', '.join(self.table['attribute'].unique())})"
+
+    def stored_tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables of the results folder, by name."""
+        return {"attributes": self.table}
+
+
+def attributes_loaded(
+    loaded: Scenario[ScenarioHead], *, orders: int = ORDERS, progress: Progress | None = None
+) -> AttributesResult:
+    """Return the outcomes of a scenario with and without each quasi-identifier.
+
+    A column that is left out is generalized to the top level of its hierarchy in every record; policies that optimize
+    choose again among the remaining generalizations. Policies for which this is impossible are left out, with a
+    warning. Shapley shares are exact for up to 10 columns; for more columns, they are averages over random orders of
+    the columns, drawn with the scenario's seed. Section ``agents`` is ignored.
+
+    Parameters
+    ----------
+    loaded : Scenario
+        A table scenario.
+    orders : int
+        Number of random orders, used if there are more than 10 columns.
+    progress : callable, optional
+        Called with the task, the completed steps and all steps.
+
+    Returns
+    -------
+    AttributesResult
+
+    Raises
+    ------
+    InputError
+        If the scenario is of another kind, or a file that it names cannot be used.
+    """
+    kind, clock, report = begun(loaded, progress)
+    study = kind.build(loaded)
+    columns = kind.dropped_columns(study)
+    clock.lap("build")
+    names, n = columns.names, len(columns.names)
+    everything, weights = 2**n - 1, study.world(0).weights.astype(np.int64)
+    exact, played = n <= MOST_EXACT, 0
+    plays = 2**n if exact else orders * n
+
+    @cache
+    def value(members: int) -> Floats:
+        nonlocal played
+        report("playing", min(played, plays - 1), plays)
+        played += 1
+        kept = frozenset(name for place, name in enumerate(names) if members >> place & 1)
+        outcomes = columns.play(kept)
+        found = [averages(outcomes[policy], weights) for policy in columns.policies]
+        return np.array([each[measure] for each in found for measure in columns_of(ATTRIBUTE_MEASURES)])
+
+    stream = random_stream(loaded.scenario.seed, "attributes")
+    shapley = exact_shares(value, n) if exact else sampled_shares(value, n, orders, stream)
+    rows, measures = [], columns_of(ATTRIBUTE_MEASURES)
+    for first, policy in enumerate(columns.policies):
+        for place, attribute in enumerate(names):
+            valued = [value(members) for members in (everything, everything & ~(1 << place), 1 << place, 0)]
+            shares = (*valued, shapley.shares[place], shapley.standard_errors[place])
+            for number, measure in enumerate(measures, start=first * len(measures)):
+                rows.append((policy, attribute, measure, *(float(each[number]) for each in shares)))
+    table = pd.DataFrame(rows, columns=list(ATTRIBUTE_COLUMNS))
+    clock.lap("play")
+    facts = {"attributes": {"exact": exact, "orders": None if exact else orders, "played": played}, **kind.facts(study)}
+    warnings = columns.warnings
+    if getattr(loaded.scenario, "agents", None) is not None:
+        warnings = ("section agents is ignored: only one round is evaluated", *warnings)
+    return AttributesResult(loaded.name, table, make_manifest(loaded, clock.laps, facts), warnings)

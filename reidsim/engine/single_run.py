@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.agents.measures import (
+from reidsim.agents.attack import (
     BREACHES,
     DISTINCT,
     PARTICIPATION,
@@ -142,8 +142,7 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
         Number of the draw of the records, and number of the repetition of all rounds on these records.
     """
     # Imported here because mesa is slow to import and not needed elsewhere.
-    from reidsim.agents.adversary import Adversary
-    from reidsim.agents.model import THROUGH, ReidentificationModel
+    from reidsim.agents.model import THROUGH, Adversary, ReidentificationModel
 
     model = ReidentificationModel(setting, policy).run()
     place: dict[str, Any] = {"replication": replication, "draw": draw, "policy": policy}

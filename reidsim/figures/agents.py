@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from reidsim.agents.measures import DISTINCT, PARTICIPATION
+from reidsim.agents.attack import DISTINCT, PARTICIPATION
 from reidsim.figures import style
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 from reidsim.palette import BLACK, GREY

@@ -10,13 +10,12 @@ from matplotlib.figure import Figure
 
 from reidsim.core.files import plain_name
 from reidsim.core.measures import measures_among
-from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.results import Result, RunResult, measures_in_manifest
+from reidsim.engine.score import AttributesResult
 from reidsim.engine.single_run import AgentAnalysis
-from reidsim.engine.stress.outcomes import outputs_among
-from reidsim.engine.stress.run import StressResult
+from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.errors import InputError
 from reidsim.figures.agents import beliefs_by_round, found_through_resources, rounds_by_policy

@@ -12,11 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from reidsim.core.measures import Measure
-from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.cross_play import BEST, MAXIMIN, MINIMAX_REGRET, WORST, CrossPlayResult
 from reidsim.engine.results import measures_in_manifest
-from reidsim.engine.stress.outcomes import outputs_among
-from reidsim.engine.stress.run import StressResult
+from reidsim.engine.score import AttributesResult
+from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.games.cross_play import row_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.agents.measures import BREACHES, DISTINCT
+from reidsim.agents.attack import BREACHES, DISTINCT
 from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.results import Result, RunResult
 from reidsim.games.measures import PUBLISHER_PAYOFF

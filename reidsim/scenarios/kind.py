@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.agents.measures import RUN_MEASURES
+from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.measures import Measure, columns_of
 from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, refuse_first

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.agents.adversary import next_state
-from reidsim.agents.model import ReidentificationModel
+from reidsim.agents.model import ReidentificationModel, next_state
 from reidsim.agents.profile import Enforcement
 
 shares = st.floats(0, 1)

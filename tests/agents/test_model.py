@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from small_games import small_games
 from tiers import cases, examples
 
-from reidsim.agents.adversary import Adversary
-from reidsim.agents.measures import ROUND_MEASURES, release_of, weighted_quantiles
-from reidsim.agents.model import ADVERSARY_MEASURES, ReidentificationModel
+from reidsim.agents.attack import ROUND_MEASURES, release_of, weighted_quantiles
+from reidsim.agents.model import ADVERSARY_MEASURES, Adversary, ReidentificationModel
 from reidsim.agents.profile import Enforcement, ParticipationRule
 from reidsim.core.measures import columns_of
 from reidsim.errors import InputError

@@ -14,7 +14,7 @@ from tiers import examples
 
 from reidsim.engine.batch.executors import DaskExecutor, ProcessExecutor, SerialExecutor
 from reidsim.engine.batch.folder import JOURNAL
-from reidsim.engine.run import run_batch_loaded
+from reidsim.engine.batch.runner import run_batch_loaded
 from reidsim.scenarios.load import Scenario
 
 pytestmark = pytest.mark.deep

@@ -16,8 +16,8 @@ from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.engine.batch.design import Design, at_point, attempt, design_of
 from reidsim.engine.batch.executors import SerialExecutor
 from reidsim.engine.batch.folder import DataFiles
-from reidsim.engine.batch.runner import evaluate, rerun_one
-from reidsim.engine.run import describe, run_batch_loaded
+from reidsim.engine.batch.runner import evaluate, rerun_one, run_batch_loaded
+from reidsim.engine.stress.run import describe
 from reidsim.errors import InputError
 from reidsim.scenarios.load import RECIPE_KEYS, Scenario
 

@@ -19,7 +19,7 @@ from tiers import points
 
 from reidsim.engine.batch.design import attempt
 from reidsim.engine.batch.executors import SerialExecutor
-from reidsim.engine.run import run_batch_loaded
+from reidsim.engine.batch.runner import run_batch_loaded
 from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario
 

@@ -13,8 +13,8 @@ from staged_clinic import FILES as CLINIC
 from tiers import examples
 
 import reidsim
-from reidsim.engine.run import describe
 from reidsim.engine.scenario import cross_play
+from reidsim.engine.stress.run import describe
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.equilibrium import evaluate

@@ -6,7 +6,7 @@ import pytest
 from stress_scenarios import write_town
 
 import reidsim
-from reidsim.engine.stress.outcomes import Evaluator
+from reidsim.engine.stress.run import Evaluator
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints
@@ -94,7 +94,7 @@ def test_a_failed_run_leaves_its_point_out(town, monkeypatch):
         }
         return {"runs": pd.concat([table[~lost], pd.DataFrame([failed])], ignore_index=True)}
 
-    monkeypatch.setattr("reidsim.engine.stress.outcomes.evaluate", fake)
+    monkeypatch.setattr("reidsim.engine.stress.run.evaluate", fake)
     twice = town.scenario.model_copy(update={"replications": 2})
     loaded = type(town)(town.name, town.path, twice, town.content)
     outcomes = Evaluator(loaded, ("basic", "no-attack"), 0.9).by_batch(
@@ -107,6 +107,6 @@ def test_a_failed_run_leaves_its_point_out(town, monkeypatch):
 
 def test_the_first_error_is_reported_if_every_run_fails(town, monkeypatch):
     failed = pd.DataFrame({"point": [0], "policy": [None], "state": ["failed"], "error": ["ValueError: no"]})
-    monkeypatch.setattr("reidsim.engine.stress.outcomes.evaluate", lambda *_, **__: {"runs": failed})
+    monkeypatch.setattr("reidsim.engine.stress.run.evaluate", lambda *_, **__: {"runs": failed})
     with pytest.raises(InputError, match=r"every run failed.*ValueError: no"):
         Evaluator(town, ("basic",), 0.9).by_batch(pd.DataFrame({"economics.cost": [1.0]}), "informed")

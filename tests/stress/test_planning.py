@@ -3,7 +3,7 @@
 import pytest
 from stress_scenarios import TOWN, write_town
 
-from reidsim.engine.stress.outcomes import (
+from reidsim.engine.stress.run import (
     belief_key,
     belief_points,
     believed_values,

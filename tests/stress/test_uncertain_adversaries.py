@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
-from reidsim.engine.stress.outcomes import Evaluator
+from reidsim.engine.stress.run import Evaluator
 from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario
 

@@ -36,12 +36,13 @@ from reidsim.engine.batch.design import (
     content_of_run,
     design_of,
     has_numbered_replications,
+    is_batch,
     makers_of,
     tasks_of,
 )
 from reidsim.engine.batch.executors import AutomaticExecutor, Executor
 from reidsim.engine.batch.folder import DataFiles, changed_files
-from reidsim.engine.batch.statistics import ERROR, batch_tables, batch_warnings
+from reidsim.engine.batch.statistics import ERROR, BatchResult, batch_analysis, batch_tables, batch_warnings
 from reidsim.engine.results import Illustrator, Result, RunResult, begun, make_manifest
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
@@ -456,3 +457,50 @@ def _verdict(
     by = "" if version == code_version() else f", which was written by another version of the program ({version})"
     since = f"; data files changed since then: {listed(changed)}" if changed else ""
     return f"Some values differ from the folder{by}{since}."
+
+
+def run_loaded(
+    loaded: Scenario[ScenarioHead], *, executor: Executor | None = None, progress: Progress | None = None
+) -> RunResult:
+    """Run a scenario, in memory; `executor` does the runs of a batch."""
+    if is_batch(loaded.scenario):
+        return run_batch_loaded(loaded, executor, progress=progress)
+    return run_once(loaded, progress=progress, explain=True)
+
+
+def run_batch_loaded(loaded: Scenario[ScenarioHead], executor: Executor | None = None, **keeping: Any) -> RunResult:
+    """Return the result of all points and replications of a loaded scenario.
+
+    See `reidsim.run_batch`.
+    """
+    return run_job(ScenarioWork(loaded), batch_result, executor, **keeping)
+
+
+def batch_result(ended: Ended) -> RunResult:
+    """Return the result of a batch, with measures and statistics."""
+    scenario, tables = ended.loaded.scenario, ended.tables
+    if has_numbered_replications(scenario) and not is_batch(scenario):
+        return _with_first_draw(ended)
+    analysis = batch_analysis(tables, None if ended.stored else ended.design)
+    common = (ended.loaded.name, tables["runs"], pd.DataFrame(), analysis, ended.manifest, ended.warnings)
+    return BatchResult(*common, design=ended.design)
+
+
+def _with_first_draw(ended: Ended) -> RunResult:
+    """Return the result of replications that a single run could draw itself.
+
+    It equals the result of that run: records and figure tables are from the first replication, which is played again.
+    If runs failed, the table of runs keeps the columns that describe the failures.
+    """
+    tables = ended.tables
+    single = run_once(ended.loaded.with_sections(replications=1), progress=ended.report)
+    runs = tables["runs"].drop(columns="run", errors="ignore")
+    if (runs["state"] == COMPLETE).all():
+        runs = runs[list(single.runs.columns)]
+    analysis = single.analysis
+    if "runtimes" in tables:
+        analysis = replace(analysis, runtimes=tables["runtimes"].drop(columns="point", errors="ignore"))
+    warnings = tuple(dict.fromkeys((*single.warnings, *ended.warnings)))
+    return replace(
+        single, runs=runs, analysis=analysis, manifest={**single.manifest, **ended.manifest}, warnings=warnings
+    )

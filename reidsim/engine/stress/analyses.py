@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.randomness import random_stream
 from reidsim.engine.batch.design import Design, quantiles, scenario_columns
-from reidsim.engine.stress.outcomes import Outcomes
-from reidsim.errors import InputError
+from reidsim.errors import InputError, listed
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.robust import RobustChoice
@@ -47,6 +46,40 @@ _PREVAIL = 0.5
 GUARANTEE_COLUMNS = ("policy", "parameter", "believed", "breaking", "error", "relative_error", "share_safe")
 # Limits of the search for a bracket (doublings reach from cents to 10^15) and of the bisection (to the last digits).
 _DOUBLINGS, _HALVINGS = 64, 80
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """Outputs of every policy at every point.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per point and policy: ``point`` (number, from 0), ``policy`` and the outputs, averaged over
+        replications. If one run of a point failed, all outputs of the point are missing, or its rows are.
+    failures : DataFrame
+        One row per point with a failed run: ``point`` and ``error``, the message of its first failed run.
+    """
+
+    table: pd.DataFrame
+    failures: pd.DataFrame
+
+    def matrix(self, output: str, policies: tuple[str, ...], n_points: int) -> Floats:
+        """Return an output as an array, shape (n_policies, n_points).
+
+        Policies have the given order. Missing outputs are NaN.
+
+        Raises
+        ------
+        InputError
+            If no run has the output.
+        """
+        if output not in self.table:
+            has = [name for name in self.table if name not in ("point", "policy")]
+            problem, expected = "no run of the scenario has this output", f"one of {listed(has, 20)}"
+            raise InputError(problem, where="stress", found=output, expected=expected)
+        wide = self.table.pivot(index="policy", columns="point", values=output)
+        return wide.reindex(index=list(policies), columns=range(n_points)).to_numpy(dtype=np.float64)
 
 
 def sample_table(points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str]) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.agents.measures import RUN_MEASURES
+from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.measures import measures_worded
 from reidsim.core.randomness import random_stream
 from reidsim.games.equilibrium import Equilibrium

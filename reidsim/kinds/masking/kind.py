@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import count_sets, enumerate_sets
-from reidsim.agents.measures import RUN_MEASURES
+from reidsim.agents.attack import RUN_MEASURES
 from reidsim.agents.profile import Setting
 from reidsim.core.files import require_memory
 from reidsim.core.measures import in_words, measures_worded

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from reidsim.agents.measures import PARTICIPATION
+from reidsim.agents.attack import PARTICIPATION
 from reidsim.core.measures import columns_of, in_words, measures_worded
 from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Defender

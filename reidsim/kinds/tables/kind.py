@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from reidsim.agents.measures import RUN_MEASURES
+from reidsim.agents.attack import RUN_MEASURES
 from reidsim.agents.profile import Setting
 from reidsim.core.measures import in_words, measures_worded
 from reidsim.errors import refuse_first

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 import reidsim
-from reidsim.engine.attributes import attributes_loaded
 from reidsim.engine.results import Result
-from reidsim.engine.score import score_loaded
+from reidsim.engine.score import attributes_loaded, score_loaded
 from reidsim.engine.switch import switch_loaded
 from reidsim.scenarios.load import Scenario
 
