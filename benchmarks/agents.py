@@ -199,7 +199,7 @@ def compare(name: str, study: TablesStudy, repeats: int, sample: int) -> None:
     figure(f"{name}: participation decision", vectorised, "plain mesa", decided, 100.0)
     few = _PlainModel(sample)
     cells = setting.cell_of_subject[:sample]
-    linker = study.own_linker(study.scenario.adversary.risk)
+    linker = study.own_linker()
     few.forms = [
         (linker.link(s, cells).group_sizes.tolist(), setting.space.utility(s, cells).tolist())
         for s in range(setting.space.size)

@@ -318,7 +318,7 @@ def test_sampled_people_with_several_rows_are_counted_once_with_their_weight(tmp
         return quad(lambda z: 1 / (f + (total - f) * z ** (1 / f)), 0, 1, epsabs=1e-13, epsrel=1e-11, limit=200)[0]
 
     by_row = pd.Series([risk(people) for people in classes]).groupby(stays["who"]).max().to_numpy()
-    linked = study.own_linker("sample") if direction == "both" else study.truth.linker
+    linked = study.own_linker() if direction == "both" else study.truth.linker
     linked = linked.by_record if direction == "both" else linked
     assert 1 / linked.link(node).group_sizes[study.row_of_subject] == pytest.approx(by_row, rel=1e-8)
     summary = reidsim.run(path, overrides=changes).summary

@@ -229,7 +229,7 @@ def test_losses_of_one_person_that_differ_are_an_error():
         ({"policies": ["multi-dimensional"]}, "'multi-dimensional' needs one record per person, which release.person"),
         ({"policies": ["local-recoding"]}, "'local-recoding' needs group sizes .* which release.person"),
         ({"agents": {"rounds": 2}}, "household risk is not supported in rounds"),
-        ({"key": "age"}, "the key of persons is a quasi-identifier"),
+        ({"key": "age"}, "release.person: the column is a quasi-identifier"),
     ],
 )
 def test_unsupported_combinations_are_refused(more, told):

@@ -32,7 +32,9 @@ KNOWN = [((), 0.2), ((1, 2), 0.4), ((0, 1, 2), 0.4)]
 
 def by_person(study, node, risk="prosecutor"):
     """Compute replies to every row and return the row chosen for each person."""
-    reply = study.adversary(study.prices).respond(study.own_linker(risk).link(node, study.cell_of_record))
+    reply = study.planner(*study.gain_and_cost(study.prices)).respond(
+        study.own_linker().link(node, study.cell_of_record)
+    )
     found = []
     for person in range(study.n_subjects):
         rows = np.flatnonzero(study.persons.of_record == person).tolist()

@@ -21,7 +21,7 @@ from reidsim.games.directions.linker import DirectedLinker, by_record, directed_
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import branch_and_bound
-from reidsim.kinds.tables.people import ReleasedPeople
+from reidsim.kinds.tables.study import ReleasedPeople
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute, SensitiveValues
 from reidsim.populations.domain import Attribute, Domain

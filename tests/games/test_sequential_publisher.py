@@ -258,7 +258,7 @@ def test_unknown_groups_are_drawn_from_the_registry_or_from_everybody(town, regi
     named = {} if registry is None else {"registry": registry}
     study = study_of(town, belief="unknown", **named)
     assert study.truth.adversary.registry_size == size
-    link = study.own_linker("journalist").link(0)
+    link = study.own_linker().link(0)
     everybody = GroupSizes(study.linked_population, study.lattice).at(0)
     np.testing.assert_allclose(link.match_probability, everybody / 33)
 

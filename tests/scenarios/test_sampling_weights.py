@@ -218,7 +218,7 @@ def test_the_log_linear_model_counts_people_of_cells_without_records(tmp_path):
 
 
 WRONG = {
-    'weight = "age"': "attributes.age: the column of sampling weights is a quasi-identifier; found 'age'",
+    'weight = "age"': "release.weight: the column is a quasi-identifier; found 'age'",
     'weight = "wt"': "column 'wt': column missing",
     "": "release: sample risk needs weights or a sampling fraction",
     'weight = "w"\nsampling_fraction = 0.1': "release.sampling_fraction: weights and a sampling fraction exclude",

@@ -14,7 +14,6 @@ from reidsim.engine.score import score_loaded
 from reidsim.errors import InputError
 from reidsim.games.masking.searches import best_first
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.staged_attack import staged_records
 from reidsim.scenarios.load import Scenario
 
 DATASET = {"publisher.unit": "table", "population.holds_release": False, "publisher.policies": ["basic"]}
@@ -35,14 +34,14 @@ def clinic(tmp_path):
 def staged(path, **overrides):
     loaded = Scenario.load(path, overrides)
     recipe = path.parent / "attack.toml"
-    return staged_records(build_study(loaded), recipe)
+    return build_study(loaded).staged(recipe)
 
 
 @pytest.mark.parametrize("level", [{}, {**DATASET, "adversary.risk": "journalist"}], ids=["records", "dataset"])
 def test_records_shared_as_they_are_are_attacked_as_counted_by_hand(clinic, level):
     study, attack = staged(clinic(), **level)
     linkage = attack.linker.link(0)
-    reply = attack.by(150.0, 20.0).respond(linkage)
+    reply = replace(attack.attack, gain=150.0, cost=20.0).respond(linkage)
     records = {}
     for record, cell in zip(FILES["patients.csv"].splitlines()[1:], study.cell_of_record.tolist(), strict=True):
         records[record] = (
@@ -220,13 +219,13 @@ BAD = {
     ],
     "directory_csv": [
         (FILES["directory.csv"].replace("Hill,smith", "Moor,smith"),
-         r"directory.csv: row 7, 'village': value missing from the attribute of the records; found 'Moor'"),
+         r"directory.csv: row 7, column 'village': value missing from the attribute of the records; found 'Moor'"),
         (FILES["directory.csv"].replace("clerk,12", "clerk,1.5"), "directory.csv: row 1, column 'people': not a whole"),
         (FILES["directory.csv"].replace("baker,3\n30", "baker,1e30\n30"),
          r"directory.csv: row 2, column 'people': count too large; found '1e30'"),
         (FILES["directory.csv"].replace("smith,1", "smith,2147483648"),
          "directory.csv: row 7, column 'people': count too large; found '2147483648'"),
-        (FILES["directory.csv"].replace("Hill,smith", "Hill,"), "directory.csv: row 7, 'job': value missing"),
+        (FILES["directory.csv"].replace("Hill,smith", "Hill,"), "directory.csv: row 7, column 'job': value missing"),
     ],
 }  # fmt: skip
 

@@ -16,7 +16,6 @@ from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.risk import require_part_of
-from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.release import (
     ReleasedRecords,
     coded_records,
@@ -27,7 +26,7 @@ from reidsim.kinds.tables.release import (
     sensitive_attributes,
 )
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
-from reidsim.kinds.tables.study import PRICES, TablesStudy
+from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
 from reidsim.linkage.individual_risk import SampledPeople
 from reidsim.linkage.sensitive_values import SensitiveValues
 from reidsim.linkage.uniqueness.log_linear import fitting_model

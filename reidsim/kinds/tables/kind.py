@@ -20,16 +20,14 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.games.solvers import no_progress
 from reidsim.kinds.tables.build import build_study, data_content
-from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
 from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints, is_thinnable, record_points
 from reidsim.kinds.tables.outcomes import DroppedColumns, play
 from reidsim.kinds.tables.policy import POLICIES, SAFE_HARBOR, WHERE, policies_of_unit, policy_named
-from reidsim.kinds.tables.release import attribute_labels, read_records, sensitive_attributes
+from reidsim.kinds.tables.release import StagedAttack, attribute_labels, read_records, sensitive_attributes
 from reidsim.kinds.tables.released_file import read_released
 from reidsim.kinds.tables.results import TablesResults
 from reidsim.kinds.tables.rounds import planned_releases, setting_of
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.staged_attack import StagedAttack
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.releases.hierarchy import SUPPRESSED
@@ -93,7 +91,7 @@ class TablesKind(TablesResults):
         # Raises an error for unusable payoff parameters before a long computation starts.
         for name, each in study.each.items():
             with named(name):
-                each.adversary(each.prices)
+                each.planner(*each.gain_and_cost(each.prices))
         scenario = study.scenario
         people = study.linked_population if scenario.publisher.unit == "record" else study.population
         of_people = "" if study.persons is None else f" of {counted(study.n_subjects, 'person', 'people')}"
@@ -105,9 +103,9 @@ class TablesKind(TablesResults):
         )
         if people is not None and scenario.population is not None:
             size += f", a population of {people.total:,.0f}"
-        if study.n_nodes > _MANY_NODES and walks_whole_lattice(scenario):
+        if study.n_nodes > _MANY_NODES and scenario.publisher.walks_whole_lattice:
             size += '; a search of all nodes may take long, set publisher.search = "anytime" for a search with a budget'
-        elif study.lattice.size > _MANY_NODES and lists_every_form(scenario):
+        elif study.lattice.size > _MANY_NODES and scenario.publisher.lists_every_form:
             size += '; computing all strategies may take long, set publisher.solver = "iceberg" to skip most strategies'
         return size
 
@@ -186,7 +184,7 @@ class TablesKind(TablesResults):
         path = options.stages or study.scenario.adversary.stages
         if path is not None and not isinstance(study.own, StagedAttack):
             staged = study_against(study, planner="one-shot", knowledge=None, stages=path)
-            study = study.on_cells_of(staged)
+            study = replace(staged, loaded=study.loaded).equipped()
         if None in study.owns:
             return super().opponents(study, options, draw)
         # Unnamed adversaries link with the same people as the scenario's named ones.

@@ -67,7 +67,7 @@ class SolvedPoints:
 
     def plan(self, policy: str, believed: EconomicsSection) -> SolvedPlan:
         """Solve the game with the believed payoff parameters; see `Kind.amount_points`."""
-        game = self.study.planned_game(believed)
+        game = self.study.game(believed, believed=True)
         return SolvedPlan(self.study, policy_named(policy).defender(self.study, 0).choose(game))
 
     def play(self, strategies: Strategies) -> SolvedPlan:

@@ -29,12 +29,12 @@ from reidsim.games.full_domain.solutions import NodeOutcomes, every_node
 from reidsim.games.people import PeopleLinkage
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.games.solvers import no_progress
-from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import TablesChoice, everywhere
 from reidsim.kinds.tables.policy import POLICIES, WHERE, policy_named
 from reidsim.kinds.tables.release import coded_records
 from reidsim.kinds.tables.schema import NodesSection
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.linkage.people import largest_in_groups
 from reidsim.releases.released import released_class_sizes, released_table
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.schema import FileAttackSection, SequentialFiguresSection
@@ -255,7 +255,7 @@ def record_table(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> p
     def beside(equilibrium: Equilibrium) -> dict[str, Any]:
         columns: dict[str, Any] = {} if persons is None else {PERSON: person}
         if household is not None:
-            columns[HOUSEHOLD] = household_risk(equilibrium, study.row_of_subject, household)[person]
+            columns[HOUSEHOLD] = largest_in_groups(equilibrium.risk[study.row_of_subject], household)[person]
         return columns
 
     return outcomes_by_record(
@@ -427,7 +427,8 @@ def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFram
         ``attacked``, ``success_probability`` and the quasi-identifiers as released.
     """
     codes = coded_records(study.lattice.domain, [record], "figures.strategies")
-    game, lattice = study.game_of(codes), study.lattice_of(codes)
+    alone = study.on_records(codes)
+    game, lattice = alone.truth, alone.lattice
     outcomes = [game.outcome(strategy) for strategy in range(lattice.size)]
     outcome_table = pd.DataFrame(
         {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,9 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.adversaries.multistage.attack import MultistageAttack
+from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
+from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.bundled import BUNDLED, data_file, resolve
 from reidsim.core.randomness import random_stream
-from reidsim.errors import InputError, locating, nearest, refuse_rows
-from reidsim.kinds.tables.people import Waves
+from reidsim.errors import InputError, locating, nearest, refuse_first, refuse_rows
 from reidsim.kinds.tables.schema import (
     AttributeSection,
     PublisherSection,
@@ -23,18 +26,24 @@ from reidsim.kinds.tables.schema import (
     ReleasesSection,
     TablesScenario,
 )
+from reidsim.linkage.row_groups import RowGroups
 from reidsim.linkage.sensitive_values import SensitiveAttribute
+from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population, complete_records
 from reidsim.releases.hierarchy import Hierarchy, check_header, read_hierarchy_rows, require_rows_of_values
+from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
+from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, stage_of
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys, key_columns, keys_of_records, require_same
 from reidsim.scenarios.python_objects import people_named, table_named
-from reidsim.tables import DELIMITERS, read_table, require_columns
+from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
+
+Integers = NDArray[np.int64]
 
 # Texts of the column `leaves` for records that stay to the end.
 _NEVER = ("", "na", "nan", "none")
@@ -61,6 +70,33 @@ class ReleasedRecords(NamedTuple):
     codes: Codes
     hierarchies: tuple[Hierarchy, ...]
     population: Population | None
+
+
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """Waves in which each record or person is released.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        Labels of the waves in order, as in the file.
+    enters, leaves : ndarray of int64, shape (n,)
+        Indices, from 0, of the first wave with the person or record, and of the first later wave without it; the number
+        of waves if it stays.
+    sensitive : ndarray of int64, shape (n,), optional
+        Code of the sensitive value of the person or record.
+    """
+
+    labels: tuple[str, ...]
+    enters: NDArray[np.int64]
+    leaves: NDArray[np.int64]
+    sensitive: NDArray[np.int64] | None = None
+
+    @cached_property
+    def schedule(self) -> NDArray[np.bool_]:
+        """Whether each person or record is in each wave, shape (n_waves, n)."""
+        waves = np.arange(len(self.labels))[:, None]
+        return (self.enters <= waves) & (waves < self.leaves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -424,3 +460,166 @@ def _time_of(text: str, *, dated: bool) -> float:
     except ValueError:
         return np.nan
     return time if np.isfinite(time) else np.nan
+
+
+# Code of an unknown allele.
+_NO_ALLELE = 0
+# Limit of `PersonTable` on the people in a row; checked here to name the place in the file.
+_MOST_PEOPLE = 2**31
+
+
+@dataclass(frozen=True, eq=False)
+class StagedAttack:
+    """An attack in stages and its linker of records.
+
+    Parameters
+    ----------
+    attack : MultistageAttack
+        The attack with gain and cost 0.
+    linker : LatticeAttackLinker
+    """
+
+    attack: MultistageAttack
+    linker: LatticeAttackLinker
+
+
+@dataclass(frozen=True, eq=False)
+class _Labels:
+    """Rows of attributes as text, "" for unknown values, and the people per row."""
+
+    source: str
+    frame: pd.DataFrame
+    counts: Integers | None = None
+
+
+def staged_attack(
+    recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, truth: pd.DataFrame
+) -> StagedAttack:
+    """Return an attack in stages on the records of a lattice.
+
+    Parameters
+    ----------
+    recipe : AttackRecipe
+    path : Path
+        Path of the recipe.
+    lattice : GeneralizationLattice
+        Over the cells of the records.
+    truth : DataFrame
+        True values of the inferred attributes that are no quasi-identifiers, one row per cell.
+
+    Raises
+    ------
+    InputError
+        If a resource of the recipe cannot be used. The error names the file.
+    """
+    with locating(path):
+        stages = tuple(stage_of(section, path.parent) for section in recipe.stages)
+        attack = MultistageAttack(stages, 0.0, 0.0, recipe.confidence_threshold)
+        attack.check_attributes(lattice.domain.names)
+        world = _world(recipe, path.parent, lattice, truth)
+        on = attack.identify.on
+        registry = world.resource(attack.identify.resource)
+        groups = RowGroups([registry.column(name) for name in on], registry.n_rows)
+        # The person of a record counts as listed if a registry row agrees in all attributes on which the attack links.
+        listed = np.asarray(groups.find([world.targets.column(name) for name in on], world.n_targets) >= 0)
+        world = MultistageWorld(world.targets, world.resources, listed)
+        return StagedAttack(attack, LatticeAttackLinker(attack, world, lattice))
+
+
+def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, truth: pd.DataFrame) -> MultistageWorld:
+    tables = {name: _resource(name, recipe, folder) for name in recipe.resources}
+    targets: dict[str, Integers] = {}
+    coded: dict[str, Callable[[_Labels, str], Integers]] = {}
+    for position, hierarchy in enumerate(lattice.hierarchies):
+        name, codes = hierarchy.attribute.name, lattice.codes[:, position].astype(np.int64)
+        is_locus = name in recipe.loci
+        targets[name] = _alleles_of(hierarchy)[codes] if is_locus else codes
+        coded[name] = _alleles if is_locus else partial(_codes, hierarchy.attribute.labels)
+    for name in map(str, truth.columns):
+        values = pd.concat([truth[name], *(table.frame[name] for table in tables.values() if name in table.frame)])
+        coded[name] = partial(_codes, pd.Index(natural_categories(values[values != ""])))
+        targets[name] = coded[name](_Labels("the records", truth), name)
+    resources = {}
+    for resource, table in tables.items():
+        columns = {name: coded[name](table, name) for name in map(str, table.frame.columns)}
+        resources[resource] = PersonTable(resource, columns, table.counts)
+    return MultistageWorld(PersonTable("the records", targets), resources)
+
+
+def _resource(name: str, recipe: AttackRecipe, folder: Path) -> _Labels:
+    """Read the attributes of a resource that the stages need."""
+    section, needed = recipe.resources[name], recipe.needed_of(name)
+    problem, expected = "no stage uses the resource", "a resource of a stage"
+    refuse_first((not needed, problem, f"resources.{name}", None, expected))
+    read = _from_population if section.file is None else _from_file
+    try:
+        return read(section, needed, folder)
+    except InputError as error:
+        raise error if error.source else error.located(where=f"resources.{name}") from None
+
+
+def _from_population(section: AttackResourceSection, needed: tuple[str, ...], folder: Path) -> _Labels:
+    made = make(resolve(str(section.population), "populations", "population", base=folder))
+    counts = None
+    if isinstance(made, Population):
+        problem, expected = "the population has expected counts", "whole numbers of people"
+        refuse_first((not np.issubdtype(made.counts.dtype, np.integer), problem, None, made.name, expected))
+        made = made.marginal(needed)
+        domain, codes, counts = made.domain, made.cells, made.counts.astype(np.int64)
+    else:
+        people = as_individuals(made).select(needed)
+        domain, codes = people.domain, people.codes
+    columns = {
+        attribute.name: np.append(np.array(attribute.categories, dtype=object), "")[codes[:, position]]
+        for position, attribute in enumerate(domain.attributes)
+    }
+    return _Labels(str(section.population), pd.DataFrame(columns, dtype="str"), counts)
+
+
+def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: Path) -> _Labels:
+    file = str(section.file)
+    path = data_file(file, folder, "populations")
+    # In a user's file, a row may begin with any character, as in a file of records.
+    comment = "#" if file.startswith(BUNDLED) else None
+    frame = read_table(path, delimiter=section.delimiter, comment=comment, encoding=section.encoding)
+    columns = {attribute: section.columns.get(attribute, attribute) for attribute in needed}
+    require_columns(frame, columns.values(), path)
+    counts = None
+    if section.count is not None:
+        require_columns(frame, [section.count], path)
+        given = np.asarray(numbers(frame, section.count, path), dtype=np.float64)
+        refuse_rows(given != np.floor(given), "not a whole number", source=path, column=section.count, found=given)
+        shown, expected = frame[section.count], "a number below 2**31"
+        too_large, problem = given >= _MOST_PEOPLE, "count too large"
+        refuse_rows(too_large, problem, source=path, column=section.count, found=shown, expected=expected)
+        counts = given.astype(np.int64)
+    return _Labels(str(path), pd.DataFrame({name: frame[column] for name, column in columns.items()}), counts)
+
+
+def _codes(known: pd.Index[str], table: _Labels, name: str) -> Integers:
+    """Return the position of each text in the list of the attribute's values."""
+    texts = table.frame[name]
+    codes = known.get_indexer(pd.Index(texts)).astype(np.int64)
+    expected = f"one of {', '.join(known[:5])}{', ...' if len(known) > 5 else ''}"
+    of_records = "" if (texts[codes < 0][:1] == "").any() else " from the attribute of the records"
+    problem, found = f"value missing{of_records}", texts.astype(object).where(texts != "", None)
+    refuse_rows(codes < 0, problem, column=name, source=table.source, found=found, expected=expected)
+    return codes
+
+
+def _alleles(table: _Labels, name: str) -> Integers:
+    """Return a column of text as numbers of repeats; 0 if unknown."""
+    column = table.frame[name].mask(table.frame[name] == "", str(_NO_ALLELE))
+    wrong, problem = ~column.str.fullmatch(r"\d{1,9}").to_numpy(), "not a whole number of repeats"
+    expected = "a whole number, or an empty cell if unknown"
+    refuse_rows(wrong, problem, column=name, source=table.source, found=column, expected=expected)
+    return column.to_numpy().astype(np.int64)
+
+
+def _alleles_of(hierarchy: Hierarchy) -> Integers:
+    """Return the number of repeats of each value of a locus."""
+    name, generalized = hierarchy.attribute.name, any(groups > 1 for groups in hierarchy.n_groups[1:])
+    where, expected = f"attributes.{name}.hierarchy", 'rule = "suppress"'
+    refuse_first((generalized, "alleles cannot be generalized", where, None, expected))
+    categories = pd.DataFrame({name: list(hierarchy.attribute.categories)}, dtype="str")
+    return _alleles(_Labels("the records", categories), name)

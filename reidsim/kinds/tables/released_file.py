@@ -18,9 +18,8 @@ from reidsim.errors import InputError, listed, locating, nearest, refuse_first, 
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.people import PeopleLattice
 from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage
-from reidsim.kinds.tables.people import ReleasedPeople
 from reidsim.kinds.tables.release import columns_of_release
-from reidsim.kinds.tables.study import TablesStudy
+from reidsim.kinds.tables.study import ReleasedPeople, TablesStudy
 from reidsim.linkage.group_sizes import people_fitting
 from reidsim.linkage.people import RowSets
 from reidsim.releases.released import CellReader, Members
@@ -208,7 +207,7 @@ class ReleasedFile:
             return self._play_people(study.persons)
         lines = np.column_stack([study.cell_of_record[self.record], self.rows])
         keys, kept = np.unique(lines, axis=0, return_inverse=True)
-        own, none = study.on_cells(keys[:, 0]), np.zeros(len(keys), dtype=np.int64)
+        own, none = study.on_records(study.lattice.codes[keys[:, 0]], keys[:, 0]), np.zeros(len(keys), dtype=np.int64)
         utility, covering = self._utility(keys[:, 0], keys[:, 1:])
         if self.is_of_hierarchies.all():
             found = evaluate(own.truth, Choice(covering, "given", none, exact=False))
@@ -262,7 +261,9 @@ class ReleasedFile:
         for risk in sorted(study.scenario.risks):
             sizes[risk] = np.maximum(people_fitting(self.study.people(risk), names, self.sets, rows), 1)
         only = cast("StrategySpace", space)
-        game = study.game_on(only, lambda each: FixedLinkage.from_sizes(sizes[each.scenario.adversary.risk]))
+        game = study.game(
+            space=only, linker_of=lambda each: FixedLinkage.from_sizes(sizes[each.scenario.adversary.risk])
+        )
         none = np.zeros(space.n_records, dtype=np.int64)
         return evaluate(game, Choice(none, "given", none, exact=False))
 

@@ -26,11 +26,10 @@ from reidsim.kinds.tables.outcomes import (
     record_table,
     release_table,
 )
-from reidsim.kinds.tables.people import household_risk
 from reidsim.kinds.tables.policies import SPLITS, SolvedPolicy, TablesChoice
 from reidsim.kinds.tables.policy import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.linkage.people import distinct_people
+from reidsim.linkage.people import distinct_people, largest_in_groups
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.people import HOUSEHOLD
@@ -52,8 +51,8 @@ class TablesResults(Kind):
         if study.scenario.infers:
             summary = summary.join(_attribute_measures(study, equilibria))
         if household is not None:
-            risks = [household_risk(found, study.row_of_subject, household).mean() for found in equilibria.values()]
-            summary[HOUSEHOLD] = risks
+            risks = [found.risk[study.row_of_subject] for found in equilibria.values()]
+            summary[HOUSEHOLD] = [largest_in_groups(risk, household).mean() for risk in risks]
         return summary
 
     def further_measures(self, study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:

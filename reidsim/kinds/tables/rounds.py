@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
 from reidsim.releases.strategy_space import Rows, StrategySpace
-from reidsim.scenarios.adversary_schema import AgentsSection, Risk, WeightedSection
+from reidsim.scenarios.adversary_schema import AgentsSection, WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
     check_accuracy,
@@ -56,10 +56,12 @@ def _equip(study: TablesStudy, section: WeightedSection, planners: tuple[Adversa
     scenario, lattice, resources = study.scenario, study.lattice, study.scenario.resources
 
     @cache
-    def by_resources(holds: Holdings, risk: Risk, guessed: bool) -> Linker:
+    def by_resources(holds: Holdings, believed: bool) -> Linker:
         held = [name for name in resources if name in holds]
         if study.drawn is not None and resources[held[0]].is_list:
+            guessed = believed and scenario.beliefs.lists == "coverage"
             return DrawnListsLinker(lattice, study.drawn, held, guessed=guessed)
+        risk = scenario.planned_risk if believed else scenario.adversary.risk
         knowledge = knowledge_held(resources, holds, lattice.domain.names, lattice.n_records)
         return KnowledgeLinker(lattice, study.people(risk), knowledge)
 
@@ -67,10 +69,8 @@ def _equip(study: TablesStudy, section: WeightedSection, planners: tuple[Adversa
     def equip(holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
         if section.needs_resources and not holds:
             return None
-        risk = scenario.planned_risk if believed else scenario.adversary.risk
-        guessed = believed and scenario.beliefs.lists == "coverage"
-        make = partial(by_resources, holds) if section.needs_resources else study.own_linker
-        linker = linker_of(section, make(risk, guessed=guessed), expected_accuracy)
+        linker = by_resources(holds, believed) if section.needs_resources else study.own_linker(believed=believed)
+        linker = linker_of(section, linker, expected_accuracy)
         return Equipment(*study.of_people(linker, planners[believed]))
 
     return equip

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import require_among, require_distinct
-from reidsim.kinds.tables.consistency import check_consistent
-from reidsim.kinds.tables.policy import SAFE_HARBOR, PolicyName, TablesPolicy, policy_named
+from reidsim.adversaries.planners import AMOUNTS_BY_RECORD, provided_by
+from reidsim.core.registry import require_provided
+from reidsim.errors import Case, refuse_first, require_among, require_distinct
+from reidsim.kinds.tables.policy import (
+    ONE_RECORD_PER_PERSON,
+    ONE_SENSITIVE_COLUMN,
+    POLICIES,
+    SAFE_HARBOR,
+    SEPARATE_RECORDS,
+    SEVERAL_RELEASES,
+    SIZES_AMONG_LEFT,
+    WHERE,
+    PolicyName,
+    TablesPolicy,
+    policy_named,
+)
 from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
@@ -17,18 +30,18 @@ from reidsim.scenarios.adversary_schema import (
     PoliciesSection,
     Risk,
     WeightedAdversarySection,
+    check_adversaries,
 )
 from reidsim.scenarios.hierarchies import GeneralizedSection, HierarchySection, ReadingSection
-from reidsim.scenarios.lists import DrawnResourceSection, ListBeliefsSection, Together, drawn_lists_of
-from reidsim.scenarios.people import key_columns
-from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, with_each_k
+from reidsim.scenarios.lists import DrawnResourceSection, ListBeliefsSection, Together, check_together
+from reidsim.scenarios.people import HOUSEHOLD, PERSON, key_columns
+from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, require_by_agents, with_each_k
 from reidsim.scenarios.read_keys import Count, Delimiter, PersonKey, PopulationSeed, ReadIf, Share, Text, with_key
-from reidsim.scenarios.schema import EconomicsSection, FiguresSection, ScenarioHead
+from reidsim.scenarios.schema import RECORD_COLUMNS, EconomicsSection, FiguresSection, ScenarioHead
 from reidsim.validation import Section
 
-Estimator = Literal["benedetti-franconi", "log-linear"]
-
-
+# Reserved column names: result tables have these columns besides the quasi-identifiers.
+_TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_size")
 _WITHOUT_PATH = ReadIf(lambda section, scenario: section.path is None, "without path, which replaces it")
 
 
@@ -63,6 +76,12 @@ class PopulationSection(Section):
     seed: Annotated[PopulationSeed, _WITHOUT_PATH] = None
     together: Together = 0.0
     holds_release: bool | None = None
+
+    @model_validator(mode="after")
+    def _check_source(self) -> PopulationSection:
+        missing, expected = self.path is None and self.recipe is None, "a recipe, or the path of a file"
+        refuse_first((missing, "the population is missing", None, None, expected))
+        return self
 
 
 class TablesResourceSection(DrawnResourceSection):
@@ -151,9 +170,17 @@ class ReleaseSection(Section):
     header: Annotated[bool, _OF_CSV] = True
     weight: Text | None = None
     sampling_fraction: Annotated[float, Field(gt=0, le=1)] | None = None
-    estimator: Estimator = "log-linear"
+    estimator: Literal["benedetti-franconi", "log-linear"] = "log-linear"
     person: PersonKey | None = None
     household: Text | None = None
+
+    @model_validator(mode="after")
+    def _check_records_and_weights(self) -> ReleaseSection:
+        missing, expected = self.path is None and self.table is None, "a path, or the name of a table"
+        refuse_first((missing, "the records are missing", None, None, expected))
+        both, expected = self.weight and self.sampling_fraction, "either release.weight or release.sampling_fraction"
+        self.refuse_if(both, "weights and a sampling fraction exclude each other", "sampling_fraction", expected)
+        return self
 
 
 class AttributeSection(GeneralizedSection):
@@ -353,34 +380,49 @@ class PublisherSection(PoliciesSection):
         # Each k makes a separate policy with its own name, in all results.
         object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
         self.require_policies()
-        columns, limits = key_columns(self.sensitive), self.attribute_limits
+        columns, limits = key_columns(self.sensitive), self.attribute_limits.describe()
         require_distinct("column given twice", columns, where="sensitive")
         require_among("not a sensitive column", self.sensitive_hierarchies, columns, where="sensitive_hierarchies")
-        policies = [policy_named(name) for name in self.policies]
-        described, own = limits.describe(), [each for each in policies if each.of_unit]
-        unmet = [each.name for each in policies if limits and not each.meets_attribute_limits]
-        constrained = [each.name for each in own if each.forbids_attacks or each.within_safe_harbor]
-        constrained += [described] * bool(limits and own)
-        budgeted, ignores = self.nodes is not None or self.seconds is not None, "does not support limits on sensitive"
-        expected, found = f"other policies, or no limits ({described})", next(iter(unmet), None)
-        self.refuse_if(unmet, f"the policy {ignores} columns", "policies", expected, found=found)
-        unlimited, expected = self.search == "anytime" and not budgeted, "key nodes, seconds or both"
-        self.refuse_if(unlimited, "the anytime search needs a budget", "search", expected, found=None)
-        idle = self.search == "exact" and budgeted
-        self.refuse_if(idle, "a budget needs the anytime search", "search", "anytime")
-        by_record, expected = self.unit == "record", "backward-induction or branch-and-bound"
-        iceberg = by_record and self.solver == "iceberg" and limits and own
-        self.refuse_if(iceberg, f"solver iceberg {ignores} columns", "solver", expected, found=described)
-        greedy = by_record and self.solver == "lattice-search"
-        expected = "backward-induction, branch-and-bound or iceberg"
-        problem, found = "solver lattice-search does not support constraints of policies", next(iter(constrained), None)
-        self.refuse_if(greedy and constrained, problem, "solver", expected, found=found)
+        anytime, budgeted = self.search == "anytime", self.nodes is not None or self.seconds is not None
+        expected = "key nodes, seconds or both"
+        self.refuse_if(anytime and not budgeted, "the anytime search needs a budget", "search", expected, found=None)
+        self.refuse_if(budgeted and not anytime, "a budget needs the anytime search", "search", "anytime")
+        for policy in map(policy_named, self.policies):
+            walks, expected = anytime and policy.every_node, 'other policies, or publisher.search = "exact"'
+            problem = "the anytime search does not support a search of the whole lattice"
+            self.refuse_if(walks, problem, "policies", expected, found=policy.name)
+            unmet, expected = limits and not policy.meets_attribute_limits, f"other policies, or no limits ({limits})"
+            problem = "the policy does not support limits on sensitive columns"
+            self.refuse_if(unmet, problem, "policies", expected, found=policy.name)
+            if policy.picks_each(self):
+                constraint = policy.name if policy.forbids_attacks or policy.within_safe_harbor else limits
+                greedy, expected = (
+                    self.solver == "lattice-search" and constraint,
+                    "backward-induction or branch-and-bound",
+                )
+                problem = "solver lattice-search does not support constraints of policies"
+                self.refuse_if(greedy, problem, "solver", expected, found=constraint)
+                problem = "solver iceberg does not support limits on sensitive columns"
+                self.refuse_if(self.solver == "iceberg" and limits, problem, "solver", expected, found=limits)
         return self
 
     @property
     def attribute_limits(self) -> AttributeLimits:
         """Limits on inference from a group's sensitive values; empty if none is set."""
         return AttributeLimits(self.l_diversity, self.t_closeness, self.max_inference)
+
+    @property
+    def walks_whole_lattice(self) -> bool:
+        """Whether a policy requires a search of the whole lattice.
+
+        With the anytime search, no policy does.
+        """
+        return self.some_policy(lambda each: each.every_node or (self.search == "exact" and each.searches_nodes(self)))
+
+    @property
+    def lists_every_form(self) -> bool:
+        """Whether a policy computes every generalization of each record."""
+        return self.solver == "backward-induction" and self.some_policy(lambda each: each.picks_each(self))
 
     def some_policy(self, holds: Callable[[TablesPolicy], bool]) -> bool:
         """Return whether a condition holds for at least one policy."""
@@ -525,6 +567,11 @@ class TablesScenario(ScenarioHead):
         return {name: attribute.column or name for name, attribute in self.attributes.items()}
 
     @property
+    def columns_of_file(self) -> dict[str, str]:
+        """Column of each quasi-identifier whose values are not drawn from the population."""
+        return {name: column for name, column in self.columns.items() if not self.attributes[name].draw}
+
+    @property
     def plain_adversary(self) -> AdversarySection | None:
         """Single adversary with one-shot attacks and equal payoff parameters, or None.
 
@@ -576,7 +623,7 @@ class TablesScenario(ScenarioHead):
     @property
     def lists(self) -> tuple[str, ...]:
         """Names of the resources that are lists drawn from the people."""
-        return drawn_lists_of(self.resources)
+        return tuple(name for name, section in self.resources.items() if section.is_list)
 
     @property
     def in_rounds(self) -> bool:
@@ -585,5 +632,183 @@ class TablesScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _consistent(self) -> TablesScenario:
-        check_consistent(self)
+        check_adversaries(self.adversaries, self.agents)
+        refuse_first(*_data_cases(self), *_adversary_cases(self), *_key_cases(self), *_column_cases(self))
+        _check_names(self)
+        _check_policies(self)
+        _check_planners(self)
         return self
+
+
+def _data_cases(scenario: TablesScenario) -> Iterator[Case]:
+    """Yield the checks of records, population and attributes."""
+    release, population, attributes = scenario.release, scenario.population, scenario.attributes
+    expected = "a section such as [attributes.age] for each quasi-identifier"
+    yield not attributes, "no quasi-identifiers", "attributes", {}, expected
+    taken = {*_TAKEN, release.person and PERSON, release.household and HOUSEHOLD}
+    for name in attributes:
+        yield name in taken, "attribute name reserved for a column of the results", "attributes", name, None
+    drawn = [name for name, attribute in attributes.items() if attribute.draw]
+    reason = f"to draw attribute {drawn[0]!r}" if drawn else "for journalist risk"
+    needed = population is None and (drawn or "journalist" in scenario.risks)
+    yield needed, "section missing", "population", None, f"a population, {reason}"
+    all_drawn, expected = len(drawn) == len(attributes), "at least one attribute of the records"
+    yield all_drawn, "every attribute is drawn", "attributes", None, expected
+    unweighted = release.weight is None and release.sampling_fraction is None and "sample" in scenario.risks
+    problem, expected = (
+        "sample risk needs weights or a sampling fraction",
+        "release.weight or release.sampling_fraction",
+    )
+    yield unweighted, problem, "release", None, expected
+
+
+def _column_cases(scenario: TablesScenario) -> Iterator[Case]:
+    """Yield the checks that no column of the records has two roles.
+
+    Exceptions are columns of people, households, weights and releases, which may be equal to each other.
+    """
+    release, releases, sensitive = scenario.release, scenario.releases, key_columns(scenario.publisher.sensitive)
+    roles = {"person": key_columns(release.person), "household": key_columns(release.household)}
+    columns = {f"release.{key}": column for key, column in roles.items()}
+    columns["release.weight"] = key_columns(release.weight)
+    if releases is not None:
+        columns |= {f"releases.{key}": (column,) for key, column in releases.columns.items()}
+    columns["publisher.sensitive"] = sensitive
+    for key, names in columns.items():
+        for name in names:
+            problem, expected = "the column is a quasi-identifier", "a column that is no attribute"
+            yield name in scenario.columns_of_file.values(), problem, key, name, expected
+            kept = key.startswith("release.") and name in sensitive
+            yield kept, "the column is also the sensitive column", key, name, "another column"
+
+
+def _adversary_cases(scenario: TablesScenario) -> Iterator[Case]:
+    """Yield the checks of figures, person lookups, and gains from inference."""
+    figures, publisher, release = scenario.figures, scenario.publisher, scenario.release
+    adversary, sections = scenario.adversary, scenario.every_adversary
+    several = bool(scenario.adversaries) or "sample" in scenario.risks
+    other = several or adversary.errs or not adversary.plans_sequentially
+    expected = 'only [adversary], with planner = "fmdp", perfect rationality, and prosecutor or journalist risk'
+    problem = "the figures need a single sequential adversary without errors"
+    yield figures.sequential is not None and other, problem, "figures.sequential", None, expected
+    in_rounds = {"agents": scenario.agents is not None, "releases": scenario.releases is not None}
+    if scenario.looks_up:
+        (first, same), *others = sections.items()
+        for key, section in others:
+            for name in ("direction", "risk"):
+                found, needed = getattr(section, name), getattr(same, name)
+                problem, expected = "adversaries have different directions or risks", f"{needed}, as {first}.{name}"
+                yield found != needed, problem, f"{key}.{name}", found, expected
+        for where, used in {
+            **in_rounds,
+            "publisher.solver": publisher.solver == "lattice-search" and publisher.unit == "record",
+            "figures.strategies": figures.strategies is not None,
+            "figures.sequential": figures.sequential is not None,
+            "resources": bool(scenario.lists),
+        }.items():
+            problem = f"{where} needs {SEPARATE_RECORDS}, which {first}.direction = {same.direction!r} does not provide"
+            yield used, problem, where, None, f'{first}.direction = "record"'
+    gains = [f"{key}.gains_from" for key, section in sections.items() if section.gains_from != "identity"]
+    limits = [f"publisher.{key}" for key, limit in vars(publisher.attribute_limits).items() if limit is not None]
+    for key in [*gains, *limits][:1]:
+        yield publisher.sensitive is None, "no sensitive column", key, None, "a column in publisher.sensitive"
+        for where, used in {
+            **in_rounds,
+            "release.household": release.household is not None and bool(gains),
+            "beliefs.risk": scenario.beliefs.risk not in (None, "prosecutor") and bool(gains),
+        }.items():
+            yield used, f"not supported together with {key}", where, None, f"this key only without {key}"
+        both, expected = release.person is not None and scenario.looks_up, 'adversary.direction = "record"'
+        yield both, f"not supported together with {key}", "release.person", None, expected
+
+
+def _key_cases(scenario: TablesScenario) -> Iterator[Case]:
+    """Yield the checks of releases over time, of keys of people and of drawn lists."""
+    release, agents, lists = scenario.release, scenario.agents, scenario.lists
+    if scenario.releases is not None and agents is not None:
+        for key, given in (
+            ("rounds", agents.rounds > 1),
+            ("participation", agents.participation is not None),
+            ("remembers", not agents.remembers),
+        ):
+            expected = "this key only without section releases"
+            yield given, "the key is determined by the releases", f"agents.{key}", None, expected
+    in_rounds, expected = scenario.in_rounds and release.household, "this key only without sections agents and releases"
+    yield in_rounds, "household risk is not supported in rounds", "release.household", release.household, expected
+    if release.person is not None:
+        modelled = "sample" in scenario.risks and release.estimator == "log-linear"
+        problem, expected = "the log-linear model assumes one row per person", "benedetti-franconi"
+        yield modelled, problem, "release.estimator", "log-linear", expected
+        yield lists, "lists need one record per person", "release.person", release.person, "no drawn resources"
+    expected = f"a population, from which {next(iter(lists), '')!r} is drawn"
+    yield lists and scenario.population is None, "section missing", "population", None, expected
+
+
+def _check_names(scenario: TablesScenario) -> None:
+    """Check that the attributes and lists named in other sections exist."""
+    attributes, lists, harbor = scenario.attributes, scenario.lists, scenario.safe_harbor
+    for key in ("age", "zip") if harbor is not None else ():
+        names = key_columns(getattr(harbor, key))
+        require_among("no such attribute", names, attributes, where=f"safe_harbor.{key}")
+    scenario.beliefs.check_lists(lists)
+    for name, resource in scenario.resources.items():
+        where = f"resources.{name}.attributes"
+        require_among("not a quasi-identifier", resource.attributes, attributes, where=where)
+    # With agents, adversaries may also hold resources without a `kind`.
+    in_rounds, kind = scenario.agents is not None and scenario.adversaries, "the name of a resource with a `kind`"
+    for where, section in () if in_rounds else scenario.every_adversary.items():
+        require_among("no such list", section.holds or (), lists, where=f"{where}.holds", otherwise=kind)
+    if lists and scenario.population is not None:
+        check_together(scenario.population.together, lists)
+
+
+def _lacks(scenario: TablesScenario) -> Iterator[tuple[str, str, str]]:
+    """Yield each capability that policies may need and the scenario does not provide.
+
+    The capability comes with the key to change and the entry that lacks it.
+    """
+    release, sections = scenario.release, scenario.every_adversary
+    if scenario.safe_harbor is None:
+        yield SAFE_HARBOR, "safe_harbor", "a scenario without section safe_harbor"
+    if not scenario.in_rounds:
+        yield SEVERAL_RELEASES, WHERE, "a scenario without section releases or agents"
+    elif scenario.agents is not None and not scenario.agents.remembers:
+        yield SEVERAL_RELEASES, "agents.remembers", "agents.remembers = false"
+    if len(key_columns(scenario.publisher.sensitive)) != 1:
+        yield ONE_SENSITIVE_COLUMN, "publisher.sensitive", "publisher.sensitive"
+    if release.person is not None:
+        yield ONE_RECORD_PER_PERSON, WHERE, "release.person"
+    if scenario.looks_up:
+        key, section = next(iter(sections.items()))
+        yield SEPARATE_RECORDS, WHERE, f"{key}.direction = {section.direction!r}"
+    if "prosecutor" in scenario.risks:
+        # Group sizes among the remaining records are computed only for a single adversary without errors.
+        erring = [f"{key}.rationality" for key, section in sections.items() if section.errs]
+        others = ["release.person"] * (release.person is not None) + ["adversaries"] * (len(sections) > 1)
+        for provider in (*erring, *others)[:1]:
+            yield SIZES_AMONG_LEFT, WHERE, f"{provider} under prosecutor risk"
+
+
+def _check_policies(scenario: TablesScenario) -> None:
+    """Check that policies can be played in rounds, and that the scenario provides their needs."""
+    lacks = {need: lack for need, *lack in _lacks(scenario)}
+    for policy in map(policy_named, scenario.publisher.policies):
+        for need in sorted(policy.needs & lacks.keys()):
+            where, provider = lacks[need]
+            found = policy.name if where == WHERE else None
+            needed_by = f"policy {policy.name!r}"
+            require_provided([need], (), needed_by=needed_by, provider=provider, where=where, found=found)
+        if scenario.in_rounds:
+            require_by_agents(policy, POLICIES.values(), WHERE)
+
+
+def _check_planners(scenario: TablesScenario) -> None:
+    """Check that each adversary's planner supports the amounts that differ by record."""
+    columns = {name for name, column in scenario.economics.columns if column is not None}
+    for key, section in scenario.every_adversary.items() if columns else ():
+        used = {"gain", "cost"} - getattr(section, "amounts", {}).keys()
+        if "gain" in used and "gain" not in scenario.economics.model_fields_set:
+            used.add("loss")
+        for where in (f"economics.columns.{name}" for name in sorted(columns & used)):
+            provider, provided = f"planner {section.planner!r} of {key}", provided_by(section.planner)
+            require_provided([AMOUNTS_BY_RECORD], provided, needed_by=where, provider=provider, where=where)

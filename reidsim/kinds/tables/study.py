@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.drawn_lists import DrawnLists, DrawnListsLinker
@@ -25,16 +27,15 @@ from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.solutions import MOST_NODES
-from reidsim.games.people import adversary_of_people
+from reidsim.games.people import PeopleLattice, PeopleLinker, adversary_of_people
 from reidsim.games.record_game import AdmissibleGroups, AttributeLinker, Choice, Linker, PopulationLinker, RecordGame
-from reidsim.kinds.tables.consistency import lists_every_form, walks_whole_lattice
-from reidsim.kinds.tables.people import ReleasedPeople, Waves
 from reidsim.kinds.tables.policy import WHERE, policy_named
+from reidsim.kinds.tables.release import StagedAttack, Waves, columns_of_release, staged_attack
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.kinds.tables.staged_attack import StagedAttack, staged_records
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import SampledPeople, sizes_among
-from reidsim.linkage.people import RowSets
+from reidsim.linkage.people import PeopleOfRows, RowSets, ranges
+from reidsim.linkage.row_groups import RowGroups
 from reidsim.linkage.sensitive_values import SensitiveGroups, SensitiveValues
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
@@ -42,16 +43,162 @@ from reidsim.releases.lattice import MOST_NUMBERED, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.agents import loaded_alone, named
-from reidsim.scenarios.attack_recipe import require_recipe
+from reidsim.scenarios.attack_recipe import AttackRecipe, require_recipe
 from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys
 from reidsim.scenarios.python_objects import people_named, planner
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.study import Study, World, digest_of
-from reidsim.validation import revalidated
+from reidsim.validation import read_toml, revalidated, validated
 
 PRICES = ("benefit", "loss", "gain", "cost")
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedPeople:
+    """People behind the records of a release, if a person may have several records.
+
+    A row set tells how many records a person has in each cell. People with equal row sets share a game row.
+
+    Parameters
+    ----------
+    of_record : ndarray of int, shape (n_records,)
+        The person of each record; persons are numbered from 0 in the order of their first record.
+    set_of_person : ndarray of int, shape (n_people,)
+        The row set of each person.
+    space : PeopleLattice
+        Generalizations of row sets, which consist of cells of records.
+    linkers : dict
+        Cache of the linkers of people, by the `id` of the linker of cells.
+    """
+
+    of_record: Keys
+    set_of_person: Keys
+    space: PeopleLattice
+    linkers: dict[int, PeopleLinker] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_lattice(
+        cls, lattice: GeneralizationLattice, cell_of_record: Keys, of_record: Keys, benefit_of_cell: Floats | None
+    ) -> ReleasedPeople:
+        """Group the records by person; see `PeopleLattice`.
+
+        Parameters
+        ----------
+        lattice : GeneralizationLattice
+            Over the cells of the records.
+        cell_of_record, of_record : ndarray of int, shape (n_records,)
+            The cell and the person of each record.
+        benefit_of_cell : ndarray of float64, shape (n_cells,), or None
+            Benefit of a record in each cell, in currency units; None if it is the same for all records.
+        """
+        row_sets, set_of_person = RowSets.from_rows(cell_of_record, of_record)
+        space = PeopleLattice(
+            lattice.hierarchies,
+            lattice.codes,
+            lattice.loss_attributes,
+            row_sets=row_sets,
+            benefit_of_cell=benefit_of_cell,
+        )
+        return cls(of_record, set_of_person, space)
+
+    @property
+    def row_sets(self) -> RowSets:
+        """Distinct sets of cells that people's records occupy."""
+        return self.space.row_sets
+
+    def linker(self, linker: Linker) -> PeopleLinker:
+        """Return the linker of people for a linker of cells; cached."""
+        # The cached linker keeps `linker` alive, so that its `id` is not reused.
+        return self.linkers.setdefault(id(linker), PeopleLinker(linker, self.row_sets))
+
+    def amounts_of_sets(self, amounts: Floats, benefit: int) -> Floats:
+        """Return the payoff parameters of a person in each row set, shape (n_sets, 4).
+
+        The benefit is the mean over the person's records if it differs by record. The other parameters are equal in
+        all records of a person.
+
+        Parameters
+        ----------
+        amounts : ndarray of float64, shape (n_cells, 4)
+            Payoff parameters of each cell, in currency units.
+        benefit : int
+            Column of `amounts` that holds the benefit.
+        """
+        sets = self.row_sets
+        of_sets = amounts[sets.cells[sets.start[:-1]]]
+        if self.space.benefit_of_cell is not None:
+            of_sets[:, benefit] = sets.means(amounts[:, benefit])
+        return of_sets
+
+    def least_above(self, strategies: Strategies) -> Strategies:
+        """Return the least common generalization of each row set, shape (n_sets,).
+
+        It is at or above the strategy of each cell in the row set.
+
+        Parameters
+        ----------
+        strategies : ndarray of int64, shape (n_cells,)
+        """
+        levels = self.space.all_levels(strategies)[self.row_sets.cells]
+        most = np.maximum.reduceat(levels, self.row_sets.start[:-1], axis=0)
+        return np.asarray(most @ np.array(self.space.strides, dtype=np.int64))
+
+    def counted(self, name: str) -> PeopleOfRows:
+        """Return the people as a population; a person counts once in each group."""
+        return PeopleOfRows.from_codes(self.space.domain, self.space.codes, self.row_sets, name=name)
+
+    def on_cells(
+        self, lattice: GeneralizationLattice, cell_of_record: Keys, old_cell: NDArray[np.integer]
+    ) -> tuple[ReleasedPeople, Keys]:
+        """Return the same people on finer cells, and the old row set of each new one.
+
+        Parameters
+        ----------
+        lattice : GeneralizationLattice
+            Over the finer cells.
+        cell_of_record : ndarray of int, shape (n_records,)
+            The finer cell of each record.
+        old_cell : ndarray of int, shape (n_cells,)
+            The old cell of each finer cell.
+        """
+        benefit = self.space.benefit_of_cell
+        finer = ReleasedPeople.from_lattice(
+            lattice, cell_of_record, self.of_record, None if benefit is None else benefit[old_cell]
+        )
+        return finer, self.set_of_person[np.unique(finer.set_of_person, return_index=True)[1]]
+
+    def split(self, sets: Keys) -> ReleasedPeople:
+        """Return n people, of whom person i has the records of row set ``sets[i]`` and a row set of its own.
+
+        `sets`, shape (n,), holds numbers of row sets, which may repeat. With `set_of_person` as `sets`, the result has
+        the same people. `of_record` is unchanged.
+        """
+        entries, start = self.row_sets.entries_of(sets)
+        row_sets = RowSets(
+            start, self.row_sets.cells[entries], self.row_sets.rows[entries], np.ones(len(sets), dtype=np.int64)
+        )
+        return replace(
+            self, set_of_person=np.arange(len(sets)), space=replace(self.space, row_sets=row_sets), linkers={}
+        )
+
+    def among(self, people: NDArray[np.int64]) -> tuple[ReleasedPeople, Keys]:
+        """Return the participants, and the cell of each of their records.
+
+        Participants are in the order of their row sets, and records in the order of their participants.
+
+        Parameters
+        ----------
+        people : ndarray of int64, shape (n_sets,)
+            Number of participants of each row set.
+        """
+        sets = self.row_sets
+        space = replace(self.space, row_sets=replace(sets, people=people))
+        each, records = np.repeat(np.arange(sets.n_sets), people), sets.rows_of_person
+        position, _ = ranges((np.cumsum(records) - records)[each], records[each])
+        of_record = np.repeat(np.arange(len(each)), records[each])
+        return ReleasedPeople(of_record, each, space), np.repeat(sets.cells, sets.rows)[position]
 
 
 # Resource with which an adversary links: people whom a sequential attack can look up, background knowledge about the
@@ -254,18 +401,16 @@ class TablesStudy(Study[TablesScenario]):
         InputError
             If the lattice is too large. The error names the key that requires the search.
         """
-        size, most = self.lattice.size, f"at most {MOST_NODES:,}"
-        if size >= MOST_NUMBERED:
-            expected, hint = "fewer than 2**62", "use fewer attributes or levels"
-            raise InputError("too many generalizations", where="attributes", found=size, expected=expected, hint=hint)
-        if size > MOST_NODES and lists_every_form(self.scenario):
-            hint = 'use "iceberg" or "branch-and-bound", which skip most generalizations'
-            problem = "too many generalizations of a record for this solver"
-            raise InputError(problem, where="publisher.solver", found=size, expected=most, hint=hint)
-        if self.n_nodes > MOST_NODES and walks_whole_lattice(self.scenario):
-            hint = 'set publisher.search = "anytime" and a budget, publisher.nodes or publisher.seconds'
-            problem = "too many nodes for an exact search"
-            raise InputError(problem, where=WHERE, found=self.n_nodes, expected=most, hint=hint)
+        size, publisher, most = self.lattice.size, self.scenario.publisher, f"at most {MOST_NODES:,}"
+        lists = size > MOST_NODES and publisher.lists_every_form
+        walks, nodes = self.n_nodes > MOST_NODES and publisher.walks_whole_lattice, self.n_nodes
+        solvers, budget = f'{most}, or solver "iceberg"', f'{most}, or publisher.search = "anytime" and a budget'
+        problem = "too many generalizations of a record for this solver"
+        refuse_first(
+            (size >= MOST_NUMBERED, "too many generalizations", "attributes", size, "fewer than 2**62"),
+            (lists, problem, "publisher.solver", size, solvers),
+            (walks, "too many nodes for an exact search", WHERE, nodes, budget),
+        )
 
     # Adversaries
 
@@ -317,9 +462,11 @@ class TablesStudy(Study[TablesScenario]):
         InputError
             If a resource cannot be used.
         """
-        section, loaded, study, cells = self.scenario.adversary, self.loaded, self, 0
+        section, loaded = self.scenario.adversary, self.loaded
+        # Linkers of cells and all people remain valid; other linkers depend on the resources.
+        study = replace(self, linkers={key: linker for key, linker in self.linkers.items() if key[0] is None})
         if self.scenario.adversaries:
-            owns: dict[str | None, Resource] = {}
+            owns, cells = dict[str | None, Resource](), 0
             while cells < study.lattice.n_records:
                 # All adversaries share one partition, so that a split for one requires another pass for the others.
                 cells = study.lattice.n_records
@@ -330,41 +477,66 @@ class TablesStudy(Study[TablesScenario]):
                     if found.lattice is not study.lattice:
                         study = replace(found, loaded=loaded, prices=self.prices, linkers={})
             return replace(study, owns=owns)
-        own: Resource = None
+        resource: Resource = None
         if section.stages is not None:
             path = require_recipe(loaded.folder / section.stages, "adversary.stages")
-            study, own = staged_records(self, path)
+            study, resource = study.staged(path)
         elif section.knowledge is not None:
-            own = self._knowledge_of(self.lattice.codes)
-        elif section.plans_sequentially and not section.holds:
-            own = self._registry()
-        return replace(study, owns={None: own})
+            resource = load_knowledge(section.knowledge, self.lattice.domain, self.lattice.codes, base=loaded.folder)
+        elif section.plans_sequentially and not section.holds and section.sequential.registry is not None:
+            with locating(where="adversary.sequential.registry"):
+                domain, most = self.lattice.domain, self.linked_population.total
+                everybody = people_named(section.sequential.registry, loaded).marginal(domain.names)
+                resource = over_domain(domain, everybody, self.scenario.attributes)
+                problem, expected = "the registry has more people than the population", f"at most {most:,.0f}"
+                refuse_first((resource.total > most, problem, None, resource.total, expected))
+        return replace(study, owns={None: resource})
 
-    def _knowledge_of(self, codes: Codes) -> Knowledge:
-        recipe, folder = str(self.scenario.adversary.knowledge), self.loaded.folder
-        return load_knowledge(recipe, self.lattice.domain, codes, base=folder)
+    def staged(self, path: Path) -> tuple[TablesStudy, StagedAttack]:
+        """Return the study and an attack in stages on its cells.
 
-    def _registry(self) -> Population | None:
-        given, where = self.scenario.adversary.sequential.registry, "adversary.sequential.registry"
-        if given is None:
-            return None
-        with locating(where=where):
-            domain = self.lattice.domain
-            everybody = people_named(given, self.loaded).marginal(domain.names)
-            registry = over_domain(domain, everybody, self.scenario.attributes)
-        problem, most = "the registry has more people than the population", self.linked_population.total
-        refuse_first((registry.total > most, problem, where, registry.total, f"at most {most:,.0f}"))
-        return registry
+        Cells are split by inferred attributes that are not quasi-identifiers.
 
-    @property
-    def _coverage(self) -> float:
-        """Share of the linked population in the registry; 1 without a registry."""
-        return 1.0 if self.registry is None else float(self.registry.total / self.linked_population.total)
+        Parameters
+        ----------
+        path : Path
+            Path of the attack recipe.
+
+        Raises
+        ------
+        InputError
+            If the recipe or one of its resources cannot be used. The error names the file.
+        """
+        recipe = validated(AttackRecipe, read_toml(path), path)
+        known, n = self.lattice.domain.names, self.n_records
+        columns = {name: recipe.columns.get(name, name) for name in recipe.inferred if name not in known}
+        try:
+            truth = columns_of_release(self.loaded, columns)[1] if columns else pd.DataFrame(index=range(n))
+        except InputError as error:
+            hint = f"add the true values of the attribute to the records, because {path} infers the attribute"
+            raise error.but(hint=hint) from None
+        codes = [pd.factorize(truth[name])[0].astype(np.int64) for name in truth]
+        cells = RowGroups([self.cell_of_record.astype(np.int64), *codes], n).group_of_row.astype(np.intp)
+        study, first = self, np.unique(self.cell_of_record, return_index=True)[1]
+        if cells.max(initial=-1) + 1 > len(first):
+            first = np.unique(cells, return_index=True)[1]
+            rows = old = self.cell_of_record[first]
+            lattice, persons, dataset = self.lattice_of(self.lattice.codes[old]), self.persons, self.dataset
+            if persons is not None:
+                persons, rows = persons.on_cells(lattice, cells, old)
+                dataset = persons.counted(dataset.name)
+            study = self.of_rows(rows, lattice=lattice, cell_of_record=cells, persons=persons, dataset=dataset)
+        return study, staged_attack(recipe, path, study.lattice, truth.iloc[first].reset_index(drop=True))
 
     def sequential_attack(self, economics: EconomicsSection) -> SequentialAttack:
         """Return the sequential attack with the gain and cost of payoff parameters."""
         plan = self.scenario.adversary.sequential
         return sequential_attack(plan, economics.adversary_gain, economics.cost, coverage=self._coverage)
+
+    @property
+    def _coverage(self) -> float:
+        """Share of the linked population in the registry; 1 without a registry."""
+        return 1.0 if self.registry is None else float(self.registry.total / self.linked_population.total)
 
     def planner(self, gain: Amount, cost: Amount) -> Adversary:
         """Return the planner of the scenario's adversary for a gain and a cost.
@@ -376,13 +548,9 @@ class TablesStudy(Study[TablesScenario]):
         """
         section, own = self.scenario.adversary, self.own
         if section.planner == "one-shot" and isinstance(own, StagedAttack):
-            return section.erring(own.by(gain, cost), "adversary.rationality")
+            return section.erring(replace(own.attack, gain=gain, cost=cost), "adversary.rationality")
         size = round((self.registry or self.linked_population).total) if self._guesses else None
         return planner(section, gain, cost, loaded=self.loaded, coverage=self._coverage, registry_size=size)
-
-    def adversary(self, prices: Prices) -> Adversary:
-        """Return the scenario's adversary with the gain and cost in `prices`."""
-        return self.planner(*self.gain_and_cost(prices))
 
     # Linkage
 
@@ -395,12 +563,15 @@ class TablesStudy(Study[TablesScenario]):
         assert isinstance(linker, PopulationLinker)  # noqa: S101 - this key holds no other type
         return linker
 
-    def own_linker(self, risk: Risk, *, guessed: bool = False) -> Linker:
+    def own_linker(self, *, believed: bool = False) -> Linker:
         """Return the linker of the scenario's adversary, for cells.
 
-        If `guessed`, only the coverage of lists drawn from the people is known, and not their members.
+        With `believed`, it is the linker in which the publisher believes.
         """
-        section, own, everybody = self.scenario.adversary, self.own, self.linker(risk)
+        section, own = self.scenario.adversary, self.own
+        risk = self.scenario.planned_risk if believed else section.risk
+        # The publisher may know only the coverage of lists drawn from the people, and not their members.
+        guessed, everybody = believed and self.scenario.beliefs.lists == "coverage", self.linker(risk)
         if isinstance(own, StagedAttack):
             return own.linker
         identifies = not section.looks_up and section.gains_from == "identity"
@@ -444,73 +615,58 @@ class TablesStudy(Study[TablesScenario]):
         linker = linker if isinstance(linker, DirectedLinker) else self.persons.linker(linker)
         return linker, adversary_of_people(adversary)
 
-    def _against_each(self, game_of: Callable[[TablesStudy], RecordGame]) -> RecordGame:
-        """Combine the games against each adversary alone into one game.
+    def game(
+        self,
+        economics: EconomicsSection | None = None,
+        *,
+        believed: bool = False,
+        space: StrategySpace | None = None,
+        linker_of: Callable[[TablesStudy], Linker] = lambda study: study.own_linker(),
+    ) -> RecordGame:
+        """Return the game of the rows against the scenario's adversaries.
 
-        With one adversary, return its game; with several, return a `TypesGame` with their weights.
-        """
-        games = {}
-        for name, study in self.each.items():
-            with named(name):
-                games[str(name)] = game = game_of(study)
-        if len(games) == 1:
-            return game
-        sections, agents = self.scenario.adversaries, self.scenario.agents
-        types = [
-            AdversaryType(name, sections[name].weight, each.linker, each.adversary) for name, each in games.items()
-        ]
-        return TypesGame(game.space, types, game.benefit, game.loss, "one-of" if agents is None else agents.together)
-
-    def game_on(self, space: StrategySpace, linker_of: Callable[[TablesStudy], Linker]) -> RecordGame:
-        """Return the true game in another strategy space.
+        With several adversaries, it is a `TypesGame` with their weights.
 
         Parameters
         ----------
-        space : StrategySpace
+        economics : EconomicsSection, optional
+            Payoff parameters; by default the scenario's, true or believed.
+        believed : bool
+            Whether linkage follows the publisher's beliefs.
+        space : StrategySpace, optional
             Generalizations that replace the lattice of the study.
         linker_of : callable
-            Returns the linker for the study against one adversary alone.
+            Returns the linker of cells for the study against one adversary alone; ignored if `believed`.
         """
-        return self._against_each(lambda study: study._record_game(linker_of(study), study.prices, space))
-
-    def _record_game(self, linker: Linker, prices: Prices, space: StrategySpace | None = None) -> RecordGame:
-        """Return the game of the rows against the scenario's adversary.
-
-        The linker links cells; it is converted to rows if people have several records.
-        """
-        linker, adversary = self.of_people(linker, self.adversary(prices))
-        benefit, loss = self.of_cells(prices.benefit), self.of_cells(prices.loss)
-        return RecordGame(self.space if space is None else space, linker, adversary, benefit, loss)
-
-    def _planned(self, prices: Prices) -> RecordGame:
-        """Return the game against one adversary with the publisher's linkage beliefs."""
-        scenario = self.scenario
-        linker = self.own_linker(scenario.planned_risk, guessed=scenario.beliefs.lists == "coverage")
-        return self._record_game(linker, prices)
+        games, own = dict[str, RecordGame](), economics is None
+        study = self if economics is None else replace(self, prices=self.prices_of(economics))
+        for name, alone in study.each.items():
+            with named(name):
+                prices = alone.believed(alone.prices) if believed and own else alone.prices
+                linker = alone.own_linker(believed=True) if believed else linker_of(alone)
+                linker, adversary = alone.of_people(linker, alone.planner(*alone.gain_and_cost(prices)))
+            amounts = alone.of_cells(prices.benefit), alone.of_cells(prices.loss)
+            games[str(name)] = game = RecordGame(alone.space if space is None else space, linker, adversary, *amounts)
+        if len(games) == 1:
+            return game
+        sections, agents = self.scenario.adversaries, self.scenario.agents
+        types = [AdversaryType(key, sections[key].weight, each.linker, each.adversary) for key, each in games.items()]
+        return TypesGame(game.space, types, game.benefit, game.loss, "one-of" if agents is None else agents.together)
 
     @cached_property
     def truth(self) -> RecordGame:
-        """True game; a `TypesGame` if the scenario has several adversaries."""
-        return self.game_on(self.space, lambda study: study.own_linker(study.scenario.adversary.risk))
+        """True game."""
+        return self.game()
 
     @cached_property
     def belief(self) -> RecordGame:
         """Game with the publisher's beliefs, on which the publisher plans."""
-        return self._against_each(lambda study: study._planned(study.believed(study.prices)))
+        return self.game(believed=True)
 
     @cached_property
     def choices_by_record(self) -> dict[str, Choice]:
         """Choices of policies in `belief` with direction "record", as far as they are known, by policy."""
         return {}
-
-    def game(self, economics: EconomicsSection) -> RecordGame:
-        """Return the true game with the payoff parameters of an economics section."""
-        return replace(self, prices=self.prices_of(economics)).truth
-
-    def planned_game(self, economics: EconomicsSection) -> RecordGame:
-        """Return the publisher's planning game if it believes in `economics`."""
-        study = replace(self, prices=self.prices_of(economics))
-        return study._against_each(lambda each: each._planned(each.prices))
 
     def solve(self, policy: str, game: RecordGame) -> Choice:
         """Return the choice of a policy in a game on the study's records."""
@@ -545,38 +701,15 @@ class TablesStudy(Study[TablesScenario]):
         """Return the lattice over other records, shape (n, n_attributes)."""
         return GeneralizationLattice(self.lattice.hierarchies, codes, self.lattice.loss_attributes)
 
-    def game_of(self, codes: Codes) -> RecordGame:
-        """Return the true game of other records.
+    def on_records(self, codes: Codes, cells: Rows | None = None) -> TablesStudy:
+        """Return the study on other records, each a row of its own.
 
         Parameters
         ----------
         codes : ndarray of int32, shape (n, n_attributes)
-            Category codes; all records have the first kind of payoff parameters.
-        """
-        return self._on_records(codes, np.zeros(len(codes), dtype=np.int64)).truth
-
-    def on_cells(self, cells: Rows) -> TablesStudy:
-        """Return the study with one record for each listed cell; cells may repeat."""
-        return self._on_records(self.lattice.codes[cells], self.kind[cells], cells)
-
-    def _on_records(self, codes: Codes, kind: NDArray[np.int64], cells: Rows | None = None) -> TablesStudy:
-        owns = {}
-        for name, study in self.each.items():
-            with named(name):
-                owns[name] = study._own_of(codes, cells)
-        return replace(
-            self,
-            lattice=self.lattice_of(codes),
-            cell_of_record=np.arange(len(codes)),
-            kind=kind,
-            drawn=self.drawn if self.drawn is None or cells is None else self.drawn.of_records(cells),
-            owns=owns,
-            persons=None,
-            linkers={},
-        )
-
-    def _own_of(self, codes: Codes, cells: Rows | None = None) -> Resource:
-        """Return the adversary's resource for other records, which may be in `cells`.
+            Category codes.
+        cells : ndarray of int, shape (n,), optional
+            Cells of the records in this study; by default, all records have the first kind of payoff parameters.
 
         Raises
         ------
@@ -584,24 +717,30 @@ class TablesStudy(Study[TablesScenario]):
             If `cells` is missing for an attack in stages or with lists. These use more of a record than its
             quasi-identifiers.
         """
-        own = self.own
-        if cells is None:
-            staged = "a multi-stage attack is supported only on the records of the scenario"
-            lists = "lists are supported only for the records of the scenario"
-            refuse_first(
-                (isinstance(own, StagedAttack), staged, "adversary.stages", None, None),
-                (self.holds, lists, "adversary.holds", None, None),
-            )
-        elif isinstance(own, StagedAttack):
-            return replace(own, linker=own.linker.of_records(self.lattice_of(codes), cells))
-        return self._knowledge_of(codes) if isinstance(own, Knowledge) else own
-
-    def on_cells_of(self, other: TablesStudy) -> TablesStudy:
-        """Return this study on the finer cells of another study."""
-        study = replace(other, loaded=self.loaded, linkers={})
-        if None not in self.owns:
-            return study.equipped()
-        return replace(study, owns={None: self._own_of(other.lattice.codes)})
+        lattice, owns = self.lattice_of(codes), dict[str | None, Resource]()
+        for name, alone in self.each.items():
+            own = alone.own
+            staged, listed = cells is None and isinstance(own, StagedAttack), cells is None and alone.holds
+            with named(name):
+                for key, wrong in (("stages", staged), ("holds", listed)):
+                    problem = "the adversary is supported only on the records of the scenario"
+                    refuse_first((wrong, problem, f"adversary.{key}", None, None))
+                if isinstance(own, StagedAttack) and cells is not None:
+                    own = replace(own, linker=own.linker.of_records(lattice, cells))
+                elif isinstance(own, Knowledge):
+                    recipe, folder = str(alone.scenario.adversary.knowledge), self.loaded.folder
+                    own = load_knowledge(recipe, lattice.domain, codes, base=folder)
+            owns[name] = own
+        return replace(
+            self,
+            lattice=lattice,
+            cell_of_record=np.arange(len(codes)),
+            kind=np.zeros(len(codes), dtype=np.int64) if cells is None else self.kind[cells],
+            drawn=self.drawn if self.drawn is None or cells is None else self.drawn.of_records(cells),
+            owns=owns,
+            persons=None,
+            linkers={},
+        )
 
     def with_adversary(self, section: AdversarySection) -> TablesStudy:
         """Return the study of the same records against another adversary.
@@ -624,10 +763,7 @@ class TablesStudy(Study[TablesScenario]):
         section = whole.model_copy(update={"planner": section.planner})
         study = self.with_sections(adversary=section, adversaries={})
         study = study.by_subject() if section.looks_up else study
-        if alone and _linkage_of(section) == _linkage_of(before):
-            return study
-        everybody = {key: linker for key, linker in study.linkers.items() if key[0] is None}
-        return replace(study, linkers=everybody).equipped()
+        return study if alone and _linkage_of(section) == _linkage_of(before) else study.equipped()
 
     def with_loaded(self, loaded: Scenario[TablesScenario]) -> TablesStudy:
         """Return the study of a scenario with other payoffs, beliefs or publisher.
@@ -711,16 +847,19 @@ class TablesStudy(Study[TablesScenario]):
     @property
     def fingerprint(self) -> str:
         """SHA-256 of the coded records, hierarchies, payoff parameters and people."""
-        parts: list[Any] = [self.lattice.codes, self.cell_of_record, self.kind]
-        parts += [hierarchy.groups for hierarchy in self.lattice.hierarchies]
-        parts += [getattr(self.prices, price) for price in PRICES]
-        parts += [self.persons and self.persons.of_record, self.household_of]
-        parts += [] if self.waves is None else [self.waves.enters, self.waves.leaves, self.waves.sensitive]
-        parts += [] if self.sensitive is None else [each.codes for each in self.sensitive.columns]
-        parts += [self.population, self.sampled, *(study.registry for study in self.each.values())]
-        if self.drawn is not None:
-            parts.append(self.drawn.person)
-            parts += [column for each in self.drawn.lists.values() for column in (each.person, *each.columns.values())]
+        waves, drawn, persons = self.waves, self.drawn, self.persons
+        lists = () if drawn is None else drawn.lists.values()
+        parts: list[Any] = [
+            *(self.lattice.codes, self.cell_of_record, self.kind),
+            *(hierarchy.groups for hierarchy in self.lattice.hierarchies),
+            *(getattr(self.prices, price) for price in PRICES),
+            *(persons and persons.of_record, self.household_of),
+            *(() if waves is None else (waves.enters, waves.leaves, waves.sensitive)),
+            *(each.codes for each in (() if self.sensitive is None else self.sensitive.columns)),
+            *(self.population, self.sampled, *(study.registry for study in self.each.values())),
+            drawn and drawn.person,
+            *(column for each in lists for column in (each.person, *each.columns.values())),
+        ]
         return digest_of(repr([h.labels for h in self.lattice.hierarchies]), parts)
 
 
