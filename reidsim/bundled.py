@@ -10,7 +10,7 @@ import os
 import shlex
 from pathlib import Path
 
-from reidsim.core.files import TYPED_ENDINGS
+from reidsim.core.files import TABLE_ENDINGS
 from reidsim.errors import InputError, listed, nearest
 from reidsim.validation import read_toml
 
@@ -23,9 +23,6 @@ BUNDLED_FOLDERS = {
     "populations": "populations",
     "populations/knowledge": "background knowledge",
 }
-
-# File name endings of tables of records, in contrast to scenarios.
-_TABLES = (".csv", ".tsv", ".tab", ".data", ".gz", ".bz2", ".parquet", *TYPED_ENDINGS)
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -75,7 +72,7 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
         If the file or bundled name does not exist, or a table is given in place of a scenario.
     """
     text = str(name_or_path)
-    is_table = kind == "scenario" and text.endswith(_TABLES)
+    is_table = kind == "scenario" and text.endswith(TABLE_ENDINGS)
     looks_like_path = is_table or text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
     path = (base or Path()) / text if looks_like_path else bundled_folder(folder) / f"{text}.toml"
     as_path = (base or Path()) / text

@@ -13,8 +13,8 @@ import pandas as pd
 import pyreadstat
 import pytest
 
-from reidsim.drafts.choice import DraftOptions
 from reidsim.drafts.draft import draft_scenario
+from reidsim.drafts.options import DraftOptions
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.release import read_release
@@ -121,12 +121,12 @@ def test_days_are_those_that_clerks_meant(folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"merged": ["zip"]}, "--merge: the column has no similar spellings to merge; found 'zip'"),
-        ({"merged": ["diagnosis"]}, "--merge: not a quasi-identifier; found 'diagnosis'"),
-        ({"merged": ["rase"]}, "column 'rase': column missing"),
+        ({"merge": ["zip"]}, "--merge: the column has no similar spellings to merge; found 'zip'"),
+        ({"merge": ["diagnosis"]}, "--merge: not a quasi-identifier; found 'diagnosis'"),
+        ({"merge": ["rase"]}, "column 'rase': column missing"),
         ({"age_on": "31.12.2023"}, "--age-on: not a date; found '31.12.2023'; expected a date such as 2024-06-30"),
         (
-            {"age_on": "2023-12-31", "dropped": ["dob"]},
+            {"age_on": "2023-12-31", "drop": ["dob"]},
             "--age-on: no quasi-identifier holds dates of birth",
         ),
         ({"encoding": "latin1000"}, "unknown encoding; found 'latin1000'"),
@@ -174,7 +174,7 @@ def test_a_survey_with_labels_is_drafted_run_and_shared(folder, reidsim_):
 def test_codes_of_a_survey_are_no_quantities(folder):
     table = survey_files(folder)
     named = ["roof", "sex", "age", "hhcivil"]
-    draft = draft_scenario(folder / "survey.csv", folder / "draft", DraftOptions(named=named))
+    draft = draft_scenario(folder / "survey.csv", folder / "draft", DraftOptions(quasi_identifier=named))
     kinds = {column.profile.name: column.profile.kind for column in draft.choice.chosen}
     assert kinds == {"roof": "category", "sex": "category", "age": "whole number", "hhcivil": "category"}
     rules = {column.profile.name: column.hierarchy.rule["rule"] for column in draft.choice.chosen}

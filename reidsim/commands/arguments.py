@@ -86,7 +86,7 @@ class Changes:
         Value that replaces the value of a scenario key, such as economics.loss=600.
     """
 
-    set_: list[str] | None = None
+    set_: Sequence[str] = ()
     allow_code: AllowCodeOption = False
 
     def load(
@@ -205,10 +205,11 @@ def typer_command(function: Callable[..., None]) -> tuple[Callable[..., None], s
 
 def _called(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     """Call a function with the values of its options, which may be fields of a class."""
-    options = {}
+    options: dict[str, Any] = {}
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         kind: Any = parameter.annotation
-        options[parameter.name] = _called(kind, values) if _is_group(kind) else values[parameter.name]
+        value = _called(kind, values) if _is_group(kind) else values[parameter.name]
+        options |= {} if value is None else {parameter.name: value}
     return function(**options)
 
 
@@ -229,6 +230,9 @@ def _options_of(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
             declared.default = _option_name(parameter.name)
         if parameter.name in texts:
             declared.metavar, declared.help = texts[parameter.name]
+        if kind == Sequence[str]:
+            # typer knows lists, but no other sequences.
+            kind, parameter = list[str], parameter.replace(default=None)
         yield parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=Annotated[kind, declared])
     yield from shared
 
@@ -242,11 +246,11 @@ def _option_name(parameter: str) -> str:
     return "--" + parameter.strip("_").replace("_", "-")
 
 
-def overrides_of(texts: Sequence[str] | None) -> dict[str, object]:
+def overrides_of(texts: Sequence[str]) -> dict[str, object]:
     """Return the values of the option `--set`, by key path."""
     from reidsim.core.plain_data import parse_override
 
-    return dict(parse_override(text) for text in texts or [])
+    return dict(parse_override(text) for text in texts)
 
 
 @contextmanager

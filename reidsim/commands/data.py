@@ -9,7 +9,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -26,67 +26,12 @@ from reidsim.commands.arguments import (
     waiting,
 )
 from reidsim.core.terminal import echo, note
+from reidsim.drafts.options import DraftOptions
 from reidsim.errors import InputError, nearest
 from reidsim.validation import LARGEST_SEED, read_text
 
 
-@dataclass(frozen=True)
-class DraftingOptions:
-    """Options of a draft, named as in `reidsim.drafts.choice.DraftOptions`.
-
-    Parameters
-    ----------
-    named : COLUMN
-        Column to add to the detected quasi-identifiers; at most 12.
-    only_named
-        Use only the columns in --quasi-identifier, without detection.
-    dropped : COLUMN
-        Column to remove from the detected quasi-identifiers.
-    population : RECIPE
-        Population of the data subjects, for journalist risk (default: prosecutor risk, without a population).
-    delimiter
-        Column separator of a CSV file (default: detected).
-    merged : COLUMN
-        Column in which values with nearly the same spelling are merged.
-    age_on : DAY
-        Day, such as 2024-06-30, on which dates of birth are converted to ages.
-    person : COLUMN
-        Column that identifies the person of each row; given twice for a pair of columns (default: detected).
-    one_row_per_person
-        Treat each row as a different person, even if an identifier has repeated values.
-    unmatched_unique : COLUMN
-        Column in which values that the population lacks count as unique instead of as errors.
-    names : FILE
-        TOML file with additional words by which columns are recognized.
-    benefit
-        Publisher's benefit from releasing a record unchanged, in currency units (default: 1200, as in Wan et al. 2015).
-    loss
-        Publisher's loss per re-identified record (default: 300).
-    gain
-        Adversary's gain per re-identified record (default: the loss).
-    cost
-        Adversary's cost of an attempt (default: 4).
-    """
-
-    named: Annotated[list[str] | None, typer.Option("--quasi-identifier")] = None
-    only_named: bool = False
-    dropped: Annotated[list[str] | None, typer.Option("--drop")] = None
-    population: str | None = None
-    delimiter: str | None = None
-    encoding: EncodingOption = None
-    merged: Annotated[list[str] | None, typer.Option("--merge")] = None
-    age_on: str | None = None
-    person: list[str] | None = None
-    one_row_per_person: bool = False
-    unmatched_unique: list[str] | None = None
-    names: Path | None = None
-    benefit: float | None = None
-    loss: float | None = None
-    gain: float | None = None
-    cost: float | None = None
-
-
-def new(data: Path, drafting: DraftingOptions, output: OutputOption = None, hierarchy: list[str] | None = None) -> None:
+def new(data: Path, options: DraftOptions, output: OutputOption = None, hierarchy: Sequence[str] = ()) -> None:
     """Draft a scenario with hierarchies from your own file of records.
 
     Example: reidsim new patients.csv
@@ -104,10 +49,16 @@ def new(data: Path, drafting: DraftingOptions, output: OutputOption = None, hier
     """
     if not os.path.exists(data):
         raise InputError("no such file", source=data)
+    hierarchies = {}
+    for text in hierarchy:
+        column, _, path = text.rpartition("=")
+        if not column or column in hierarchies:
+            problem = "column named twice" if column in hierarchies else "no column and file"
+            raise InputError(problem, source="--hierarchy", found=text, expected="COLUMN=FILE, once per column")
+        hierarchies[column] = Path(path)
     # Imported late, so that an error in a file name is reported before numerical libraries are imported.
     with waiting(f"reading {data}"):
-        from reidsim.drafts.choice import DraftOptions
-        from reidsim.drafts.draft import UndecidedPersonError, draft_scenario, name_of
+        from reidsim.drafts.draft import draft_scenario, name_of
         from reidsim.engine.results import require_free, write_results
         from reidsim.reports.file_tables import draft_table
 
@@ -115,26 +66,7 @@ def new(data: Path, drafting: DraftingOptions, output: OutputOption = None, hier
         # For a file without a suffix, the default folder would have the file's own name.
         folder = output or Path(f"{name}-draft" if name == data.name else name)
         require_free(folder)
-
-    files = {}
-    for text in hierarchy or ():
-        column, equals, path = text.rpartition("=")
-        if not equals or not column or column in files:
-            problem = "column named twice" if column in files else "no column and file"
-            raise InputError(problem, source="--hierarchy", found=text, expected="COLUMN=FILE, once per column")
-        files[column] = Path(path)
-
-    given = {name: value for name, value in vars(drafting).items() if value is not None}
-    options = DraftOptions(hierarchies=files, **given)
-    try:
-        with waiting(f"reading {data}"):
-            draft = draft_scenario(data, folder, options)
-    except UndecidedPersonError as undecided:
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise
-        key = _ask_person(undecided.columns)
-        with waiting(f"reading {data}"):
-            draft = draft_scenario(data, folder, replace(options, person=key, one_row_per_person=not key))
+        draft = draft_scenario(data, folder, options, hierarchies)
     write_results(folder, draft.write)
     print_tables([draft_table(draft, data.name)])
     print_warnings(draft.warnings)
@@ -143,23 +75,9 @@ def new(data: Path, drafting: DraftingOptions, output: OutputOption = None, hier
     if choice.left_out_levels:
         left_out = f"all levels would give {choice.all_strategies:,} strategies"
         note(f"Levels left out of {choice.left_out_levels}: {left_out}")
-    if not {"benefit", "loss", "cost"} & given.keys():
+    if not {"benefit", "loss", "cost"} & options.amounts.keys():
         note("Payoff parameters are defaults: set your own (--benefit, --loss, --cost)")
     note(f"Next: review the scenario, then run: reidsim run {shlex.quote(str(folder / draft.scenario_file))}")
-
-
-def _ask_person(columns: Sequence[str]) -> tuple[str, ...]:
-    """Ask the user for the identifier of a person among several.
-
-    No column is returned if each row is a person.
-    """
-    shown = ", ".join(columns)
-    echo(f"These identifiers repeat, so a person may have several rows: {shown}")
-    while True:
-        answer = typer.prompt("Column that identifies a person (empty if each row is a person)", default="")
-        if not answer or answer in columns:
-            return (answer,) if answer else ()
-        echo(f"The answer is not one of {shown}")
 
 
 def populate(
@@ -167,7 +85,7 @@ def populate(
     output: NewFileOption,
     seed: Annotated[int | None, typer.Option(min=0, max=LARGEST_SEED)] = None,
     expected: bool = False,
-    set_: list[str] | None = None,
+    set_: Sequence[str] = (),
 ) -> None:
     """Write a population as a Parquet file.
 

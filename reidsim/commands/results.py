@@ -100,15 +100,15 @@ class KeptColumns:
         Copy kept columns although they contain free text, which may identify people.
     """
 
-    keep: list[str] | None = None
-    keep_identifier: list[str] | None = None
+    keep: Sequence[str] = ()
+    keep_identifier: Sequence[str] = ()
     keep_free_text: bool = False
 
     def kept(self, *more: Any) -> Kept:
         """Return the columns as the release uses them."""
         from reidsim.reports.shared.kept import Kept
 
-        return Kept(self.keep or (), self.keep_identifier or (), self.keep_free_text, *more)
+        return Kept(self.keep, self.keep_identifier, self.keep_free_text, *more)
 
 
 def share(
@@ -116,7 +116,7 @@ def share(
     folder: Annotated[Path | None, typer.Argument(show_default=False)] = None,
     output: arguments.OutputOption = None,
     policy: str | None = None,
-    unknown_to_outsiders: list[str] | None = None,
+    unknown_to_outsiders: Sequence[str] = (),
     max_singled_out: float | None = None,
     max_risk: float | None = None,
     accept_risk: bool = False,
@@ -165,7 +165,7 @@ def share(
 
     if verify is not None:
         others = (folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook)
-        if any(value not in (None, []) for value in others) or accept_risk or any(vars(columns).values()):
+        if any(value not in (None, ()) for value in others) or accept_risk or any(vars(columns).values()):
             problem = "the option cannot be combined with other options"
             raise InputError(problem, where="--verify", expected="no other options")
         sidecar = verify_shared(verify)
@@ -178,7 +178,7 @@ def share(
     with arguments.waiting(f"reading {folder}"):
         # Check the output path before the results are opened.
         require_new_files(output)
-        unknown = _split(unknown_to_outsiders or (), columns.keep or ())
+        unknown = _split(unknown_to_outsiders, columns.keep)
         sidecar, warnings = share_run(
             open_results(folder),
             output,

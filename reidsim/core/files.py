@@ -15,6 +15,8 @@ from reidsim.errors import InputError
 # Endings of files with typed columns, by program.
 STATA, SPSS, SAS, EXCEL = (".dta",), (".sav", ".zsav", ".por"), (".sas7bdat", ".xpt"), (".xlsx", ".xlsm")
 TYPED_ENDINGS = (*STATA, *SPSS, *SAS, *EXCEL)
+# Endings of all files of tables, also compressed.
+TABLE_ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".data", ".gz", ".bz2", ".parquet", *TYPED_ENDINGS)
 
 _MOST_CHARACTERS = 40
 _PAGE = 4096

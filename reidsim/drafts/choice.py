@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +14,7 @@ from reidsim.audit.identifiers import why_values_identify
 from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, levels_wanted, read_hierarchy
 from reidsim.drafts.matching import ColumnMatch, match_columns, spelled
 from reidsim.drafts.names import NAMES, Names
+from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.errors import InputError, listed, refuse_first, require_among, require_distinct
 from reidsim.populations.population import Population
@@ -49,69 +50,6 @@ _NOT_NEEDED = "outsiders may know this column, but the draft has enough quasi-id
 _NOT_KNOWN = "nothing in its name or values suggests that outsiders know it"
 _TELLING = ("whole number", "date", "code", "category")
 _UNUSABLE = {"empty": "no value", "constant": "one value for all", "free text": "free text, which may name people"}
-
-
-@dataclass(frozen=True)
-class DraftOptions:
-    """Options of the user for a draft.
-
-    Parameters
-    ----------
-    named : sequence of str
-        Columns to use as quasi-identifiers, in addition to the inferred ones; at most 12.
-    only_named : bool
-        Whether to use only the columns in `named`.
-    dropped : sequence of str
-        Columns that are not quasi-identifiers.
-    delimiter : str, optional
-        Delimiter of the CSV file; inferred if not given.
-    encoding : str, optional
-        Encoding of the CSV file; UTF-8 if not given.
-    population : str, optional
-        Name or recipe of the population of the data, for journalist risk; prosecutor risk if not given.
-    benefit, loss, gain, cost : float, optional
-        Payoff parameters per record, in one currency (see section ``economics`` of scenarios); those of Wan et al. 2015
-        if not given. If the gain is not given, it equals the loss.
-    merged : sequence of str
-        Quasi-identifiers whose variant spellings are merged.
-    age_on : str, optional
-        Reference day for converting dates of birth to ages, such as ``2024-06-30``.
-    person : sequence of str
-        Column, or combination of columns, that identifies the person of a row; inferred if not given.
-    one_row_per_person : bool
-        Whether each row is a different person even if an identifier repeats.
-    unmatched_unique : sequence of str
-        Quasi-identifiers whose values may be outside the population's categories; a record with such a value counts as
-        unique.
-    names : Path, optional
-        File that extends the package vocabulary for recognizing columns.
-    hierarchies : mapping of str to Path
-        Hierarchy files of quasi-identifiers, in ARX format; the other hierarchies are drafted.
-    """
-
-    named: Sequence[str] = ()
-    only_named: bool = False
-    dropped: Sequence[str] = ()
-    delimiter: str | None = None
-    encoding: str | None = None
-    population: str | None = None
-    benefit: float | None = None
-    loss: float | None = None
-    gain: float | None = None
-    cost: float | None = None
-    merged: Sequence[str] = ()
-    age_on: str | None = None
-    person: Sequence[str] = ()
-    one_row_per_person: bool = False
-    unmatched_unique: Sequence[str] = ()
-    names: Path | None = None
-    hierarchies: Mapping[str, Path] = field(default_factory=dict)
-
-    @property
-    def amounts(self) -> dict[str, float]:
-        """Payoff parameters that are given, by key of section ``economics``."""
-        amounts = {"benefit": self.benefit, "loss": self.loss, "gain": self.gain, "cost": self.cost}
-        return {key: value for key, value in amounts.items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +139,7 @@ def choose(
     uses: Mapping[str, str] | None = None,
     population: Population | None = None,
     names: Names = NAMES,
+    hierarchies: Mapping[str, Path] | None = None,
     searched: bool = True,
 ) -> Choice:
     """Choose the quasi-identifiers of a table and their hierarchies.
@@ -217,61 +156,94 @@ def choose(
     frame : DataFrame
         The table.
     options : DraftOptions
-        Columns to choose or to exclude, and hierarchy files.
+        Columns to choose or to exclude.
     uses : mapping of str to str, optional
         Description of each column with another use, such as a person key.
     population : Population, optional
         Population whose attributes the quasi-identifiers must match.
     names : Names
         Vocabulary for values.
+    hierarchies : mapping of str to Path, optional
+        Hierarchy files of quasi-identifiers, in ARX format; the other hierarchies are drafted.
     searched : bool
         Whether the solver can skip most strategies, which requires one record per person and counted people.
 
     Raises
     ------
     InputError
-        If a column in `named` or `dropped` is missing; if a column is named twice, or both named and dropped; if too
-        many columns are named, or none with `only_named`; if a named column has no values or several values in a cell;
+        If a named or dropped column is missing; if a column is named twice, or both named and dropped; if too many
+        columns are named, or none with `only_named`; if a named column has no values or several values in a cell;
         if no column can be chosen; if a named column, or one that outsiders may know, does not match the population; if
         a column not in `unmatched_unique` has a value outside the population's categories; if `unmatched_unique` or
         `hierarchies` names a column that is not chosen; or if a hierarchy file cannot be used.
     """
-    _check_named(options, frame)
-    left_out = {profile.name: (uses or {}).get(profile.name) or _reason(profile, options) for profile in profiles}
+    where, named, files = "--quasi-identifier", options.quasi_identifier, hierarchies or {}
+    require_columns(frame, [*named, *options.drop])
+    both = next((name for name in named if name in options.drop), None)
+    refuse_first(
+        (options.only_named and not named, "no column named", "--only-named", None, f"{where} COLUMN in addition"),
+        (both is not None, "column both named and dropped", f"{where} and --drop", both, None),
+    )
+    require_distinct("column named twice", named, where=where)
+    most = f"at most {MOST_NAMED}"
+    refuse_first((len(named) > MOST_NAMED, "too many quasi-identifiers to solve", where, len(named), most))
     matches: Mapping[str, ColumnMatch] = {}
+    reasons: Mapping[str, str] = {}
+    left_out = {profile.name: (uses or {}).get(profile.name) or _reason(profile, options) for profile in profiles}
     if population is not None:
         matches, reasons = match_columns(profiles, population, names)
-        for name in options.named:
+        for name in named:
             found, expected = reasons.get(name), f"an attribute among {listed(population.domain.names)}"
             refuse_first((found, "the population has no matching attribute", f"column {name!r}", found, expected))
-        known = [profile for profile in profiles if profile.hint is not None and profile.hint.rank in _KNOWN_RANKS]
-        lost = [profile.name for profile in known if profile.name in reasons and not left_out[profile.name]]
-        if lost and not options.only_named:
-            problem = "outsiders may know columns that match no attribute of the population"
-            where = f"column{'s' * (len(lost) > 1)} {listed(lost)}"
-            drops = " ".join(f"--drop {shlex.quote(name)}" for name in lost)
-            expected = f"an attribute of the population with the same values, or {drops}"
-            raise InputError(problem, where=where, found=reasons[lost[0]], expected=expected)
-        left_out |= {name: left_out[name] or reason for name, reason in reasons.items()}
-    taken = [_require_values(profile) for profile in profiles if profile.name in options.named]
+    known = [profile.name for profile in profiles if profile.hint is not None and profile.hint.rank in _KNOWN_RANKS]
+    lost = [name for name in known if name in reasons and not left_out[name]]
+    if lost and not options.only_named:
+        problem = "outsiders may know columns that match no attribute of the population"
+        where = f"column{'s' * (len(lost) > 1)} {listed(lost)}"
+        drops = " ".join(f"--drop {shlex.quote(name)}" for name in lost)
+        expected = f"an attribute of the population with the same values, or {drops}"
+        raise InputError(problem, where=where, found=reasons[lost[0]], expected=expected)
+    left_out |= {name: left_out[name] or reason for name, reason in reasons.items()}
+    taken = [profile for profile in profiles if profile.name in named]
+    for profile in taken:
+        where, several = (
+            f"column {profile.name!r}",
+            "cells hold several values, so each combination would be a separate category",
+        )
+        refuse_first(
+            (not profile.name, "the column has no name", where, None, None),
+            (profile.kind == "empty", "the column has no value", where, None, None),
+            (profile.kind == "set", several, where, profile.example[:40], f"one value in each cell: {SET_ADVICE}"),
+        )
     if not options.only_named:
         others = [profile for profile in profiles if not left_out[profile.name] and profile not in taken]
         taken += _likely(others, len(taken))
     if not taken:
         problem, expected = "no column looks like a quasi-identifier", "a column such as age, sex or postal code"
-        hint = _why_none(profiles, left_out)
+        header = "the first row looks like values: add a row with the column names"
+        hint = header if names_look_like_values(profiles) else f"name columns with {where}"
         raise InputError(problem, found=listed(left_out), expected=expected, hint=hint)
     chosen = [profile.name for profile in taken]
     problem, matched = "not a quasi-identifier of the population", [name for name in matches if name in chosen]
     require_among(problem, options.unmatched_unique, matched, where="--unmatched-unique")
     for name in matched:
-        if name not in options.unmatched_unique:
-            _require_categories(name, matches[name])
-    require_among("not a quasi-identifier", options.hierarchies, chosen, where="--hierarchy")
+        if name not in options.unmatched_unique and (strange := matches[name].strange):
+            problem = "values outside the categories of the population"
+            categories = [label for label in matches[name].profile.values if label not in strange]
+            option = f"--unmatched-unique {shlex.quote(name)} to count these values as unique"
+            expected = f"one of {listed(categories, 4)}, {option}, or --drop {shlex.quote(name)}"
+            raise InputError(problem, where=f"column {name!r}", found=listed(strange, 3), expected=expected)
+    require_among("not a quasi-identifier", files, chosen, where="--hierarchy")
     cells = len(frame[chosen].drop_duplicates())
-    columns = [_column(profile, matches.get(profile.name), options.hierarchies) for profile in taken]
+    columns = []
+    for profile in taken:
+        match = matches.get(profile.name)
+        column = spelled(profile) if match is None else replace(profile, found=match.profile.found)
+        basis, path = column if match is None else match.profile, files.get(profile.name)
+        hierarchy = draft_hierarchy(basis, levels_wanted(basis)) if path is None else read_hierarchy(basis, path)
+        columns.append(ChosenColumn(column, hierarchy, match))
     people = 0 if population is None else len(population.cells)
-    columns = _within_limits(columns, options.hierarchies, cells, people, searched=searched)
+    columns = _within_limits(columns, files, cells, people, searched=searched)
     possible = []
     for profile in [profile for profile in profiles if profile.name not in chosen and not left_out[profile.name]]:
         # Do not suggest a column that identifies most people unless it has a concept that others may know.
@@ -288,24 +260,11 @@ def choose(
     return Choice(tuple(columns), left_out, tuple(possible), cells)
 
 
-def _check_named(options: DraftOptions, frame: pd.DataFrame) -> None:
-    where, named = "--quasi-identifier", options.named
-    require_columns(frame, [*named, *options.dropped])
-    both = next((name for name in named if name in options.dropped), None)
-    none_named, most = options.only_named and not named, f"at most {MOST_NAMED}"
-    refuse_first(
-        (none_named, "no column named", "--only-named", None, f"{where} COLUMN in addition"),
-        (both is not None, "column both named and dropped", f"{where} and --drop", both, None),
-    )
-    require_distinct("column named twice", named, where=where)
-    refuse_first((len(named) > MOST_NAMED, "too many quasi-identifiers to solve", where, len(named), most))
-
-
 def _reason(profile: ColumnProfile, options: DraftOptions) -> str:
     """Return the reason why a column cannot be chosen automatically; empty if it can."""
     most = _MOST_CODES if profile.hint is not None and profile.kind == "code" else _MOST_VALUES
     reasons = {
-        "dropped by the user": profile.name in options.dropped,
+        "dropped by the user": profile.name in options.drop,
         "no name": not profile.name,
         f"direct identifier, {profile.reason}": profile.is_direct,
         _UNUSABLE.get(profile.kind, ""): profile.kind in _UNUSABLE,
@@ -315,35 +274,6 @@ def _reason(profile: ColumnProfile, options: DraftOptions) -> str:
         "a measurement": profile.hint is None and profile.kind == "number",
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
-
-
-def _require_categories(name: str, match: ColumnMatch) -> None:
-    """Check that every value of a quasi-identifier is a category of the population.
-
-    Raises
-    ------
-    InputError
-        If a value is not a category; the message names the values.
-    """
-    if match.strange:
-        problem, where = "values outside the categories of the population", f"column {name!r}"
-        categories = [label for label in match.profile.rows if label and label not in match.unknown]
-        option = f"--unmatched-unique {shlex.quote(name)} to count these values as unique"
-        expected = f"one of {listed(categories, 4)}, {option}, or --drop {shlex.quote(name)}"
-        raise InputError(problem, where=where, found=listed(match.strange, 3), expected=expected)
-
-
-def _require_values(profile: ColumnProfile) -> ColumnProfile:
-    where = f"column {profile.name!r}"
-    refuse_first(
-        (not profile.name, "the column has no name", where, None, None),
-        (profile.kind == "empty", "the column has no value", where, None, None),
-    )
-    if profile.kind == "set":
-        problem = "cells hold several values, so each combination would be a separate category"
-        found, expected = profile.example_of_set[:40], "one value in each cell"
-        raise InputError(problem, where=where, found=found, expected=expected, hint=SET_ADVICE)
-    return profile
 
 
 def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnProfile]:
@@ -366,26 +296,9 @@ def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnP
     return taken[: min(MOST_TAKEN, MOST_NAMED - named)]
 
 
-def _why_none(profiles: Sequence[ColumnProfile], left_out: Mapping[str, str]) -> str:
-    if names_look_like_values(profiles):
-        return "the first row looks like values: add a row with the column names"
-    known = [profile.name for profile in profiles if profile.is_known and left_out[profile.name]]
-    reasons = (f"column {name!r} is not taken: {left_out[name]}" for name in known)
-    return next(reasons, "name columns with --quasi-identifier")
-
-
 def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:
     """Return whether no column name contains a letter, as in a file without a header."""
     return not any(character.isalpha() for profile in profiles for character in profile.name)
-
-
-def _column(profile: ColumnProfile, match: ColumnMatch | None, files: Mapping[str, Path]) -> ChosenColumn:
-    """Return a quasi-identifier with all levels of its hierarchy."""
-    profile = spelled(profile) if match is None else replace(profile, found=match.profile.found)
-    basis = profile if match is None else match.profile
-    path = files.get(profile.name)
-    hierarchy = draft_hierarchy(basis, levels_wanted(basis)) if path is None else read_hierarchy(basis, path)
-    return ChosenColumn(profile, hierarchy, match)
 
 
 def _within_limits(

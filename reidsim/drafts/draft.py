@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from reidsim.bundled import bundled_names, resolve
-from reidsim.core.files import TYPED_ENDINGS, plain_name
+from reidsim.core.files import TABLE_ENDINGS, TYPED_ENDINGS, plain_name
 from reidsim.core.plain_data import inline_toml, toml_key
-from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, DraftOptions, choose, names_look_like_values
+from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, choose, names_look_like_values
 from reidsim.drafts.matching import spelled
 from reidsim.drafts.names import Names
-from reidsim.drafts.people import PeopleKeys, people_keys, weight_column
+from reidsim.drafts.options import DraftOptions
+from reidsim.drafts.people import people_keys, weight_column
 from reidsim.drafts.profile import ColumnProfile, profile_table, rows_with
 from reidsim.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
 from reidsim.populations.catalogue import load_population
@@ -43,9 +43,10 @@ HIERARCHIES = "hierarchies"
 MOST_SEARCHED = 20_000_000
 # Dollars per record, from Wan et al. 2015.
 OF_PAPER = {"benefit": 1200.0, "loss": 300.0, "cost": 4.0}
+# Reasons why columns with another use are not quasi-identifiers.
 _WEIGHT_USE = "sampling weight: the number of people that the record represents"
-_WITH_TYPES = (".parquet", *TYPED_ENDINGS)
-_ENDINGS = (".gz", ".bz2", ".csv", ".tsv", ".txt", ".tab", ".data", *_WITH_TYPES)
+_PERSON_USE = "identifies the person: rows with the same value belong to one person"
+_HOUSEHOLD_USE = "identifies the household: people with the same value live together"
 # Maximum number of warnings of each type about single columns.
 _MOST_TOLD = 10
 # Maximum number of characters in a line of a list of columns.
@@ -91,36 +92,20 @@ class Draft:
             (folder / path).write_text(text, encoding="utf-8", newline="")
 
 
-class UndecidedPersonError(InputError):
-    """Error for a repeating identifier that may or may not identify people.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        The repeating identifiers.
-    source : Path
-        The data file.
-    """
-
-    def __init__(self, columns: tuple[str, ...], source: Path) -> None:
-        self.columns = columns
-        super().__init__(
-            "the values of an identifier repeat, so a person may have several rows",
-            source=source,
-            where=f"{'columns' if len(columns) > 1 else 'column'} {listed(columns, 3)}",
-            expected=f"--person {shlex.quote(columns[0])} if each value is one person, or --one-row-per-person",
-        )
-
-
 def name_of(data: Path) -> str:
     """Return the file name without table suffixes such as ``.csv.gz``."""
     name = data.name
-    while Path(name).suffix.lower() in _ENDINGS:
+    while Path(name).suffix.lower() in TABLE_ENDINGS:
         name = Path(name).stem
     return name
 
 
-def draft_scenario(data: Path, folder: Path, options: DraftOptions | None = None) -> Draft:
+def draft_scenario(
+    data: Path,
+    folder: Path,
+    options: DraftOptions | None = None,
+    hierarchies: Mapping[str, Path] | None = None,
+) -> Draft:
     """Draft a scenario of the record-level game from a file of records.
 
     Parameters
@@ -131,39 +116,60 @@ def draft_scenario(data: Path, folder: Path, options: DraftOptions | None = None
         Folder of the draft; the scenario refers to the data file relative to it.
     options : DraftOptions, optional
         Options of the user; by default everything is inferred.
+    hierarchies : mapping of str to Path, optional
+        Hierarchy files of quasi-identifiers; the other hierarchies are drafted.
 
     Raises
     ------
     InputError
-        If the file, a column or a payoff parameter cannot be used, or no column looks like a quasi-identifier.
-    UndecidedPersonError
-        If an identifier repeats, and neither the data nor the user decide whether it identifies people.
+        If the file, a column or a payoff parameter cannot be used; if no column looks like a quasi-identifier; or if an
+        identifier repeats, and neither the data nor the user decide whether it identifies people.
     """
     options = options or DraftOptions()
     for key, value in options.amounts.items():
-        if not 0 <= value < math.inf:
-            raise InputError("amount out of range", source=f"--{key}", found=value, expected="0 or more")
-    frame, delimiter = _read(data, options)
+        refuse_first((not 0 <= value < math.inf, "amount out of range", f"--{key}", value, "0 or more"))
+    try:
+        age_on = None if options.age_on is None else date.fromisoformat(options.age_on)
+    except ValueError:
+        expected = "a date such as 2024-06-30"
+        raise InputError("not a date", source="--age-on", found=options.age_on, expected=expected) from None
+    refuse_encoding_of_types(data, options.encoding)
+    delimiter = sniff_delimiter(data, options.encoding)
+    frame = read_table(data, delimiter=delimiter, encoding=options.encoding or "utf-8")
     words = Names.read(options.names)
-    profiles = profile_table(frame, column_labels(data), _day(options.age_on), words)
-    require_columns(frame, options.merged, data)
-    profiles = tuple(spelled(each, merge=True) if each.name in options.merged else each for each in profiles)
+    profiles = profile_table(frame, column_labels(data), age_on, words)
+    require_columns(frame, (*options.merge, *options.person), data)
+    profiles = tuple(spelled(each, merge=True) if each.name in options.merge else each for each in profiles)
     recipe = None if options.population is None else resolve(options.population, "populations", "population")
     people = None if recipe is None else load_population(recipe)
-    other_use = (*options.named, *options.dropped)
-    weight, weight_warnings = weight_column(profiles, other_use, None if people is None else people.total)
     with locating(data):
-        keys = _people_keys(frame, profiles, options, words)
-    if options.person:
-        keys_of_records(frame, options.person, data)
-    if keys.undecided:
-        raise UndecidedPersonError(keys.undecided, data)
-    uses = ({} if weight is None else {weight: _WEIGHT_USE}) | keys.reasons
-    missing = options.unmatched_unique and people is None
-    with locating(data):
+        _check_person(options)
+        missing = options.unmatched_unique and people is None
         refuse_first((missing, "population missing", "--unmatched-unique", None, "--population RECIPE"))
-        searched = not keys.person
-        choice = choose(profiles, frame, options, uses=uses, population=people, names=words, searched=searched)
+        if options.person:
+            keys_of_records(frame, options.person, data)
+        one_row = options.one_row_per_person
+        keys = people_keys(
+            frame, profiles, options.quasi_identifier, person=options.person, one_row_per_person=one_row, names=words
+        )
+        if keys.undecided:
+            problem = "the values of an identifier repeat, so a person may have several rows"
+            where = f"column{'s' * (len(keys.undecided) > 1)} {listed(keys.undecided, 3)}"
+            choice_of_key = f"--person {shlex.quote(keys.undecided[0])} if each value is one person"
+            raise InputError(problem, where=where, expected=f"{choice_of_key}, or --one-row-per-person")
+        weight, weight_warnings = weight_column(profiles, (*options.quasi_identifier, *options.drop))
+        uses = dict.fromkeys(keys.person, _PERSON_USE)
+        uses |= {name: use for name, use in ((keys.household, _HOUSEHOLD_USE), (weight, _WEIGHT_USE)) if name}
+        choice = choose(
+            profiles,
+            frame,
+            options,
+            uses=uses,
+            population=people,
+            names=words,
+            hierarchies=hierarchies,
+            searched=not keys.person,
+        )
         _require_use(choice, options)
     files: dict[str, str] = {}
     rules: dict[str, dict[str, object]] = {}
@@ -175,13 +181,13 @@ def draft_scenario(data: Path, folder: Path, options: DraftOptions | None = None
             files[path] = _delimited(hierarchy.rows, ";")
     weighted = frame.drop_duplicates(list(keys.person)) if keys.person else frame
     bundled = recipe is None or options.population in bundled_names("populations")
-    text = _scenario_text(
+    files[f"{name_of(data)}.toml"] = _scenario_text(
         choice,
         options,
         rules=rules,
         title=data.name,
         path=_path_from(folder, data),
-        delimiter=delimiter,
+        delimiter="," if data.suffix.lower() in (".parquet", *TYPED_ENDINGS) else delimiter,
         # The population by name, or by the path of its recipe relative to the draft folder.
         population=options.population if recipe is None or bundled else _path_from(folder, recipe),
         keys=keys.keys,
@@ -189,74 +195,45 @@ def draft_scenario(data: Path, folder: Path, options: DraftOptions | None = None
         weighted=0 if weight is None else weighted[weight].astype(float).sum(),
         search_is_short=keys.n_people * choice.strategies <= MOST_SEARCHED,
     )
-    files |= {f"{name_of(data)}.toml": text, COLUMNS_FILE: _columns_table(profiles, choice)}
+    files[COLUMNS_FILE] = _columns_table(profiles, choice)
     if any(column.profile.spellings for column in choice.chosen):
         files[SPELLINGS_FILE] = _spellings_table(choice)
     try:
         "".join([*files, *files.values()]).encode()
     except UnicodeEncodeError:
         raise InputError("the file name is not valid text", source=data) from None
-    warnings = (*keys.warnings(), *_warnings(profiles, choice, (*options.dropped, *uses)), *weight_warnings)
-    return Draft(name_of(data), len(frame), profiles, choice, warnings, files)
+    warnings = [*_warnings(profiles, choice, (*options.drop, *uses)), *weight_warnings]
+    if keys.person:
+        columns = f"columns {' and '.join(map(repr, keys.person))} repeat together"
+        columns = f"column {keys.person[0]!r} repeats" if len(keys.person) == 1 else columns
+        of_people = f"{counted(len(frame), 'row')} of {counted(keys.n_people, 'person', 'people')}"
+        warnings.insert(0, f"{columns}: {of_people}; people are counted, not rows (release.person)")
+    return Draft(name_of(data), len(frame), profiles, choice, tuple(warnings), files)
 
 
-def _read(data: Path, options: DraftOptions) -> tuple[pd.DataFrame, str | None]:
-    """Return the table and its delimiter; None for a file with types."""
-    has_types, delimiter = data.suffix.lower() in _WITH_TYPES, options.delimiter
-    if delimiter is not None and (has_types or len(delimiter) != 1 or delimiter in '"\r\n'):
-        expected = "no delimiter for this file type" if has_types else "one character"
-        raise InputError("invalid delimiter", source="--delimiter", found=delimiter, expected=expected)
-    refuse_encoding_of_types(data, options.encoding)
-    other = sniff_delimiter(data, options.encoding)
-    frame = read_table(data, delimiter=delimiter or other, encoding=options.encoding or "utf-8")
-    if delimiter is not None and len(frame.columns) == 1:
-        try:
-            several = len(read_table(data, delimiter=other, encoding=options.encoding).columns)
-        except InputError:
-            several = 1
-        if several > 1:
-            raise InputError(
-                "the delimiter does not separate columns",
-                source=data,
-                where="--delimiter",
-                found=delimiter,
-                expected=repr(other),
-                hint=f"the expected delimiter gives {several} columns; omit the option to detect the delimiter",
-            )
-    return frame, None if has_types else delimiter or other
-
-
-def _day(text: str | None) -> date | None:
-    try:
-        return None if text is None else date.fromisoformat(text)
-    except ValueError:
-        raise InputError("not a date", source="--age-on", found=text, expected="a date such as 2024-06-30") from None
-
-
-def _people_keys(
-    frame: pd.DataFrame, profiles: Sequence[ColumnProfile], options: DraftOptions, words: Names
-) -> PeopleKeys:
-    """Return the person and household keys, named by the user or inferred from data."""
-    person, where, one_row = options.person, "--person", options.one_row_per_person
-    both, problem = "column both the person key and a quasi-identifier", "a person key and one row per person"
-    refuse_first((person and one_row, f"{problem} exclude each other", where, next(iter(person), None), None))
-    require_columns(frame, person)
+def _check_person(options: DraftOptions) -> None:
+    where, person = "--person", options.person
+    both = next((name for name in options.quasi_identifier if name in person), None)
+    contradiction = person and options.one_row_per_person
+    problem = "a person key and one row per person exclude each other"
+    refuse_first(
+        (contradiction, problem, where, next(iter(person), None), None),
+        (both, "column both the person key and a quasi-identifier", f"{where} and --quasi-identifier", both, None),
+    )
     require_distinct("column named twice", person, where=where)
-    for name in options.named:
-        refuse_first((name in person, both, f"{where} and --quasi-identifier", name, None))
-    return people_keys(frame, profiles, options.named, person=person, one_row_per_person=one_row, names=words)
 
 
 def _require_use(choice: Choice, options: DraftOptions) -> None:
-    """Check that the options `merged` and `age_on` apply to a quasi-identifier."""
-    require_among("not a quasi-identifier", options.merged, choice.names, where="--merge")
+    """Check that the options `merge` and `age_on` apply to a quasi-identifier."""
+    require_among("not a quasi-identifier", options.merge, choice.names, where="--merge")
     profiles = [column.profile for column in choice.chosen]
-    for profile in profiles:
-        wrong = profile.name in options.merged and not profile.merged
-        refuse_first((wrong, "the column has no similar spellings to merge", "--merge", profile.name, None))
-    wrong = options.age_on is not None and not any(profile.found.kind == "age" for profile in profiles)
+    unmerged = next((each.name for each in profiles if each.name in options.merge and not each.merged), None)
+    no_ages = options.age_on is not None and not any(profile.found.kind == "age" for profile in profiles)
     expected = "at least one quasi-identifier with dates of birth"
-    refuse_first((wrong, "no quasi-identifier holds dates of birth", "--age-on", options.age_on, expected))
+    refuse_first(
+        (unmerged, "the column has no similar spellings to merge", "--merge", unmerged, None),
+        (no_ages, "no quasi-identifier holds dates of birth", "--age-on", options.age_on, expected),
+    )
 
 
 def _path_from(folder: Path, data: Path) -> str:
@@ -348,28 +325,28 @@ def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
 
 def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, set_aside: Sequence[str]) -> Iterator[str]:
     """Yield warnings about columns; `set_aside` are dropped columns and those with another use."""
-    direct = {profile.name: f"direct identifier, {profile.reason}" for profile in profiles if profile.is_direct}
-    for name in [name for name in direct if name in choice.names]:
-        yield f"column {name!r}, named as quasi-identifier, looks like a {direct.pop(name)}"
-    left = [f"column {name!r} is left out: {reason}" for name, reason in direct.items()]
-    yield from left[:_MOST_TOLD]
-    if len(left) > _MOST_TOLD:
-        yield f"{len(left) - _MOST_TOLD} more direct identifiers are left out: see {COLUMNS_FILE}"
-    others = [profile for profile in profiles if not profile.is_direct and profile.name not in set_aside]
-    for profile in [profile for profile in others if profile.kind == "set"][:_MOST_TOLD]:
-        yield (
-            f"column {profile.name!r} is left out: each cell holds several values, such as "
-            f"{profile.example_of_set!r:.40}; to use it, {SET_ADVICE}"
-        )
-    known = [
-        f"column {profile.name!r} is left out: {choice.left_out[profile.name]}"
-        for profile in others
-        if profile.is_known and profile.kind != "set" and profile.name not in (*choice.names, *choice.possible)
-    ]
-    yield from known[:_MOST_TOLD]
+    direct, known, several = [], [], []
+    for profile in profiles:
+        named = f"column {profile.name!r}"
+        if profile.is_direct and profile.name in choice.names:
+            yield f"{named}, named as quasi-identifier, looks like a direct identifier, {profile.reason}"
+        elif profile.is_direct:
+            direct.append(f"{named} is left out: direct identifier, {profile.reason}")
+        elif profile.name in set_aside:
+            continue
+        elif profile.kind == "set":
+            example = f"each cell holds several values, such as {profile.example!r:.40}"
+            several.append(f"{named} is left out: {example}; to use it, {SET_ADVICE}")
+        elif profile.is_known and profile.name not in (*choice.names, *choice.possible):
+            known.append(f"{named} is left out: {choice.left_out[profile.name]}")
+    for lines in (direct, several, known):
+        yield from lines[:_MOST_TOLD]
+        if len(lines) > _MOST_TOLD:
+            yield f"{len(lines) - _MOST_TOLD} more such columns are left out: see {COLUMNS_FILE}"
     for column in choice.chosen:
-        yield from (f"column {column.profile.name!r}: {note}" for note in column.profile.found.notes)
-        yield from (f"column {column.profile.name!r}: {note}" for note in _value_notes(column))
+        yield from (
+            f"column {column.profile.name!r}: {note}" for note in (*column.profile.found.notes, *_notes(column))
+        )
     single = [column.profile.name for column in choice.chosen if column.profile.distinct < 2]
     if single:
         yield f"column {single[0]!r} has one value: generalizing it changes nothing"
@@ -377,7 +354,7 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, set_aside: Sequ
         yield "column names look like values: does the file have a header?"
 
 
-def _value_notes(column: ChosenColumn) -> Iterator[str]:
+def _notes(column: ChosenColumn) -> Iterator[str]:
     """Yield notes about unread, misspelled, merged and unknown values of a column."""
     profile, basis, unlike = column.profile, column.basis, column.hierarchy.unlike
     if unlike:
@@ -386,40 +363,20 @@ def _value_notes(column: ChosenColumn) -> Iterator[str]:
             f"{len(unlike)} of {basis.distinct} values, such as {unlike[0]!r:.40}, cannot be read as {others} and form "
             "one group"
         )
-    near, merged = profile.spellings, profile.merged
-    if near:
-        shown = " or ".join(f"{spelling!r:.40} for {usual!r:.40}" for spelling, usual in list(near.items())[:2])
+    if profile.spellings:
+        examples = list(profile.spellings.items())[:2]
+        shown = " or ".join(f"{spelling!r:.40} for {usual!r:.40}" for spelling, usual in examples)
         yield (
-            f"{len(near)} of {basis.distinct} values may be misspelled, such as {shown}; --merge "
+            f"{len(profile.spellings)} of {basis.distinct} values may be misspelled, such as {shown}; --merge "
             f"{shlex.quote(profile.name)} merges the spellings listed in {SPELLINGS_FILE}"
         )
-    if merged:
+    if profile.merged:
         yield (
-            f"{counted(len(merged), 'spelling')}, such as {next(iter(merged))!r:.40}, read as "
-            f"{listed(sorted(set(merged.values())), 4)}; the scenario lists them"
+            f"{counted(len(profile.merged), 'spelling')}, such as {next(iter(profile.merged))!r:.40}, read as "
+            f"{listed(sorted(set(profile.merged.values())), 4)}; the scenario lists them"
         )
-    strange = () if column.match is None else column.match.unknown
-    if strange:
+    if column.match is not None and (unknown := column.match.unknown):
         yield (
-            f"{counted(rows_with(profile.rows, strange), 'row')} with a value that no person in the population has, "
-            f"such as {strange[0] or 'a missing one'!r:.40}; these rows match no person"
+            f"{counted(rows_with(profile.rows, unknown), 'row')} with a value that no person in the population has, "
+            f"such as {unknown[0] or 'a missing one'!r:.40}; these rows match no person"
         )
-
-
-def columns_by_use(draft: Draft) -> Mapping[str, list[ColumnProfile]]:
-    """Group the columns of a draft by use.
-
-    The keys are "quasi-identifier", "direct identifier", "possible" (excluded columns that an adversary may know
-    nevertheless) and "other".
-    """
-    found: dict[str, list[ColumnProfile]] = {
-        use: [] for use in ("quasi-identifier", "direct identifier", "possible", "other")
-    }
-    for profile in draft.profiles:
-        use = "possible" if profile.name in draft.choice.possible else "other"
-        if profile.name in draft.choice.names:
-            use = "quasi-identifier"
-        elif profile.is_direct:
-            use = "direct identifier"
-        found[use].append(profile)
-    return found

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from reidsim.audit.identifier_names import delimited, direct_phrases, meaning_of, plain_words, words_of
 from reidsim.errors import InputError, listed
@@ -43,13 +42,7 @@ def letters_of(value: str) -> str:
     return "".join(words_of(value.casefold()))
 
 
-def _with_letters(word: str) -> str:
-    if not words_of(word):
-        raise ValueError("no letter or digit in it")
-    return word
-
-
-Word = Annotated[str, AfterValidator(_with_letters)]
+Word = Annotated[str, StringConstraints(pattern=r"[^\W_]")]
 Letters = Annotated[Word, AfterValidator(letters_of)]
 Phrases = dict[str, list[Word]]
 
@@ -86,6 +79,14 @@ class Names(Section):
         default_factory=dict
     )
 
+    @model_validator(mode="after")
+    def _ranked(self) -> Names:
+        unranked = next((concept for concept in self.values if concept not in self.ranks), None)
+        if unranked is not None:
+            expected = f"one of {listed(sorted(self.ranks), 20)}, or a concept in a section [known.1] to [known.3]"
+            raise InputError("not a concept that outsiders may know", where=f"values.{unranked}", expected=expected)
+        return self
+
     @classmethod
     def read(cls, path: Path | None = None) -> Names:
         """Return the package vocabulary, extended by a user file if given.
@@ -97,15 +98,7 @@ class Names(Section):
         """
         if path is None:
             return NAMES
-        more = validated(cls, read_toml(path), path)
-        joined = _joined(NAMES.model_dump(mode="json"), more.model_dump(mode="json"))
-        names = validated(cls, joined, path)
-        for concept in more.values:
-            if concept not in names.ranks:
-                expected = f"one of {listed(sorted(names.ranks), 20)}, or a concept in a section [known.1] to [known.3]"
-                problem = "not a concept that outsiders may know"
-                raise InputError(problem, source=path, where=f"values.{concept}", expected=expected)
-        return names
+        return validated(cls, _joined(NAMES.model_dump(mode="json"), read_toml(path)), path)
 
     def hint_of(self, name: str) -> Hint | None:
         """Return the concept inferred from a column name; None if there is none."""
@@ -145,12 +138,11 @@ class Names(Section):
         return sorted(hints, key=lambda each: -len(each[0].split()))
 
 
-def _joined(words: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge additional words into nested word lists."""
-    return words | {
-        key: _joined(words.get(key, {}), value) if isinstance(value, Mapping) else [*words.get(key, []), *value]
-        for key, value in more.items()
-    }
+def _joined(words: Any, more: Any) -> Any:
+    """Merge additional words into nested word lists; values of other types replace the words."""
+    if isinstance(words, dict) and isinstance(more, dict):
+        return words | {key: _joined(words.get(key), value) for key, value in more.items()}
+    return words + more if isinstance(words, list) and isinstance(more, list) else more
 
 
 NAMES = validated(Names, read_toml(Path(__file__).with_suffix(".toml")), "names.toml")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,17 +34,11 @@ _PERSONAL_NUMBERS = (
 _MOSTLY, _HARDLY = 0.95, 0.5
 # Evidence needs at least this many people with several rows, and at most this probability of agreement by chance.
 _FEWEST_GROUPS, _MOST_BY_CHANCE = 10, 0.75
-# Without a telling name: maximum mean number of rows per person key value, and of people per household key value.
-_MOST_ROWS_PER_PERSON, _MOST_PEOPLE_PER_HOUSEHOLD = 100, 8
+# Without a telling name: maximum mean number of rows per person key value.
+_MOST_ROWS_PER_PERSON = 100
 # Pairs of columns, such as hospital and patient number or household and member number, are tried only among at most
 # this many columns.
 _MOST_IN_PAIRS = 12
-
-# Reasons why key columns are not quasi-identifiers.
-KEY_REASONS = {
-    "person": "identifies the person: rows with the same value belong to one person",
-    "household": "identifies the household: people with the same value live together",
-}
 
 # Single words (without trailing digits) and pairs of words that name a survey weight.
 _WORD = re.compile(
@@ -60,57 +55,33 @@ _OF_THE_BODY = frozenset({"height", "ht", "bmi", "groesse", "talla", "taille", "
 _WEIGHED = frozenset({*_OF_THE_BODY, "birth", "body", "current", "ideal"})
 # Survey weights differ at least by this factor, or have at least this median number of decimals.
 _SPREAD, _DECIMALS = 6.0, 3
-# Relative tolerance between the sum of the weights and the population size.
-_NEAR = 0.02
 
 
-@dataclass(frozen=True)
-class PeopleKeys:
+class PeopleKeys(NamedTuple):
     """Person and household keys proposed for a draft.
 
-    Parameters
+    Attributes
     ----------
     person : tuple of str
         Column or pair of columns whose values identify a person; empty if each row is a person.
     household : str or None
         Column whose values identify a household.
-    n_rows, n_people : int
-        Number of table rows, and number of people that the key distinguishes; without a person key, the number of rows.
+    n_people : int
+        Number of people that the key distinguishes; without a person key, the number of rows.
     undecided : tuple of str
         Columns that may identify people with several rows; the user has to choose one or none.
     """
 
     person: tuple[str, ...]
     household: str | None
-    n_rows: int
     n_people: int
-    undecided: tuple[str, ...] = ()
+    undecided: tuple[str, ...]
 
     @property
     def keys(self) -> dict[str, str | list[str]]:
         """Key columns in the form of scenario section ``release``."""
-        keys: dict[str, str | list[str]] = {}
-        if self.person:
-            keys["person"] = self.person[0] if len(self.person) == 1 else list(self.person)
-        if self.household is not None:
-            keys["household"] = self.household
-        return keys
-
-    @property
-    def reasons(self) -> dict[str, str]:
-        """Reason why each key column is not a quasi-identifier."""
-        household = {} if self.household is None else {self.household: KEY_REASONS["household"]}
-        return household | dict.fromkeys(self.person, KEY_REASONS["person"])
-
-    def warnings(self) -> Iterator[str]:
-        """Yield a warning if people are counted instead of rows."""
-        if self.person:
-            named = " and ".join(map(repr, self.person))
-            columns = f"column {named} repeats" if len(self.person) == 1 else f"columns {named} repeat together"
-            yield (
-                f"{columns}: {counted(self.n_rows, 'row')} of "
-                f"{counted(self.n_people, 'person', 'people')}; people are counted, not rows (release.person)"
-            )
+        person = self.person[0] if len(self.person) == 1 else list(self.person)
+        return ({"person": person} if person else {}) | ({"household": self.household} if self.household else {})
 
 
 def people_keys(
@@ -127,7 +98,8 @@ def people_keys(
     Whatever its name, a column identifies people if its values repeat and rows with the same value agree in lifelong
     attributes (birth date, sex). Among several such columns, the one with the fewest values is the key: a person has
     several cases, but a case has one person. A column named as a patient number needs no lifelong attributes. An
-    identifier that repeats without this evidence is undecided.
+    identifier that repeats without this evidence is undecided. A household key is found by its name, and all rows of a
+    person have the same value.
 
     Parameters
     ----------
@@ -149,9 +121,16 @@ def people_keys(
     if not person and not one_row_per_person:
         person = finder.person()
         undecided = () if person else tuple(profile.name for profile in finder.free if finder.is_undecided(profile))
-    household = finder.household(tuple(person))
-    n_people = int(finder.groups(person).max()) + 1 if person and len(frame) else len(frame)
-    return PeopleKeys(tuple(person), household, len(frame), n_people, undecided)
+    groups = finder.groups(person) if person else np.arange(len(frame))
+    households = (
+        profile.name
+        for profile in finder.free
+        if not profile.missing
+        and profile.name not in person
+        and finder.names_household(profile.name)
+        and _agreement(groups, finder.codes(profile))[0] == 1
+    )
+    return PeopleKeys(tuple(person), next(households, None), len(np.unique(groups)), undecided)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,14 +170,14 @@ class _Finder:
         ]
 
     @cached_property
-    def lifelong(self) -> dict[str, NDArray[np.intp]]:
+    def lifelong(self) -> list[NDArray[np.intp]]:
         """Codes of lifelong attributes.
 
         Race is used only if there is no other, because it is often entered anew.
         """
         found = [profile for profile in self.profiles if profile.concept in _LIFELONG and profile.distinct > 1]
         lasting = [profile for profile in found if profile.concept != "race"]
-        return {profile.name: self.codes(profile) for profile in lasting or found}
+        return [self.codes(profile) for profile in lasting or found]
 
     def person(self) -> tuple[str, ...]:
         """Return the column or pair that identifies people with several rows, if any."""
@@ -206,15 +185,15 @@ class _Finder:
         order = self.names.keys["person"]
         named = [profile.name for profile in complete if plain_words(profile.name) in order]
         for name in sorted(named, key=lambda name: (order.index(plain_words(name)), name)):
-            if not self.contradicted((name,)):
+            if not self.is_contradicted(name):
                 return (name,)
-        shown = [profile for profile in complete if self._may_be_person(profile) and self.shown((profile.name,))]
+        shown = [profile for profile in complete if self._may_be_person(profile) and self.is_shown((profile.name,))]
         if shown:
             return (min(shown, key=lambda profile: profile.distinct).name,)
         numbers = [profile.name for profile in complete if profile.kind != "category" or is_numbered(profile.name)]
         pairs = combinations(numbers if len(numbers) <= _MOST_IN_PAIRS else (), 2)
         people = sorted((int(self.groups(pair).max()) + 1, pair) for pair in pairs)
-        return next((pair for number, pair in people if number < len(self.frame) and self.shown(pair)), ())
+        return next((pair for number, pair in people if number < len(self.frame) and self.is_shown(pair)), ())
 
     def is_undecided(self, profile: ColumnProfile) -> bool:
         """Return whether the user must decide about a repeating identifier.
@@ -222,58 +201,35 @@ class _Finder:
         It may identify people, but other evidence is lacking, or some rows have no value.
         """
         words, may_be = plain_words(profile.name), self._may_be_person(profile)
-        if profile.missing and may_be and self.shown((profile.name,)):
-            # A key with missing values is used only if the user confirms it.
-            return True
         personal = words in self.names.keys["person"] or profile.concept in _PERSONAL_NUMBERS
         identifier = personal or profile.kind == "identifier" or (may_be and is_numbered(profile.name))
-        return identifier and words not in self.names.keys["household"] and not self.contradicted((profile.name,))
+        # A key with missing values is used only if the user confirms it.
+        return bool(profile.missing and may_be and self.is_shown((profile.name,))) or (
+            identifier and not self.names_household(profile.name) and not self.is_contradicted(profile.name)
+        )
 
-    def household(self, person: tuple[str, ...]) -> str | None:
-        """Return the household key, by its name or by attributes that members share."""
-        candidates = [profile for profile in self.free if not profile.missing and profile.name not in person]
-        for profile in candidates:
-            if plain_words(profile.name) in self.names.keys["household"] and (
-                not person or _agreement(self.groups(person), self.codes(profile))[0] == 1
-            ):
-                return profile.name
-        for profile in candidates if not person else ():
-            few = len(self.frame) <= _MOST_PEOPLE_PER_HOUSEHOLD * profile.distinct
-            numbered = profile.kind != "category" and is_numbered(profile.name)
-            if few and numbered and self._is_shared_by_relatives(profile):
-                return profile.name
-        return None
+    def names_household(self, column: str) -> bool:
+        """Return whether the name of a column is, or ends like, the name of a household key."""
+        return f" {plain_words(column)}".endswith(tuple(f" {key}" for key in self.names.keys["household"]))
 
-    def _is_shared_by_relatives(self, key: ColumnProfile) -> bool:
-        """Return whether rows with one key value look like a household.
-
-        Such rows differ in a lifelong attribute, but agree in at least two other attributes beyond chance.
-        """
-        if not self.contradicted((key.name,)):
-            return False
-        groups = self.codes(key)
-        others = [profile for profile in self.profiles if profile.name not in (key.name, *self.lifelong)]
-        found = [_agreement(groups, self.codes(profile)) for profile in others if profile.distinct > 1]
-        return sum(share >= _MOSTLY and beyond_chance for share, beyond_chance in found) > 1
-
-    def contradicted(self, key: tuple[str, ...]) -> bool:
+    def is_contradicted(self, key: str) -> bool:
         """Return whether rows with one key value differ in a lifelong attribute."""
-        groups = self.groups(key)
-        return any(_agreement(groups, codes)[0] < _HARDLY for codes in self.lifelong.values())
+        groups = self.groups((key,))
+        return any(_agreement(groups, codes)[0] < _HARDLY for codes in self.lifelong)
 
-    def shown(self, key: tuple[str, ...]) -> bool:
+    def is_shown(self, key: tuple[str, ...]) -> bool:
         """Return whether rows with one key value agree in all lifelong attributes.
 
         At least one attribute must agree beyond chance.
         """
         groups = self.groups(key)
-        found = [_agreement(groups, codes) for codes in self.lifelong.values()]
+        found = [_agreement(groups, codes) for codes in self.lifelong]
         return all(share >= _MOSTLY for share, _ in found) and any(beyond_chance for _, beyond_chance in found)
 
     def _may_be_person(self, profile: ColumnProfile) -> bool:
         coded = profile.kind != "category" or is_numbered(profile.name)
         few = len(self.frame) <= _MOST_ROWS_PER_PERSON * profile.distinct
-        return coded and few and plain_words(profile.name) not in self.names.keys["household"]
+        return coded and few and not self.names_household(profile.name)
 
 
 def _agreement(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float, bool]:
@@ -325,18 +281,19 @@ def may_name_weight(name: str) -> bool:
 
 
 def weight_column(
-    profiles: Sequence[ColumnProfile], named: Collection[str] = (), total: float | None = None
+    profiles: Sequence[ColumnProfile], other_use: Collection[str] = ()
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Find the column of sampling weights of a table.
+    """Find the column of sampling weights of a table, by its name.
+
+    A column named ``weight`` may hold body weights. It counts as sampling weights if no other column is a height, and
+    its values differ widely or have many decimals.
 
     Parameters
     ----------
     profiles : sequence of ColumnProfile
         Profiles of all columns.
-    named : collection of str
+    other_use : collection of str
         Columns that the user assigned to another use.
-    total : float, optional
-        Number of people in the population of the table.
 
     Returns
     -------
@@ -345,60 +302,27 @@ def weight_column(
     tuple of str
         Warnings about columns that look like weights but cannot be used, and about several weight columns.
     """
-    of_the_body = {profile.name for profile in profiles if _OF_THE_BODY.intersection(words_of(profile.name))}
+    has_body = any(_OF_THE_BODY.intersection(words_of(profile.name)) for profile in profiles)
     found, warnings = [], []
     for profile in profiles:
-        has_body = bool(of_the_body - {profile.name})
-        if profile.name in named or not profile.values or not _are_weights(profile, has_body, total):
+        words = set(words_of(profile.name))
+        ambiguous = bool(words & _AMBIGUOUS) and not words & _WEIGHED
+        is_named = names_weight(profile.name) and not (ambiguous and has_body)
+        if profile.name in other_use or not profile.values or not (is_named or ambiguous):
             continue
-        if _usable_weights(profile.rows) is not None:
-            found.append(profile.name)
+        weights = pd.to_numeric(pd.Series(profile.values), errors="coerce").to_numpy()
+        if not (np.isfinite(weights) & (weights >= 1)).all():
+            problem = "not all values are numbers of 1 or more (people in the population that a record represents)"
+        elif profile.missing:
+            problem = f"weights are missing in {counted(profile.missing, 'row')}"
+        else:
+            decimals = [len(value.partition(".")[2]) for value in profile.values]
+            varied = weights.max() >= _SPREAD * weights.min() or np.median(decimals) >= _DECIMALS
+            if is_named or (not has_body and any(decimals) and varied):
+                found.append(profile.name)
             continue
-        why = f"weights are missing in {counted(profile.missing, 'row')}"
-        if _usable_weights(profile.values) is None:
-            why = "not all values are numbers of 1 or more (people in the population that a record represents)"
-        warnings.append(f"column {profile.name!r} looks like sampling weights, but {why}")
+        if is_named:
+            warnings.append(f"column {profile.name!r} looks like sampling weights, but {problem}")
     if len(found) > 1:
         warnings.append(f"{len(found)} columns look like sampling weights: {found[0]!r} is used")
     return (found[0] if found else None), tuple(warnings)
-
-
-def _are_weights(profile: ColumnProfile, has_body: bool, total: float | None) -> bool:
-    """Return whether a column holds sampling weights.
-
-    The decision uses the name, or the values: their sum if the population size is given, and their spread and decimals
-    if the name is ambiguous. Values that are all whole, or of which one is below 1 or no number, count as weights only
-    by the name.
-
-    Parameters
-    ----------
-    profile : ColumnProfile
-        Profile of the column.
-    has_body : bool
-        Whether another column is a height, so that an ambiguous weight is a body weight.
-    total : float or None
-        Number of people in the population.
-    """
-    words = set(words_of(profile.name))
-    ambiguous = bool(words & _AMBIGUOUS) and not words & _WEIGHED
-    if names_weight(profile.name) and not (ambiguous and has_body):
-        return True
-    weights = _usable_weights(profile.rows) if ambiguous or total is not None else None
-    if weights is None or (weights == np.rint(weights)).all():
-        return False
-    rows = list(profile.rows.values())
-    if total is not None and abs(weights @ rows - total) <= _NEAR * total:
-        return True
-    # The decimals of the first values suffice.
-    decimals = np.repeat([len(value.partition(".")[2]) for value in profile.rows], rows)[:1000]
-    spread = bool(weights.max() >= _SPREAD * weights.min())
-    return ambiguous and not has_body and (spread or bool(np.median(decimals) >= _DECIMALS))
-
-
-def _usable_weights(values: Collection[str]) -> NDArray[np.float64] | None:
-    """Return the values as numbers if all are finite and at least 1, else None."""
-    try:
-        weights = np.array([float(value) for value in values])
-    except ValueError:
-        return None
-    return weights if len(weights) and np.isfinite(weights).all() and (weights >= 1).all() else None

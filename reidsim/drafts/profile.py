@@ -141,9 +141,9 @@ class ColumnProfile:
         return len(self.rows) - len(MISSING_MARKS.intersection(self.rows))
 
     @property
-    def example_of_set(self) -> str:
-        """First cell that holds several values, if the kind of the column is "set"."""
-        return next(value for value in self.values if self.separator in value)
+    def example(self) -> str:
+        """First cell with the separator; empty if there is no value."""
+        return next((value for value in self.values if self.separator in value), "")
 
     @property
     def concept(self) -> str | None:
@@ -193,131 +193,126 @@ def profile_table(
     has_age = any(hint is not None and hint.concept in _AGES for hint in hints.values())
     profiles = []
     for column, (name, hint) in zip(frame.columns, hints.items(), strict=True):
+        counts = compute.value_counts(pa.chunked_array(pa.array(frame[column], type=pa.large_string())))
+        written = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
         is_quantity = names.names_quantity(name) or names.names_quantity(labels.get(name, ""))
-        finder = _Finder(name, names, is_quantity, has_age, age_on)
-        profiles.append(finder.profile(frame[column], hint))
+        found = AS_WRITTEN if hint is not None and hint.role == "direct" else find_reading(written, hint, age_on)
+        if hint is None:
+            no_ages = has_age or is_numbered(name) or is_quantity
+            concept = _concept(
+                _present(_read(written, found)), names, found.kind, name, has_age=has_age, no_ages=no_ages
+            )
+            if concept is not None:
+                hint = Hint(concept, "known", names.ranks[concept], source="values")
+                found = find_reading(written, hint, age_on) if found.kind == "date" else found
+        profiles.append(_profile(name, _read(written, found), hint, found, names, is_quantity=is_quantity))
     return tuple(profiles)
 
 
-@dataclass(frozen=True)
-class _Finder:
-    """Inference of a column's type and concept.
+def _profile(
+    name: str, rows: Counter[str], hint: Hint | None, found: FoundReading, names: Names, *, is_quantity: bool
+) -> ColumnProfile:
+    """Return the profile of a column from its rows with each value after reading."""
+    hint = Hint("age", "known", 1) if found.kind == "age" else hint
+    present = _present(rows)
+    merged = {} if found.kind == "date" else merged_spellings(present, names)
+    for spelling, usual in merged.items():
+        rows[usual] += rows.pop(spelling)
+    values = list(_present(rows))
+    kind, reason = _kind(values, sum(present.values()), hint, found.kind, is_quantity=is_quantity)
+    may_be_sets = kind in ("code", "category", "free text") or (kind == "identifier" and hint is None)
+    separator = separator_of(present) if may_be_sets and bands_of(values) is None else ""
+    if separator:
+        kind, reason = "set", ""
+    return ColumnProfile(name, kind, rows, hint, reason, found, merged=merged, separator=separator)
+
+
+def _concept(
+    rows: Mapping[str, int], names: Names, read_as: str, name: str, *, has_age: bool, no_ages: bool
+) -> str | None:
+    """Return the concept inferred from the rows with each value; None if none.
 
     Parameters
     ----------
-    name : str
-        Column name.
+    rows : mapping of str to int
+        Number of rows with each value that is not missing.
     names : Names
         Vocabulary for values.
-    is_quantity : bool
-        Whether the column name or label indicates that whole numbers count or measure something.
+    read_as : str
+        Values after reading: text, number, date or age.
+    name : str
+        Name of the column.
     has_age : bool
         Whether another column holds ages or dates of birth.
-    age_on : date or None
-        Reference day for converting dates of birth to ages.
+    no_ages : bool
+        Whether whole numbers cannot be ages, because of this or another column's name.
     """
+    if len(rows) < 2:
+        return None
+    if read_as == "date":
+        return "birth date" if not has_age and _are_births(rows) else None
+    if len(rows) <= _MOST_CATEGORIES:
+        meanings = {names.meaning(value) for value in rows}
+        if len(rows) <= _MOST_SEXES and {"male", "female"} <= meanings <= {"male", "female", "neither sex"}:
+            return "sex"
+        for concept, words in names.values.items():
+            if _mostly(rows, (value for value in rows if _is_among(value, words))):
+                return concept
+        places = regions_of(rows)
+        if places is not None:
+            return "origin" if "continent" in places.levels else "place"
+        codes = _COUNTRY_CODES.intersection(rows)
+        if _mostly(rows, codes if len(codes) >= _FEWEST_COUNTRIES else ()) or _mostly(
+            rows, (value for value in rows if _is_among(value, _NATIONS))
+        ):
+            return "origin"
+    if not is_numbered(name) and _are_postal_codes(rows):
+        return "postal code"
+    return "age" if not no_ages and _are_ages(rows) else None
 
-    name: str
-    names: Names
-    is_quantity: bool
-    has_age: bool
-    age_on: date | None
 
-    def profile(self, column: pd.Series[str], hint: Hint | None) -> ColumnProfile:
-        """Return the profile of a column whose name or label has a meaning."""
-        counts = compute.value_counts(pa.chunked_array(pa.array(column, type=pa.large_string())))
-        written = dict(zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True))
-        direct = hint is not None and hint.role == "direct"
-        found = AS_WRITTEN if direct else find_reading(written, hint, self.age_on)
-        rows = _read(written, found)
-        if hint is None:
-            hint = self._hint(_present(rows), is_date=found.kind == "date")
-            if hint is not None and found.kind == "date" and self.age_on is not None:
-                found = find_reading(written, hint, self.age_on)
-                rows = _read(written, found)
-        if found.kind == "age":
-            hint = Hint("age", "known", 1)
-        present = _present(rows)
-        merged = {} if found.kind == "date" else merged_spellings(present, self.names)
-        for spelling, usual in merged.items():
-            rows[usual] += rows.pop(spelling)
-        values = list(_present(rows))
-        kind, reason = self._kind(values, sum(present.values()), hint, is_date=found.kind == "date")
-        may_be_sets = kind in ("code", "category", "free text") or (kind == "identifier" and hint is None)
-        separator = separator_of(present) if may_be_sets and bands_of(values) is None else ""
-        if separator:
-            kind, reason = "set", ""
-        return ColumnProfile(self.name, kind, rows, hint, reason, found, merged=merged, separator=separator)
+def _kind(
+    values: Sequence[str], present: int, hint: Hint | None, read_as: str, *, is_quantity: bool
+) -> tuple[Kind, str]:
+    """Return the type of a column, and the reason if it is an identifier.
 
-    def _hint(self, rows: Mapping[str, int], *, is_date: bool) -> Hint | None:
-        """Return the concept inferred from the rows with each value; None if none."""
-        concept = self._concept(rows, is_date=is_date)
-        return None if concept is None else Hint(concept, "known", self.names.ranks[concept], source="values")
-
-    def _concept(self, rows: Mapping[str, int], *, is_date: bool) -> str | None:
-        if len(rows) < 2:
-            return None
-        if is_date:
-            return "birth date" if not self.has_age and _are_births(rows) else None
-        if len(rows) <= _MOST_CATEGORIES:
-            meanings = {self.names.meaning(value) for value in rows}
-            if len(rows) <= _MOST_SEXES and {"male", "female"} <= meanings <= {"male", "female", "neither sex"}:
-                return "sex"
-            for concept, words in self.names.values.items():
-                if _mostly(rows, (value for value in rows if _is_among(value, words))):
-                    return concept
-            places = regions_of(rows)
-            if places is not None:
-                return "origin" if "continent" in places.levels else "place"
-            codes = _COUNTRY_CODES.intersection(rows)
-            if _mostly(rows, (value for value in rows if _is_among(value, _NATIONS))) or (
-                len(codes) >= _FEWEST_COUNTRIES and _mostly(rows, codes)
-            ):
-                return "origin"
-        if is_numbered(self.name):
-            return None
-        if _are_postal_codes(rows):
-            return "postal code"
-        return "age" if not (self.has_age or self.is_quantity) and _are_ages(rows) else None
-
-    def _kind(self, values: Sequence[str], present: int, hint: Hint | None, *, is_date: bool) -> tuple[Kind, str]:
-        """Return the type of a column, and the reason if it is an identifier.
-
-        Parameters
-        ----------
-        values : sequence of str
-            Distinct values, without missing ones.
-        present : int
-            Number of rows with a value.
-        hint : Hint or None
-            Meaning inferred for the column.
-        is_date : bool
-            Whether values were read as dates.
-        """
-        concept = None if hint is None else hint.concept
-        if not values:
-            return "empty", ""
-        if hint is not None and hint.role == "direct":
-            return "identifier", f"by its {hint.source} ({concept})"
-        if len(values) == 1:
-            return "constant", ""
-        if is_date:
-            return "date", ""
-        if bands_of(values) is not None:
-            return "category", ""
-        kind = _kind_of_values(values, is_postal=concept == "postal code")
-        nominal = len(values) <= _MOST_NOMINAL if concept is None else concept not in _QUANTITIES
-        if kind == "whole number" and not self.is_quantity and nominal:
-            coded = concept in _CODED and len(values) > _FEW_CODES and len(set(map(len, values))) == 1
-            kind = "code" if coded else "category"
-        if kind in ("code", "category", "free text"):
-            looks = format_of(sample_of(values), telephones=concept not in _LIKE_TELEPHONES)
-            if looks:
-                return "identifier", f"by its values ({looks})"
-        unique = present >= _FEW_ROWS and len(values) >= _ALMOST_UNIQUE * present
-        if unique and hint is None and kind in ("whole number", "code", "category"):
-            return "identifier", "almost every row has a different value"
-        return kind, ""
+    Parameters
+    ----------
+    values : sequence of str
+        Distinct values, without missing ones.
+    present : int
+        Number of rows with a value.
+    hint : Hint or None
+        Meaning inferred for the column.
+    read_as : str
+        Values after reading: text, number, date or age.
+    is_quantity : bool
+        Whether the column name or label indicates that whole numbers count or measure something.
+    """
+    concept = None if hint is None else hint.concept
+    if not values:
+        return "empty", ""
+    if hint is not None and hint.role == "direct":
+        return "identifier", f"by its {hint.source} ({concept})"
+    if len(values) == 1:
+        return "constant", ""
+    if read_as == "date":
+        return "date", ""
+    if bands_of(values) is not None:
+        return "category", ""
+    kind = _kind_of_values(values, is_postal=concept == "postal code")
+    nominal = len(values) <= _MOST_NOMINAL if concept is None else concept not in _QUANTITIES
+    if kind == "whole number" and not is_quantity and nominal:
+        coded = concept in _CODED and len(values) > _FEW_CODES and len(set(map(len, values))) == 1
+        kind = "code" if coded else "category"
+    if kind in ("code", "category", "free text"):
+        looks = format_of(sample_of(values), telephones=concept not in _LIKE_TELEPHONES)
+        if looks:
+            return "identifier", f"by its values ({looks})"
+    unique = present >= _FEW_ROWS and len(values) >= _ALMOST_UNIQUE * present
+    if unique and hint is None and kind in ("whole number", "code", "category"):
+        return "identifier", "almost every row has a different value"
+    return kind, ""
 
 
 def rows_with(rows: Mapping[str, int], values: Iterable[str]) -> int:

@@ -9,7 +9,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from reidsim.drafts.draft import COLUMNS_FILE, Draft, columns_by_use, in_a_line
+from reidsim.drafts.draft import COLUMNS_FILE, Draft, in_a_line
+from reidsim.drafts.profile import ColumnProfile
 from reidsim.linkage.group_frequencies import THRESHOLDS
 from reidsim.linkage.uniqueness.methods import Uniqueness
 from reidsim.reports.description import FileDescription
@@ -31,14 +32,16 @@ _METHOD_NAMES = {
 
 def draft_table(draft: Draft, title: str) -> Table:
     """Return a table of the columns: quasi-identifiers first, then others by use."""
-    rows, hidden = [], 0
-    for use, profiles in columns_by_use(draft).items():
-        hidden += max(0, len(profiles) - _SHOWN)
-        for profile in profiles[:_SHOWN]:
-            name = Text(in_a_line(profile.name, _LONGEST_NAME) or "(no name)")
-            taken = use if use == "quasi-identifier" else "left out"
-            rows.append([name, profile.kind, f"{profile.distinct:,}", f"{profile.missing:,}", taken])
-    more = f" and {hidden:,} more columns" if hidden else ""
+    by_use: dict[str, list[ColumnProfile]] = {"quasi-identifier": [], "direct": [], "possible": [], "other": []}
+    for profile in draft.profiles:
+        use = "possible" if profile.name in draft.choice.possible else "direct" if profile.is_direct else "other"
+        by_use["quasi-identifier" if profile.name in draft.choice.names else use].append(profile)
+    rows = []
+    for use, profile in ((use, profile) for use, profiles in by_use.items() for profile in profiles[:_SHOWN]):
+        name = Text(in_a_line(profile.name, _LONGEST_NAME) or "(no name)")
+        taken = use if use == "quasi-identifier" else "left out"
+        rows.append([name, profile.kind, f"{profile.distinct:,}", f"{profile.missing:,}", taken])
+    more = f" and {len(draft.profiles) - len(rows):,} more columns" if len(rows) < len(draft.profiles) else ""
     caption = f"{draft.records:,} records; {COLUMNS_FILE} gives reasons{more}"
     columns = ("column", "type", "values", "missing", "use")
     table = titled_table(in_a_line(title), columns, caption, ("type", "use"), rows)

@@ -17,8 +17,8 @@ import pandas as pd
 
 from reidsim.core.files import require_plain
 from reidsim.core.measures import measures_among
-from reidsim.drafts.choice import DraftOptions
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
+from reidsim.drafts.options import DraftOptions
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.results import Result, RunResult, keep_private, write_results
 from reidsim.engine.scenario import Scenario
@@ -213,24 +213,24 @@ def new(
         with reading(data):
             shutil.copyfile(data, source)
     options = DraftOptions(
-        named=quasi_identifiers,
+        quasi_identifier=quasi_identifiers,
         only_named=only_named,
-        dropped=drop,
+        drop=drop,
         population=None if population is None else str(population),
         benefit=benefit,
         loss=loss,
         gain=gain,
         cost=cost,
         encoding=encoding,
-        merged=merge,
+        merge=merge,
         age_on=age_on,
         person=key_columns(person),
         one_row_per_person=one_row_per_person,
         unmatched_unique=unmatched_unique,
         names=None if names is None else Path(names),
-        hierarchies={column: Path(path) for column, path in (hierarchies or {}).items()},
     )
-    draft = draft_scenario(source, folder, options)
+    files = {column: Path(path) for column, path in (hierarchies or {}).items()}
+    draft = draft_scenario(source, folder, options, files)
     draft.write(folder)
     keep_private(folder)
     return DraftedScenario(draft, place)
