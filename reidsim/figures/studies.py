@@ -1,19 +1,32 @@
-"""Draw the results of stress tests, attributions and switch points."""
+"""Draw sweeps, stress tests, attributions and switch points."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reidsim.core.measures import Measure
+from reidsim.core.measures import Measure, columns_of
 from reidsim.figures import style
-from reidsim.games.measures import PUBLISHER_PAYOFF
+from reidsim.figures.maps import ALL_RECORDS, parameter_maps
+from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.palette import GREY
-from reidsim.scenarios.report_sentences import loss_text
+from reidsim.scenarios.design_schema import SweepSection, rows_along
+from reidsim.scenarios.report_sentences import gain_goes_with_loss, loss_text
+from reidsim.validation import validated
 
+_PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
+_MAPPED = [*columns_of((GENERALIZATION_INTENSITY, SHARE_ATTACKED)), *_PAYOFFS]
+# Draw a map over two axes if the second has more values than can be distinguished as lines.
+_MOST_LINES = 6
+_FILES = (".csv", ".csv.gz", ".parquet", ".toml")
+# Maximum number of figures, one for each combination of the sweep's other values.
+_MOST_FIGURES = 6
 # Index drawn as a bar, and the index that is marked on it.
 _BARS = {
     "total": ("total (bar) and first-order (mark)", "first-order"),
@@ -22,6 +35,196 @@ _BARS = {
 _COLUMNS = 3
 # A switch point has a label unless it is within this share of the axis of the previous label.
 _APART = 0.1
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A sweep arranged for drawing.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per point and policy: keys, ``policy``, means of the measures.
+    along : tuple of str
+        Numeric keys along which lines are drawn, one at a time.
+    others : tuple of str
+        Keys that distinguish lines or figures.
+    second : str
+        Key of the second axis of a map; empty for lines.
+    in_turn : tuple of tuple of str
+        Groups of keys of a one-at-a-time sweep: at each point, the keys of at most one group differ from the scenario's
+        values. Empty for other sweeps.
+    content : mapping
+        The scenario as plain data.
+    """
+
+    table: pd.DataFrame
+    along: tuple[str, ...]
+    others: tuple[str, ...]
+    second: str
+    in_turn: tuple[tuple[str, ...], ...]
+    content: Mapping[str, Any]
+
+    def lines(self, measures: list[str]) -> pd.DataFrame:
+        """Return the points of all lines in one table.
+
+        There is one row per key in `along`, point on its lines and policy: ``key``, ``parameter`` (the short name of
+        the key), ``value`` (of this key, ascending), ``setting`` (values of the keys in `others`, in words),
+        ``policy``, the keys in `others` and the measures. In a one-at-a-time sweep, the lines have the points at which
+        the keys of the other groups have the scenario's own values.
+        """
+        parts = []
+        for key in self.along:
+            group = next((group for group in self.in_turn if key in group), ())
+            rows = rows_along(self.table, self.in_turn, group, self.content).sort_values(key, kind="stable")
+            settings = [
+                ", ".join(f"{style.key_words(str(other))} {_value_words(value)}" for other, value in row.items())
+                for row in rows[list(self.others)].to_dict("records")
+            ]
+            named: dict[str, Any] = {"key": key, "parameter": short_name(key), "value": rows[key].astype(np.float64)}
+            parts.append(rows[[*self.others, "policy", *measures]].assign(**named, setting=settings))
+        return pd.concat(parts, ignore_index=True)
+
+
+def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of payoffs along numeric keys, or of maps over two keys."""
+    swept = swept_of(result)
+    if swept is not None:
+        yield from lines_or_maps(swept)
+
+
+def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
+    """Yield name and figure of maps, if the sweep has a second axis, else of lines."""
+    name, drawn = "sweep-lines", []
+    if swept.second:
+        name, drawn = "sweep-map", list(_maps(swept))
+    elif set(_PAYOFFS) <= set(swept.table):
+        drawn = list(_payoff_lines(swept))
+    for number, figure in enumerate(drawn, start=1):
+        yield name if len(drawn) == 1 else f"{name}-{number}", figure
+
+
+def swept_of(result: Any) -> Swept | None:
+    """Arrange the statistics of a batch for drawing.
+
+    None for a batch without a sweep, policies or complete runs, and for a sweep without a numeric key.
+    """
+    content, found = result.manifest["content"], result.statistics
+    if "sweep" not in content or found.empty or "policy" not in found or "records" in found:
+        return None
+    keys = list(result.design.swept)
+    wide = found.pivot_table(index=[*keys, "policy"], columns="measure", values="mean", sort=False, observed=True)
+    table = wide.reset_index()
+    if table.empty:
+        return None
+    axes = validated(SweepSection, content["sweep"], result.name).axes
+    drawn = {axis: tuple(key for group in axis if (key := _leading(group, table))) for axis in axes}
+    ordered = sorted(
+        axes, key=lambda axis: (-len(axis), -max((table[key].nunique() for key in drawn[axis]), default=0))
+    )
+    chosen = [axis for axis in ordered if drawn[axis]]
+    if not chosen:
+        return None
+    first, second = chosen[0], ""
+    if len(chosen) > 1 and all(len(axis) == 1 for axis in chosen[:2]) and set(_MAPPED) <= set(table):
+        key = drawn[chosen[1]][0]
+        second = key if table[key].nunique() > _MOST_LINES else ""
+    taken = chosen[: 2 if second else 1]
+    others = tuple(key for axis in axes if axis not in taken for group in axis for key in group)
+    return Swept(table, drawn[first], others, second, first if len(first) > 1 else (), content)
+
+
+def _leading(group: tuple[str, ...], table: pd.DataFrame) -> str:
+    """Return the first numeric key of a group that identifies its points; "" if none."""
+    for key in group:
+        column = table[key]
+        if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+            continue
+        # If the values of a key repeat, they do not identify the values of the group's other keys.
+        if np.isfinite(column).all() and column.nunique() == len(table[list(group)].drop_duplicates()) > 1:
+            return key
+    return ""
+
+
+def _payoff_lines(swept: Swept) -> Iterator[Figure]:
+    lines = swept.lines(_PAYOFFS).dropna(subset=_PAYOFFS)
+    if gain_goes_with_loss(swept.content, (*swept.along, *swept.others)):
+        lines["parameter"] = lines["parameter"].replace("loss", style.LOSS_AND_GAIN)
+    for setting in list(dict.fromkeys(lines["setting"]))[:_MOST_FIGURES]:
+        figure = sensitivity_lines(lines[lines["setting"] == setting])
+        if setting:
+            figure.suptitle(setting, fontsize=11, parse_math=False)
+        yield figure
+
+
+def _maps(swept: Swept) -> Iterator[Figure]:
+    y, x = sorted((swept.along[0], swept.second), key=list(swept.table.columns).index)
+    names = {y: short_name(y), x: short_name(x)}
+    economics = swept.content.get("economics", {})
+    case = (
+        (float(economics["benefit"]), float(economics["loss"])) if set(names.values()) == {"benefit", "loss"} else None
+    )
+    if case is not None and names[y] == "loss":
+        x, y = y, x
+    grouped = swept.table.dropna(subset=_MAPPED).groupby(["policy", *swept.others], sort=False, observed=True)
+    for values, rows in itertools.islice(grouped, _MOST_FIGURES):
+        title = ", ".join((style.policy_name(str(values[0])), *(_value_words(value) for value in values[1:])))
+        if len(rows) == rows[x].nunique() * rows[y].nunique():
+            maps = rows[[*_MAPPED, x, y]].rename(columns=names).assign(record=ALL_RECORDS)
+            yield parameter_maps(maps, case=case, axes=(names[y], names[x]), title=title)
+
+
+def _value_words(value: object) -> str:
+    """Return a value of a key as a title shows it; a file by its name, in words."""
+    if isinstance(value, float):
+        return style.number_text(value)
+    name = str(value).rpartition("/")[2]
+    return name.partition(".")[0].replace("-", " ") if name.endswith(_FILES) else name
+
+
+def short_name(key: str) -> str:
+    """Return the short name of a payoff parameter's key; other keys unchanged."""
+    return key.removeprefix("economics.")
+
+
+def sensitivity_lines(lines: pd.DataFrame) -> Figure:
+    """Draw the payoffs under each policy against one parameter at a time.
+
+    The figure corresponds to Fig. 11 of Wan et al. 2015.
+
+    Parameters
+    ----------
+    lines : DataFrame
+        One row per parameter, value and policy, with columns ``parameter`` (``"loss"``, ``"benefit"``, ``"cost"``),
+        ``value``, ``policy``, ``publisher_payoff`` and ``adversary_payoff`` (averages, money per record).
+
+    Returns
+    -------
+    Figure
+        One row per parameter, with the publisher on the left and the adversary on the right, and one line per policy.
+        The x axis is logarithmic if the values are spaced by a factor.
+    """
+    parameters = style.ordered_parameters(lines["parameter"])
+    look = style.ordered_looks(lines["policy"])
+    figure, grid = style.new_figure(len(parameters), 2, panel=(4.4, 2.7))
+    letters, sides = (
+        iter("abcdefghijklmnopqrstuvwxyz"),
+        ((PUBLISHER_PAYOFF, "Publisher"), (ADVERSARY_PAYOFF, "Adversary")),
+    )
+    for parameter, row in zip(parameters, grid, strict=True):
+        here = lines[lines["parameter"] == parameter].sort_values("value")
+        for (measure, side), axes in zip(sides, row, strict=True):
+            handles = style.draw_lines(axes, here, "value", measure.column, look)
+            style.scale_axis(axes, "x", np.unique(here["value"]))
+            style.label_axes(
+                axes,
+                title=f"({next(letters, '')}) {side}, by {style.key_words(parameter)}",
+                x=style.parameter_label(parameter),
+                y=f"{measure.label}\n({style.UNIT})",
+                numbers="y",
+            )
+    style.legend_below(figure, handles)
+    return figure
 
 
 def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> Figure:
@@ -83,10 +286,11 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
     figure, [row] = style.new_figure(1, 2, panel=(4.4, 3.0))
     labels = ("publisher_payoff", "Payoff", "Share of points at or below"), ("regret", "Regret", "")
     for axes, (column, name, label) in zip(row, labels, strict=True):
-        handles = []
-        for policy, own in look.items():
-            values = table.loc[table["policy"] == policy, column].to_numpy()
-            handles += style.draw_shares(axes, values, own, style.policy_name(policy))
+        handles = [
+            line
+            for policy, values in ((policy, table.loc[table["policy"] == policy, column]) for policy in look)
+            for line in style.draw_shares(axes, values.to_numpy(), look[policy], style.policy_name(policy))
+        ]
         axes.set_ylim(0, 1.02)
         style.label_axes(axes, x=f"{name} ({style.UNIT})", y=label, numbers="x")
     style.legend_below(figure, handles)

@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reidsim.core.files import plain_name
-from reidsim.core.measures import measures_among
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.results import Result, RunResult, measures_in_manifest
@@ -18,15 +17,26 @@ from reidsim.engine.single_run import AgentAnalysis
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.errors import InputError
-from reidsim.figures.agents import beliefs_by_round, found_through_resources, rounds_by_policy
-from reidsim.figures.by_policy import figures_by_policy, payoffs_by_policy, reidentified_by_policy
 from reidsim.figures.maps import cross_play_maps, policy_map
-from reidsim.figures.studies import attribute_shares, belief_curves, regret_curves, sensitivity_bars, switch_lines
-from reidsim.figures.style import own_settings, policy_name, save_figure
-from reidsim.figures.sweep import sweep_figures
+from reidsim.figures.runs import (
+    beliefs_by_round,
+    figures_by_policy,
+    found_through_resources,
+    payoffs_by_policy,
+    reidentified_by_policy,
+    rounds_by_policy,
+)
+from reidsim.figures.studies import (
+    attribute_shares,
+    belief_curves,
+    regret_curves,
+    sensitivity_bars,
+    sweep_figures,
+    switch_lines,
+)
+from reidsim.figures.style import own_settings, save_figure
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.reports.study_tables import SHOWN
-from reidsim.reports.verdict import broken_guarantee_sentences
 from reidsim.scenarios.registry import kind_of_content
 
 
@@ -113,27 +123,24 @@ def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
         swept = kind.sweep_figures(result)
         yield from sweep_figures(result) if swept is None else swept
     elif isinstance(result.analysis, AgentAnalysis):
-        words = measures_among(result.measures, [PUBLISHER_PAYOFF.column])
-        yield from _agent_figures(result.analysis, words[PUBLISHER_PAYOFF.column].label)
+        yield from _agent_figures(result.analysis)
     else:
         yield from figures_by_policy(result)
         yield from kind.figures(result) or ()
 
 
-def _agent_figures(analysis: AgentAnalysis, payoff: str) -> Iterator[tuple[str, Figure]]:
+def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:
     yield "waves" if "wave" in analysis.rounds else "rounds", rounds_by_policy(analysis.rounds)
     learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
     if (learned > 1).any():
         yield "beliefs", beliefs_by_round(analysis.adversaries)
     if len(analysis.through["through"].unique()) > 1:
-        note = broken_guarantee_sentences(analysis.broken_guarantees, policy_name, payoff)
-        yield "through", found_through_resources(analysis.through, analysis.rounds, note)
+        yield "through", found_through_resources(analysis.through, analysis.rounds)
     if len(analysis.reidentified):
         yield "reidentified", reidentified_by_policy(analysis.reidentified)
 
 
 def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
-    tables = result.tables
     tables = {name: table for name, table in result.tables.items() if len(table)}
     measures = {measure.column: measure for measure in outputs_among(measures_in_manifest(result.manifest))}
     if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():

@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from solara.lab import Tab, Tabs, use_task
 
-from reidsim.figures.agents import rounds_by_policy
-from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
+from reidsim.figures.runs import payoffs_by_policy, risks_by_policy, rounds_by_policy
 from reidsim.figures.style import label_axes, legend_below, new_figure, number_text, policy_name
 from reidsim.palette import BLUE, GREY, ORANGE, VERMILION
 from reidsim.reports.verdict import measures_table, verdict

@@ -7,7 +7,7 @@ from tiers import cases
 
 import reidsim
 from reidsim.core.measures import columns_of
-from reidsim.figures.by_policy import reidentified_by_policy
+from reidsim.figures.runs import reidentified_by_policy
 from reidsim.games.measures import REIDENTIFIED
 from reidsim.scenarios.people import once_each
 

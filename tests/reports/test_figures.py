@@ -15,12 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.figure import Figure
 
-from reidsim.figures.agents import rounds_by_policy
-from reidsim.figures.by_policy import payoffs_by_policy, risks_by_policy
 from reidsim.figures.maps import cell_edges, parameter_maps
-from reidsim.figures.studies import regret_curves, switch_lines
+from reidsim.figures.runs import payoffs_by_policy, risks_by_policy, rounds_by_policy
+from reidsim.figures.studies import regret_curves, sensitivity_lines, switch_lines
 from reidsim.figures.style import is_geometric, looks
-from reidsim.figures.sweep import sensitivity_lines
 from reidsim.kinds.masking.figures import _look as masking_look
 from reidsim.kinds.tables.figures.records import payoff_difference_curves, payoff_difference_scatter, strategy_payoffs
 from reidsim.kinds.tables.figures.sweeps import search_deviation

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from reidsim.figures import style
-from reidsim.figures.sweep import Swept, lines_or_maps, short_name, swept_of
+from reidsim.figures.studies import Swept, lines_or_maps, short_name, swept_of
 from reidsim.kinds.tables.figures.full_domain import full_domain_runtimes, payout_curves, payout_front
 from reidsim.kinds.tables.figures.records import (
     EXTREMES,
