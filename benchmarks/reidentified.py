@@ -5,7 +5,7 @@ Run by hand: ``python benchmarks/reidentified.py``.
 The plain reference convolves one attempt after the other, whose time grows with the square of their number; it is timed
 on a sample, on which both must agree to 1e-12, and extrapolated. Ours is timed whole, for attempts of a million
 different probabilities, of one over group sizes, rare ones and nearly certain ones. It neglects less than 1e-12 of
-the probability (see `reidsim.linkage.poisson_binomial`).
+the probability (see `reidsim.linkage.totals`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 import numpy as np
 from figures import figure
 
-from reidsim.linkage.poisson_binomial import Floats, successes
+from reidsim.linkage.totals import Floats, successes
 
 
 def term_by_term(chance: Floats) -> Floats:
@@ -55,7 +55,7 @@ def main() -> None:
         seconds_plain = (time.perf_counter() - start) * (options.attempts / len(sample)) ** 2
         found = successes(sample)
         ours = np.zeros(len(plain))
-        ours[found.numbers] = found.masses
+        ours[found.values] = found.masses
         difference = float(np.abs(ours - plain).sum())
         if not difference < 1e-12:
             raise SystemExit(f"{name}: the two differ by {difference:.1e} in all")

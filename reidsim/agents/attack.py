@@ -20,11 +20,12 @@ from reidsim.adversaries.response import INDIFFERENCE, Presence, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Meeting, Setting
 from reidsim.core.measures import measures_worded
 from reidsim.core.numerics import dot
-from reidsim.games.attempts import Case, Tries
+from reidsim.games.attempts import Case
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, REIDENTIFIED, averages
 from reidsim.games.memory import RememberingLinker
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
+from reidsim.linkage.totals import Tries
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Strategies
 from reidsim.validation import read_toml

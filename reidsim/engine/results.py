@@ -659,13 +659,13 @@ def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any
     """Return quantiles of the number of people re-identified, by policy, in rows as in `quantile_rows`.
 
     `found` holds the distribution of this number under each policy. Each quantile is a possible number; see
-    `Successes.quantile`.
+    `Distribution.quantile`.
     """
     return [
         {
             "policy": policy,
             "measure": PEOPLE,
-            **{name: float(each.people.quantile(level)) for name, level in LEVELS.items()},
+            **{name: each.people.quantile(level) for name, level in LEVELS.items()},
         }
         for policy, each in found.items()
     ]

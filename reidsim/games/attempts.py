@@ -7,68 +7,15 @@ possible sets of adversaries, of sums of independent attempts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from reidsim.adversaries.response import Presence, Response
-from reidsim.linkage.poisson_binomial import Successes
-from reidsim.linkage.weighted_sums import Sums, sum_of_attempts
+from reidsim.linkage.totals import Tries
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Floats, Rows
-
-
-@dataclass(frozen=True, eq=False)
-class Tries:
-    """Independent attempts, grouped by equal parameters; arrays of shape (n_groups,).
-
-    Parameters
-    ----------
-    chance : ndarray of float64
-        Probability that each attempt of the group is made and succeeds.
-    numbers : ndarray of int64
-        Number of attempts of the group.
-    amounts : ndarray of float64
-        Value of each success, in currency units.
-    attempted : ndarray of float64, optional
-        Probability that each attempt is made; 1, if not given.
-    failure : ndarray of float64, optional
-        With `attempted`: payoff of an attempt that is made and fails. A success adds `amounts` to this payoff.
-    """
-
-    chance: Floats
-    numbers: Counts
-    amounts: Floats
-    attempted: Floats | None = None
-    failure: Floats | None = None
-
-    @property
-    def expected(self) -> float:
-        """Expected total payoff of the attempts.
-
-        Without `failure`, it is the expected total value of the successes.
-        """
-        of_successes = float((self.numbers * self.chance * self.amounts).sum())
-        if self.attempted is None or self.failure is None:
-            return of_successes
-        return of_successes + float((self.numbers * self.attempted * self.failure).sum())
-
-    def payoffs(self, rng: Callable[[], np.random.Generator], known: Successes | None = None) -> Sums:
-        """Return the distribution of the total payoff, in currency units.
-
-        See `sum_of_attempts`.
-
-        Parameters
-        ----------
-        rng : callable
-            Returns the random generator; called only if the distribution must be simulated.
-        known : Successes, optional
-            Distribution of the number of successes, if already computed; not used with `failure`.
-        """
-        return sum_of_attempts(
-            self.chance, self.numbers, self.amounts, rng, attempted=self.attempted, failure=self.failure, known=known
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,7 @@ from reidsim.core.measures import columns_of
 from reidsim.games.attempts import Case
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import ADVERSARY_CVAR, ANY_REIDENTIFIED, PUBLISHER_CVAR, REIDENTIFIED
-from reidsim.linkage.poisson_binomial import Successes, mixture, successes
-from reidsim.linkage.weighted_sums import Sums, mixture_of_sums
+from reidsim.linkage.totals import Distribution, mixture, successes
 from reidsim.populations.population import Counts
 
 # Conditional value at risk is the mean payoff over this share of outcomes, the worst ones.
@@ -34,18 +33,18 @@ class Reidentified:
     ----------
     n : int
         Number of people.
-    people : Successes
+    people : Distribution
         Distribution of the number of people re-identified.
-    publisher, adversary : Sums or None
+    publisher, adversary : Distribution or None
         Distributions of total payoffs over all people, in currency units; None if the amounts at stake are unknown.
     lost : float or None
         The publisher's expected total loss from re-identification, in currency units; None if unknown.
     """
 
     n: int
-    people: Successes
-    publisher: Sums | None
-    adversary: Sums | None
+    people: Distribution
+    publisher: Distribution | None
+    adversary: Distribution | None
     lost: float | None = None
 
     def measures(self) -> dict[str, float]:
@@ -57,7 +56,7 @@ class Reidentified:
         columns ``..._standard_error`` are added.
         """
         found = {ANY_REIDENTIFIED.column: self.people.any}
-        found |= {column: float(self.people.quantile(level)) for column, level in LEVELS.items()}
+        found |= {column: self.people.quantile(level) for column, level in LEVELS.items()}
         for measure, payoff in ((PUBLISHER_CVAR, self.publisher), (ADVERSARY_CVAR, self.adversary)):
             found[measure.column] = np.nan if payoff is None else payoff.mean_of_lowest(WORST) / self.n
             if payoff is not None and payoff.drawn:
@@ -105,8 +104,8 @@ def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentifi
     return Reidentified(
         parts[0].n,
         mixture(weights, [part.people for part in parts]),
-        mixture_of_sums(weights, publisher) if len(publisher) == len(parts) else None,
-        mixture_of_sums(weights, adversary) if len(adversary) == len(parts) else None,
+        mixture(weights, publisher) if len(publisher) == len(parts) else None,
+        mixture(weights, adversary) if len(adversary) == len(parts) else None,
         sum(lost) if len(lost) == len(parts) else None,
     )
 
@@ -152,7 +151,7 @@ def distribution_table(found: dict[str, Reidentified]) -> pd.DataFrame:
     for policy, each in found.items():
         people = each.people
         kept = people.masses > _NEGLIGIBLE
-        columns = {"people": people.numbers, "probability": people.masses, "at_most": people.at_most}
+        columns = {"people": people.values, "probability": people.masses, "at_most": people.at_most}
         parts.append(pd.DataFrame({"policy": policy, **{name: values[kept] for name, values in columns.items()}}))
     table = pd.concat(parts, ignore_index=True)
     return table.astype({"policy": "category"})

@@ -71,8 +71,8 @@ def test_a_round_is_distributed_as_its_draws(meeting, budget, precision, town, p
     found = model.reidentified[0]
     kept = float(model.participants @ setting.benefit)
     numbers, publisher, adversary = drawn(setting, plans, np.array([0.3, 0.6]), model.participants, kept)
-    assert found.people.mean == pytest.approx(model.measures["breaches"], abs=1e-9)
-    of_draws = np.searchsorted(np.sort(numbers), found.people.numbers, side="right") / DRAWS
+    assert (found.people.values @ found.people.masses) == pytest.approx(model.measures["breaches"], abs=1e-9)
+    of_draws = np.searchsorted(np.sort(numbers), found.people.values, side="right") / DRAWS
     assert np.abs(of_draws - found.people.at_most).max() < BOUND
     for payoff, column in ((publisher, "publisher_payoff"), (adversary, "adversary_payoff")):
         ours = getattr(found, column.removesuffix("_payoff"))
@@ -112,7 +112,9 @@ def test_two_budgets_that_cover_parts_of_a_cell_have_the_expected_number(town, p
     model = ReidentificationModel(setting, "no-protection").run()
     both = [adversary.plan.targets for adversary in model.adversaries]
     assert ((both[0] % 1 == 0) & (both[0] > 0) & (both[0] < model.participants)).any()
-    assert model.reidentified[0].people.mean == pytest.approx(model.measures["breaches"], abs=1e-9)
+    assert (model.reidentified[0].people.values @ model.reidentified[0].people.masses) == pytest.approx(
+        model.measures["breaches"], abs=1e-9
+    )
 
 
 def test_nobody_there_finds_nobody(town, profile_of_small, setting_of_small):
@@ -124,6 +126,6 @@ def test_nobody_there_finds_nobody(town, profile_of_small, setting_of_small):
         model = ReidentificationModel(drawn_setting, "no-protection").run()
         there = sum(adversary.acts for adversary in model.adversaries)
         met.add(there)
-        assert (model.reidentified[0].people.mean > 0) == (there > 0)
+        assert ((model.reidentified[0].people.values @ model.reidentified[0].people.masses) > 0) == (there > 0)
     assert met == {0, 1, 2}
     assert setting.n_subjects == 12

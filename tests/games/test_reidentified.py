@@ -120,7 +120,7 @@ def test_it_is_what_going_through_everything_gives(small):
     for mass, number, _, _ in outcomes:
         masses[number] += mass
     ours = np.zeros(n + 1)
-    ours[found.people.numbers] = found.people.masses
+    ours[found.people.values] = found.people.masses
     assert np.abs(ours - masses).max() < 1e-12
     measures = found.measures()
     assert measures["reidentified_any"] == pytest.approx(1 - masses[0], abs=1e-12)
@@ -148,11 +148,11 @@ def test_a_game_of_types_is_the_mixture_over_who_comes(small, weight, together):
     alone = {name: evaluate(against(played, name), choice) for name in ("own", "rare")}
     parts = {name: reidentified_in(each, numbers, lambda: np.random.default_rng(0)) for name, each in alone.items()}
     # The mean does not depend on which adversaries are present.
-    assert found.people.mean == pytest.approx(float(equilibrium.risk @ numbers), abs=1e-9)
+    assert (found.people.values @ found.people.masses) == pytest.approx(float(equilibrium.risk @ numbers), abs=1e-9)
     if together == "one-of":
         for number in range(int(numbers.sum()) + 1):
             at_most = [
-                float(each.people.masses[each.people.numbers <= number].sum()) for each in (found, *parts.values())
+                float(each.people.masses[each.people.values <= number].sum()) for each in (found, *parts.values())
             ]
             assert at_most[0] == pytest.approx(weight * at_most[1] + (1 - weight) * at_most[2], abs=1e-12)
     for measured, payoff in ((found.publisher, "publisher_payoff"), (found.adversary, "adversary_payoff")):

@@ -23,7 +23,7 @@ from reidsim.adversaries.sequential.exploit_values import (
 )
 from reidsim.adversaries.sequential.programs import attack_programs
 from reidsim.errors import InputError
-from reidsim.linkage.poisson_binomial import reach_of
+from reidsim.linkage.totals import reach_of
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.linkage.poisson_binomial import successes
+from reidsim.linkage.totals import successes
 
 CHANCES = st.lists(
     st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 0.5, 1e-12, 1 - 1e-12, 5e-324])), min_size=0, max_size=40
@@ -26,7 +26,7 @@ def by_recursion(probabilities):
 def spread(found, n):
     """Return the probability of each number from 0 to n."""
     masses = np.zeros(n + 1)
-    masses[found.numbers] = found.masses
+    masses[found.values] = found.masses
     return masses
 
 
@@ -51,11 +51,12 @@ def test_it_sums_to_one_has_the_expected_number_and_its_variance(chances):
     found = successes(p)
     assert found.masses.min() >= 0
     assert found.masses.sum() == pytest.approx(1, abs=1e-12)
-    assert found.mean == pytest.approx(p.sum(), abs=1e-10)
-    variance = found.masses @ (found.numbers - found.mean) ** 2
+    mean = found.values @ found.masses
+    assert mean == pytest.approx(p.sum(), abs=1e-10)
+    variance = found.masses @ (found.values - mean) ** 2
     assert variance == pytest.approx((p * (1 - p)).sum(), abs=1e-9)
     assert (np.diff(found.at_most) >= 0).all()
-    assert 0 <= found.start <= found.numbers[-1] <= len(p)
+    assert 0 <= found.values[0] <= found.values[-1] <= len(p)
     # Larger success probabilities shift the distribution to larger numbers.
     more = successes(np.minimum(p + 0.1, 1.0))
     assert (np.cumsum(spread(more, len(p))) <= np.cumsum(spread(found, len(p))) + 1e-12).all()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.linkage.weighted_sums import DRAWS, Sums, mixture_of_sums, sum_of_attempts
+from reidsim.linkage.totals import DRAWS, Distribution, Tries, mixture
 
 
 def no_draws():
@@ -35,7 +35,7 @@ def enumerated(chances, amounts):
 def test_sums_of_round_amounts_are_what_enumeration_gives(attempts):
     p, amounts, numbers = (np.array([each[k] for each in attempts], dtype=float) for k in range(3))
     numbers = numbers.astype(np.int64)
-    found = sum_of_attempts(p, numbers, amounts, no_draws)
+    found = Tries(p, numbers, amounts).payoffs(no_draws)
     expected = enumerated(np.repeat(p, numbers), np.repeat(amounts, numbers))
     masses = {}
     for value, mass in zip(found.values, found.masses, strict=True):
@@ -55,40 +55,43 @@ def test_amounts_without_a_unit_are_drawn_and_say_how_far_off_they_may_be():
     rng = np.random.default_rng(1)
     p, numbers = rng.random(9), np.ones(9, dtype=np.int64)
     amounts = rng.random(9) * np.pi
-    found = sum_of_attempts(p, numbers, amounts, lambda: np.random.default_rng(5))
+    found = Tries(p, numbers, amounts).payoffs(lambda: np.random.default_rng(5))
     assert found.drawn == DRAWS
     sums = [
         (sum(a for a, hit in zip(amounts, hits, strict=True) if hit),
          math.prod(q if hit else 1 - q for q, hit in zip(p, hits, strict=True)))
         for hits in itertools.product((0, 1), repeat=9)
     ]  # fmt: skip
-    exact = Sums(*map(np.array, zip(*sums, strict=True)))
+    exact = Distribution(*map(np.array, zip(*sums, strict=True)))
     error = found.standard_error(0.05)
     # Five standard errors: once in a million.
     assert 0 < error < 0.05
     assert abs(found.mean_of_lowest(0.05) - exact.mean_of_lowest(0.05)) < 5 * error
     assert exact.standard_error(0.05) == 0
-    again = sum_of_attempts(p, numbers, amounts, lambda: np.random.default_rng(5))
+    again = Tries(p, numbers, amounts).payoffs(lambda: np.random.default_rng(5))
     assert (again.values == found.values).all()
 
 
 def test_many_different_amounts_are_summed_exactly_as_far_as_there_is_room():
     p, numbers = np.full(3, 0.5), np.array([100, 100, 100])
-    found = sum_of_attempts(p, numbers, np.array([1.0, 100.0, 2.0]), no_draws)
+    found = Tries(p, numbers, np.array([1.0, 100.0, 2.0])).payoffs(no_draws)
     assert found.values @ found.masses == pytest.approx(50 * 103, rel=1e-12)
     variance = found.masses @ (found.values - 5150) ** 2
     assert variance == pytest.approx(25 * (1 + 10_000 + 4), rel=1e-9)
     # A cent next to a million, or too many amounts, give too many sums.
     for amounts in ([0.01, 1e6, 2.0], [0.01, 0.02, 1e5]):
-        assert sum_of_attempts(p, numbers, np.array(amounts), lambda: np.random.default_rng(1)).drawn
+        assert Tries(p, numbers, np.array(amounts)).payoffs(lambda: np.random.default_rng(1)).drawn
     rng = np.random.default_rng(2)
-    many = sum_of_attempts(rng.random(40), np.ones(40, np.int64), np.arange(1.0, 41.0), lambda: rng)
+    many = Tries(rng.random(40), np.ones(40, np.int64), np.arange(1.0, 41.0)).payoffs(lambda: rng)
     assert many.drawn
 
 
 def test_a_mixture_and_a_shift_keep_the_probabilities():
-    low, high = Sums(np.array([0.0, 1.0]), np.array([0.5, 0.5])), Sums(np.array([10.0]), np.ones(1), 100)
-    found = mixture_of_sums([0.1, 0.9], [low.shifted(2.0, -1.0), high])
+    low, high = (
+        Distribution(np.array([0.0, 1.0]), np.array([0.5, 0.5])),
+        Distribution(np.array([10.0]), np.ones(1), 100),
+    )
+    found = mixture([0.1, 0.9], [low.shifted(2.0, -1.0), high])
     assert found.drawn == 100
     assert found.mean_of_lowest(0.05) == pytest.approx(1.0)
     assert found.mean_of_lowest(0.1) == pytest.approx(1.5)
@@ -111,7 +114,7 @@ def test_attempts_made_at_random_are_what_enumeration_gives(attempts):
     numbers = numbers.astype(np.int64)
     # Costs computed as differences of expected amounts have a rounding error.
     paid = (attempted * success * gain + attempted * failure - attempted * success * gain) / np.maximum(attempted, 0.1)
-    found = sum_of_attempts(attempted * success, numbers, gain, no_draws, attempted=attempted, failure=paid)
+    found = Tries(attempted * success, numbers, gain, attempted, paid).payoffs(no_draws)
     expected = {0: 1.0}
     for often, hit, lost, won, number in attempts:
         for _ in range(number):
@@ -129,9 +132,7 @@ def test_attempts_made_at_random_are_what_enumeration_gives(attempts):
 
 def test_many_attempts_made_at_random_have_the_transform_of_their_characteristic_function():
     attempted, success, numbers = np.array([0.3, 0.6]), np.array([0.01, 0.05]), np.array([20_000, 700])
-    found = sum_of_attempts(
-        attempted * success, numbers, np.full(2, 300.0), no_draws, attempted=attempted, failure=np.full(2, -4.0)
-    )
+    found = Tries(attempted * success, numbers, np.full(2, 300.0), attempted, np.full(2, -4.0)).payoffs(no_draws)
     # In units of 4: the largest possible sum is far below the number of frequencies.
     n = 1 << 16
     w = 2 * np.pi * np.arange(n) / n
