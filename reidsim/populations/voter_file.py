@@ -8,20 +8,18 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pydantic import Field
 
 from reidsim.core.files import require_no_device
 from reidsim.errors import InputError, listed, reading, require_distinct
-from reidsim.populations.domain import Attribute, Codes, Domain, mixed_radix_keys
+from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making, RecipeHead
 from reidsim.tables import require_columns
@@ -33,26 +31,16 @@ AGE_COLUMNS = ("age_at_year_end", "birth_age")
 RACES = {"W": "White", "B": "Black", "I": "AIAN", "A": "API", "P": "API", "O": "Other", "M": "Other"}
 SEXES = {"M": "Male", "F": "Female"}
 _UNDESIGNATED = "U"
-
+_REMOVED = "REMOVED"
 # Oldest plausible age in years.
 _OLDEST = 120
-# Maximum number of digits of an age; the layout has three, but numbers that denote an unknown age may be longer.
-_AGE_DIGITS = 9
-# Categories of all attributes except the last, the ZIP code, which is read as a number.
-_CATEGORIES = {
-    "age": tuple(str(age) for age in range(_OLDEST + 1)),
-    "race": tuple(dict.fromkeys(RACES.values())),
-    "sex": tuple(SEXES.values()),
-}
-_ATTRIBUTES = (*_CATEGORIES, "zip")
-_SHAPE = (*(len(labels) for labels in _CATEGORIES.values()), 100_000)
+# Name of each column that is read, except the age; the file has the columns as keys.
+_COLUMNS = {"status_cd": "status", "res_street_address": "address"}
+_COLUMNS |= {"race_code": "race", "gender_code": "sex", "zip_code": "zip"}
 
 # Quotes are read as ordinary characters; otherwise an unbalanced quote could join values or lines.
 _FORM: dict[str, Any] = {"sep": "\t", "lineterminator": "\n", "quoting": csv.QUOTE_NONE, "encoding": "latin-1"}
 _FORM |= {"header": None, "dtype": str, "na_filter": False}
-# Reasons why a value has no code; its code is then the negative index of the reason.
-_REASONS = ("", "missing", "implausible", "unreadable", "removed", "not kept")
-_MISSING, _IMPLAUSIBLE, _UNREADABLE, _REMOVED, _NOT_KEPT = range(-1, -6, -1)
 
 
 @dataclass(frozen=True)
@@ -136,32 +124,47 @@ def read_voter_file(
     Islander are combined into one race (API), as are other and two or more races (Other). ZIP codes with nine digits
     are truncated to five.
     """
+    rows = _distinct_rows(path, block_size)
+    age, race, sex, zip_code = rows["age"], rows["race"], rows["sex"], rows["zip"]
+    # More than nine digits could not be an unknown age either.
+    years = pd.to_numeric(age.where(age.str.fullmatch("[0-9]{1,9}")))
+    # The first reason that applies to a row is reported.
+    reasons: dict[str, pd.Series[bool]] = {
+        "status removed": rows["status"].eq("R") | rows["address"].eq(_REMOVED),
+        "status not kept": ~rows["status"].isin(statuses),
+        "age missing": age.eq("") | years.isin(ages_missing),
+        "age implausible": years > _OLDEST,
+        "age unreadable": years.isna(),
+        "race missing": race.isin(["", _UNDESIGNATED]),
+        "race unreadable": ~race.isin(list(RACES)),
+        "sex missing": sex.isin(["", _UNDESIGNATED]),
+        "sex unreadable": ~sex.isin(list(SEXES)),
+        "zip missing": zip_code.eq(""),
+        "zip unreadable": ~zip_code.str.fullmatch("[0-9]{5}([0-9]{4})?"),
+    }
+    ages = years.fillna(0).astype(np.int64).astype("str")
+    people = pd.DataFrame({"age": ages, "race": race.map(RACES), "sex": sex.map(SEXES), "zip": zip_code.str[:5]})
     if within is not None:
-        positions = sorted(within.position(attribute) for attribute in _ATTRIBUTES)
-        within = Domain(tuple(within.attributes[position] for position in positions))
-    require_no_device(path)
-    if not path.exists():
-        raise InputError("no such file", source=path)
-    with reading(path), path.open("rb") as file:
-        keys, left_out = _read_rows(file, path, statuses, ages_missing, block_size)
-    rows = len(keys) + left_out.total()
-    if rows == 0:
-        raise InputError("the file has no rows", source=path, expected="at least one row below the header")
-    cells, counts = np.unique(keys, return_counts=True)
-    codes = np.column_stack(np.unravel_index(cells, _SHAPE)).astype(np.int32)
-    zips, codes[:, -1] = np.unique(codes[:, -1], return_inverse=True)
-    categories = {**_CATEGORIES, "zip": tuple(f"{code:05d}" for code in zips)}
-    if within is not None:
-        codes, outside = _recode(codes, categories, within)
-        for attribute, rows_outside in zip(_ATTRIBUTES, outside, strict=True):
-            left_out[f"{attribute} not in the population"] += int(counts[rows_outside].sum())
-        inside = ~outside.any(axis=0)
-        codes, counts = codes[inside], counts[inside]
-    report = VoterFileReport(rows, int(counts.sum()), +left_out)
+        for attribute in ("age", "race", "sex", "zip"):
+            known = within[attribute].categories
+            reasons[f"{attribute} not in the population"] = ~people[attribute].isin(known)
+    reason = np.select(list(reasons.values()), list(reasons), "")
+    left_out = rows["count"][reason != ""].groupby(reason[reason != ""]).sum()
+    people, counts = people[reason == ""], rows["count"][reason == ""].to_numpy(dtype=np.int64)
+    report = VoterFileReport(int(rows["count"].sum()), int(counts.sum()), Counter(left_out.to_dict()))
     if report.kept == 0:
         raise InputError(f"the file has no usable row ({report})", source=path)
-    domain = Domain(tuple(Attribute(*item) for item in categories.items())) if within is None else within
-    return Population.from_records(domain, codes, counts.astype(np.int64), name=name, source=source), report
+    categories = {
+        "age": map(str, range(_OLDEST + 1)),
+        "race": dict.fromkeys(RACES.values()),
+        "sex": SEXES.values(),
+        "zip": sorted(people["zip"].unique()),
+    }
+    if within is None:
+        domain = Domain(tuple(Attribute(each, tuple(labels)) for each, labels in categories.items()))
+    else:
+        domain = within.select([each for each in within.names if each in categories])
+    return Population.from_records(domain, domain.encode(people), counts, name=name, source=source), report
 
 
 class VoterFileRecipe(RecipeHead):
@@ -199,47 +202,39 @@ class VoterFileRecipe(RecipeHead):
         return replace(voters, source=f"{self.source} ({report})")
 
 
-def _read_rows(
-    file: BinaryIO, path: Path, statuses: Collection[str], ages_missing: Collection[int], block_size: int
-) -> tuple[NDArray[np.int32], Counter[str]]:
-    """Return the cell of each kept row, and the number of dropped rows by reason.
+def _distinct_rows(path: Path, block_size: int) -> pd.DataFrame:
+    """Return the distinct rows of the columns that are read, with the number of their occurrences in ``count``.
 
-    Cells are numbered within ``_SHAPE``.
+    An address is empty unless it may be `_REMOVED`.
     """
-    line = file.readline().decode("latin-1")
-    header = [_bare(name) for name in line.split("\t")]
-    if not line:
-        raise InputError("the file is empty", source=path, expected="a header line, then one line per voter")
-    age = next((column for column in AGE_COLUMNS if column in header), None)
-    if age is None:
-        expected = f"{' or '.join(map(repr, AGE_COLUMNS))} among the columns {listed(header)}"
-        raise InputError("age column missing", source=path, where="line 1", expected=expected)
-    # Columns with their attributes and parsers, in the order in which they are checked for reasons to drop a row.
-    columns: list[tuple[str, str, Callable[[str], int]]] = [
-        ("status_cd", "status", lambda text: _REMOVED if text == "R" else 0 if text in statuses else _NOT_KEPT),
-        ("res_street_address", "status", lambda text: _REMOVED if text == "REMOVED" else 0),
-        (age, "age", partial(_age, unknown=ages_missing)),
-        ("race_code", "race", partial(_label, labels=RACES, categories=_CATEGORIES["race"])),
-        ("gender_code", "sex", partial(_label, labels=SEXES, categories=_CATEGORIES["sex"])),
-        ("zip_code", "zip", _zip),
-    ]
-    wanted = [column for column, _, _ in columns]
-    require_columns(header, wanted, path)
-    require_distinct("column named twice", [name for name in header if name in wanted], source=path, where="line 1")
-    places = [header.index(column) for column in wanted]
-    keys = [np.empty(0, dtype=np.int32)]
-    left_out: Counter[str] = Counter()
-    for block in _blocks(file, path, len(header), block_size):
-        frame = pd.read_csv(io.BytesIO(block), usecols=places, **_FORM)
-        codes = np.column_stack([_codes(frame[at], read) for at, (_, _, read) in zip(places, columns, strict=True)])
-        wrong = codes < 0
-        incomplete = wrong.any(axis=1)
-        keys.append(mixed_radix_keys(codes[~incomplete, -len(_SHAPE) :], _SHAPE).astype(np.int32))
-        first = wrong[incomplete].argmax(axis=1)
-        reasons = Counter(zip(first.tolist(), codes[incomplete, first].tolist(), strict=True))
-        for (column, reason), number in reasons.items():
-            left_out[f"{columns[column][1]} {_REASONS[-reason]}"] += number
-    return np.concatenate(keys), left_out
+    require_no_device(path)
+    if not path.exists():
+        raise InputError("no such file", source=path)
+    with reading(path), path.open("rb") as file:
+        line = file.readline().decode("latin-1")
+        if not line:
+            raise InputError("the file is empty", source=path, expected="a header line, then one line per voter")
+        header = [name.strip().strip('"').strip() for name in line.split("\t")]
+        age = next((column for column in AGE_COLUMNS if column in header), None)
+        if age is None:
+            expected = f"{' or '.join(map(repr, AGE_COLUMNS))} among the columns {listed(header)}"
+            raise InputError("age column missing", source=path, where="line 1", expected=expected)
+        columns = {**_COLUMNS, age: "age"}
+        require_columns(header, columns, path)
+        named = [name for name in header if name in columns]
+        require_distinct("column named twice", named, source=path, where="line 1")
+        places = {header.index(column): name for column, name in columns.items()}
+        blocks = []
+        for block in _blocks(file, path, len(header), block_size):
+            frame = pd.read_csv(io.BytesIO(block), usecols=list(places), **_FORM).rename(columns=places)
+            frame["address"] = frame["address"].where(frame["address"].str.contains(_REMOVED, regex=False), "")
+            blocks.append(frame.value_counts(sort=False).reset_index())
+    if not blocks:
+        raise InputError("the file has no rows", source=path, expected="at least one row below the header")
+    rows = pd.concat(blocks, ignore_index=True)
+    for name in columns.values():
+        rows[name] = rows[name].str.strip().str.strip('"').str.strip()
+    return rows
 
 
 def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[bytes]:
@@ -264,51 +259,3 @@ def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[by
             raise InputError(problem, source=path, where=where, found=f"{fields[row]} fields", expected=expected)
         line += len(ends)
         yield block
-
-
-def _recode(codes: Codes, categories: Mapping[str, tuple[str, ...]], domain: Domain) -> tuple[Codes, NDArray[np.bool_]]:
-    """Return the cells' codes over `domain`, and the cells outside it.
-
-    The second result is a mask by attribute, shape (4, n_cells). A cell with several values outside the domain is
-    marked only for the first attribute, so that its people are counted once.
-    """
-    recoded = np.empty_like(codes)
-    outside = np.zeros(codes.T.shape, dtype=np.bool_)
-    for position, attribute in enumerate(_ATTRIBUTES):
-        new = domain[attribute].labels.get_indexer(pd.Index(categories[attribute]))[codes[:, position]]
-        outside[position] = (new < 0) & ~outside.any(axis=0)
-        recoded[:, domain.position(attribute)] = new
-    return recoded, outside
-
-
-def _codes(values: pd.Series[str], read: Callable[[str], int]) -> Codes:
-    """Return the code of each value; equal values are parsed once."""
-    which, distinct = pd.factorize(values)
-    return np.array([read(_bare(value)) for value in distinct], dtype=np.int32)[which]
-
-
-def _bare(text: str) -> str:
-    return text.strip().strip('"').strip()
-
-
-def _age(text: str, unknown: Collection[int]) -> int:
-    if not text:
-        return _MISSING
-    if not text.isdecimal() or len(text) > _AGE_DIGITS:
-        return _UNREADABLE
-    age = int(text)
-    if age in unknown:
-        return _MISSING
-    return age if age <= _OLDEST else _IMPLAUSIBLE
-
-
-def _label(text: str, labels: Mapping[str, str], categories: tuple[str, ...]) -> int:
-    if text in ("", _UNDESIGNATED):
-        return _MISSING
-    return categories.index(labels[text]) if text in labels else _UNREADABLE
-
-
-def _zip(text: str) -> int:
-    if not text:
-        return _MISSING
-    return int(text[:5]) if text.isdecimal() and len(text) in (5, 9) else _UNREADABLE

@@ -181,8 +181,8 @@ def test_truncated_segment(recipe: Path) -> None:
     path = segment(recipe, "D")
     path.write_text(path.read_text()[:-30])
     error = failure(recipe)
-    assert error.problem == "line is incomplete or belongs to another table"
-    assert (error.source, error.where) == (str(path), "line 8")
+    assert error.problem == "row with the wrong number of columns"
+    assert (error.source, error.where) == (str(path), "row 8")
     assert "214" in str(error)
 
 
@@ -192,7 +192,7 @@ def test_cells_that_do_not_add_up(recipe: Path, cell: int) -> None:
     error = failure(recipe)
     assert error.problem == "cells do not sum to the totals"
     assert error.source == str(segment(recipe, "B"))
-    assert error.where == "LOGRECNO 0000008 (ZCTA 37010), PCT12B"
+    assert error.where == "LOGRECNO 0000008, PCT12B"
 
 
 def test_table_in_the_place_of_another(recipe: Path) -> None:
