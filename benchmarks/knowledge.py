@@ -23,8 +23,7 @@ from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Sour
 from reidsim.adversaries.knowledge.load import load_knowledge
 from reidsim.bundled import bundled_folder
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
-from reidsim.populations.attribute_draw import draw_counts
-from reidsim.populations.attribute_model import AttributeModelRecipe, build_model
+from reidsim.populations.attribute_model import AttributeModelRecipe, build_model, draw_counts
 from reidsim.populations.domain import Codes, Domain
 from reidsim.validation import read_toml, validated
 

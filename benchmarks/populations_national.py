@@ -19,8 +19,7 @@ from figures import figure
 from memory import peak_mib
 
 from reidsim.bundled import bundled_folder
-from reidsim.populations.attribute_draw import AttributeModel, draw_counts
-from reidsim.populations.attribute_model import AttributeModelRecipe, build_model
+from reidsim.populations.attribute_model import AttributeModel, AttributeModelRecipe, build_model, draw_counts
 from reidsim.populations.population import Population
 from reidsim.validation import read_toml, validated
 

@@ -6,31 +6,40 @@ Published shares of an attribute's values are conditional on earlier attributes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
+from numba import njit
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, refuse_first, refuse_rows, require_among
-from reidsim.populations.attribute_draw import AttributeModel, ConditionalShares, draw_counts, expected_counts
-from reidsim.populations.domain import Attribute, Domain
+from reidsim.core.randomness import draw_multinomial, first_above
+from reidsim.errors import InputError, refuse_first, refuse_rows, require_among
+from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population
-from reidsim.populations.recipe import Delimiter, Making, RecipeHead, Seed, Share, read_figures
-from reidsim.populations.value_groups import (
+from reidsim.populations.recipe import (
     Combinations,
-    GroupedAttribute,
+    Delimiter,
     Groups,
+    Making,
     Members,
+    RecipeHead,
+    Seed,
+    Share,
+    exactly_one,
     number_range,
+    read_figures,
     values_in_order,
 )
 from reidsim.tables import numbers
 from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 # Published shares are rounded; a sum that differs from 1 by more than this is an error.
 SUM_TOLERANCE = 1e-6
@@ -75,11 +84,7 @@ class ShareTable(Section):
     share: str | None = None
     columns: dict[str, str] = Field(default={})
 
-    @model_validator(mode="after")
-    def _has_one_column_of_figures(self) -> ShareTable:
-        problem = "the column of counts or shares is missing or given twice"
-        refuse_first(((self.count is None) == (self.share is None), problem, None, None, "either count or share"))
-        return self
+    _figures = exactly_one("count", "share", problem="the column of counts or shares is missing or given twice")
 
 
 class AttributeRecipe(Section):
@@ -114,21 +119,19 @@ class AttributeRecipe(Section):
     given: tuple[str, ...] = ()
     grouped: dict[str, str] = Field(default={})
 
+    _one_way = exactly_one(
+        *("shares", "shares_by", "table", "uniform"), problem="the shares of the attribute are missing or given twice"
+    )
+
     @model_validator(mode="after")
-    def _has_shares_in_one_way(self) -> AttributeRecipe:
-        ways = [way for way in ("shares", "shares_by", "table", "uniform") if getattr(self, way) is not None]
-        given, problem = list(self.given), "the shares of the attribute are missing or given twice"
-        where, by = self.name, "shares_by needs one given attribute"
-        one, independent = (
-            "one of shares, shares_by, table, uniform",
-            "shares and uniform cannot depend on other attributes",
-        )
+    def _depends_on_given(self) -> AttributeRecipe:
+        given, by = list(self.given), "shares_by needs one given attribute"
         is_alone = self.shares_by is None and self.table is None
+        independent, table = "shares and uniform cannot depend on other attributes", "shares_by or table"
         refuse_first(
-            (len(ways) != 1, problem, where, listed(ways) or "none", one),
-            (self.shares_by is not None and len(given) != 1, by, where, given, "one attribute"),
-            (given and is_alone, independent, where, f"given = {given}", "shares_by or table"),
-            (len(set(given)) != len(given), "attribute named twice", f"{where}.given", given, None),
+            (self.shares_by is not None and len(given) != 1, by, self.name, given, "one attribute"),
+            (given and is_alone, independent, self.name, f"given = {given}", table),
+            (len(set(given)) != len(given), "attribute named twice", f"{self.name}.given", given, None),
         )
         return self
 
@@ -212,7 +215,7 @@ def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
         if section.name in [attribute.name for attribute in attributes]:
             raise InputError("attribute named twice", where="attribute", found=section.name)
         try:
-            given = Combinations(_given(section, attributes, recipe.groupings))
+            given = _given(section, attributes, recipe.groupings)
             values, shares = _shares(section, given, folder)
             if section.name in recipe.fixed_shares:
                 shares = _with_fixed(shares, values, recipe.fixed_shares[section.name])
@@ -227,25 +230,20 @@ def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
     return AttributeModel(domain, tuple(conditionals))
 
 
-def _given(
-    section: AttributeRecipe, earlier: Sequence[Attribute], groupings: Mapping[str, Groups]
-) -> list[GroupedAttribute]:
+def _given(section: AttributeRecipe, earlier: Sequence[Attribute], groupings: Mapping[str, Groups]) -> Combinations:
+    """Return the combinations of the attributes on which shares depend."""
     by_name = {attribute.name: attribute for attribute in earlier}
-    above = "an attribute above this one"
+    above, listed_above = "an attribute above this one", "the attribute in the list `given`"
     require_among("no earlier attribute of this name", section.given, by_name, where="given", otherwise=above)
     columns = section.table.columns if section.table is not None else {}
     for key, names in (("grouped", section.grouped), ("table.columns", columns)):
-        otherwise = "the attribute in the list `given`"
-        require_among("the attribute is not in the list `given`", names, section.given, where=key, otherwise=otherwise)
+        problem = "the attribute is not in the list `given`"
+        require_among(problem, names, section.given, where=key, otherwise=listed_above)
     for name, grouping in section.grouped.items():
         where, otherwise = f"grouped.{name}", "a grouping in section [groupings] of the recipe"
         require_among("no such grouping", (grouping,), groupings, where=where, otherwise=otherwise)
-    return [
-        GroupedAttribute.from_groups(
-            by_name[name], groupings[section.grouped[name]] if name in section.grouped else None
-        )
-        for name in section.given
-    ]
+    groups = {name: groupings[grouping] for name, grouping in section.grouped.items()}
+    return Combinations([by_name[name] for name in section.given], groups)
 
 
 def _shares(section: AttributeRecipe, given: Combinations, folder: Path) -> tuple[tuple[str, ...], Floats]:
@@ -256,32 +254,31 @@ def _shares(section: AttributeRecipe, given: Combinations, folder: Path) -> tupl
     if section.shares is not None:
         return tuple(section.shares), _normalised(np.array([list(section.shares.values())]), lambda _: "shares")
     if section.shares_by is not None:
-        return _shares_by(section.shares_by, given.grouped[0])
+        return _shares_by(section.shares_by, given)
     assert section.table is not None  # noqa: S101 - the recipe has exactly one of the four
     return _read_shares(section.table, given, folder)
 
 
 def _listed_values(member: str) -> list[str]:
-    first, last = number_range(member) or (None, None)
-    if first is None:
+    bounds = number_range(member)
+    if bounds is None:
         return [member]
-    if last is None or last - first >= _TOO_MANY_VALUES:
-        problem = "the range has no end" if last is None else "too many values"
-        raise InputError(problem, where="uniform", found=member)
-    return list(map(str, range(first, last + 1)))
+    first, last = bounds
+    if last - first >= _TOO_MANY_VALUES:
+        raise InputError("too many values", where="uniform", found=member, expected=f"at most {_TOO_MANY_VALUES:,}")
+    return list(map(str, range(first, int(last) + 1)))
 
 
-def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: GroupedAttribute) -> tuple[tuple[str, ...], Floats]:
-    problem = f"neither a value nor a group of {given.attribute.name!r}"
-    require_among(problem, shares_by, given.labels, where="shares_by")
-    occupied = [given.labels[code] for code in np.unique(given.codes)]
-    problem = f"shares missing for a value of {given.attribute.name!r}"
-    require_among(problem, occupied, shares_by, where="shares_by")
+def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: Combinations) -> tuple[tuple[str, ...], Floats]:
+    (name,), (labels,), (group_of,) = given.names, given.labels, given.group_of
+    require_among(f"neither a value nor a group of {name!r}", shares_by, labels, where="shares_by")
+    occupied = [labels[group] for group in np.unique(group_of)]
+    require_among(f"shares missing for a value of {name!r}", occupied, shares_by, where="shares_by")
     values = tuple(dict.fromkeys(value for shares in shares_by.values() for value in shares))
     # A group without values needs no shares; equal shares are placeholders, because no person is in the group.
     nobody = dict.fromkeys(values, 1 / len(values))
-    table = np.array([[shares_by.get(label, nobody).get(value, 0.0) for value in values] for label in given.labels])
-    return values, _normalised(table, lambda row: f"shares_by.{given.labels[row]}")
+    table = np.array([[shares_by.get(label, nobody).get(value, 0.0) for value in values] for label in labels])
+    return values, _normalised(table, lambda row: f"shares_by.{labels[row]}")
 
 
 def _normalised(shares: Floats, where: Callable[[int], str], source: Path | None = None) -> Floats:
@@ -321,7 +318,7 @@ def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, flo
 
 def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[tuple[str, ...], Floats]:
     column = table.count if table.count is not None else str(table.share)
-    given_columns = [table.columns.get(g.attribute.name, g.attribute.name) for g in given.grouped]
+    given_columns = [table.columns.get(name, name) for name in given.names]
     columns = [table.value, column, *given_columns, *table.where]
     frame, path = read_figures(table.file, folder, columns, delimiter=table.delimiter, encoding=table.encoding)
     chosen = np.ones(len(frame), dtype=np.bool_)
@@ -351,5 +348,166 @@ def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[
     shares[shares.sum(axis=1) == 0] = 1 / len(values)
     if table.count is not None:
         return values, np.asarray(shares / shares.sum(axis=1, keepdims=True))
-    place = (lambda row: f"rows of {given.label(row)}") if given.grouped else (lambda _: f"column {column!r}")
+    place = (lambda row: f"rows of {given.label(row)}") if given.names else (lambda _: f"column {column!r}")
     return values, _normalised(shares, place, path)
+
+
+# Drawn counts (int64) or expected counts (float64)
+Number = TypeVar("Number", np.int64, np.float64)
+
+# The people of a cell with at most this many people are drawn one by one, which is faster than binomial draws.
+_FEW = 16
+# Number of table entries (cells x values) to split at a time; limits memory and does not affect the result.
+_SPLIT_ENTRIES = 1 << 21
+
+# Maximum number of cells with an expected count: unlike drawn people, all of them are stored.
+_MOST_EXPECTED_CELLS = 20_000_000
+
+
+@dataclass(frozen=True)
+class ConditionalShares:
+    """Shares of an attribute's values, conditional on groups of earlier attributes.
+
+    Parameters
+    ----------
+    given : tuple of int
+        Positions of the attributes on which the shares depend.
+    combinations : Combinations
+        Combinations of the groups of these attributes.
+    shares : ndarray of float64, shape (n_combinations, n_values)
+        Share of each value, given the combination; each row sums to 1. Rows of combinations without people are
+        placeholders.
+    """
+
+    given: tuple[int, ...]
+    combinations: Combinations
+    shares: Floats
+
+    @cached_property
+    def cumulative(self) -> Floats:
+        """Cumulative sums of the shares along each row, same shape.
+
+        They are exactly 1 from the last positive share on.
+        """
+        sums = np.cumsum(self.shares, axis=1)
+        last = self.shares.shape[1] - 1 - (self.shares[:, ::-1] > 0).argmax(axis=1)
+        sums[np.arange(self.shares.shape[1]) >= last[:, None]] = 1.0
+        return np.ascontiguousarray(sums)
+
+
+@dataclass(frozen=True)
+class AttributeModel:
+    """A domain and the conditional shares of each attribute's values.
+
+    Shares are conditional on earlier attributes.
+
+    Parameters
+    ----------
+    domain : Domain
+        Attributes in the order in which they are drawn.
+    conditionals : tuple of ConditionalShares
+        One element per attribute, in order.
+    """
+
+    domain: Domain
+    conditionals: tuple[ConditionalShares, ...]
+
+
+def draw_counts(model: AttributeModel, people: int, seed: int) -> tuple[Codes, Integers]:
+    """Return a draw of the number of people in each cell.
+
+    Cells are split by one attribute after the other: the people of a cell are distributed over the values of the next
+    attribute by one multinomial draw. This is equal in distribution to drawing person by person, but time and memory
+    depend on the number of occupied cells instead of people.
+
+    Parameters
+    ----------
+    model : AttributeModel
+        Domain and conditional shares.
+    people : int
+        Number of people to draw.
+    seed : int
+        Seed of the draw.
+
+    Returns
+    -------
+    cells : ndarray of int32, shape (n_cells, n_attributes)
+        Occupied cells in the order of their codes.
+    counts : ndarray of int64, shape (n_cells,)
+        Number of people in each cell; the sum is `people`.
+    """
+    root = np.random.SeedSequence(seed, spawn_key=tuple(b"counts by cell"))
+    many, few = map(np.random.default_rng, root.spawn(2))
+
+    def split(conditional: ConditionalShares, rows: Integers, counts: Integers) -> Integers:
+        table = np.zeros((len(counts), conditional.shares.shape[1]), dtype=np.int64)
+        large, small = np.flatnonzero(counts > _FEW), np.flatnonzero(counts <= _FEW)
+        table[large] = draw_multinomial(many, counts[large], conditional.shares[rows[large]])
+        _deal(conditional.cumulative, rows, counts, small, few.random(int(counts[small].sum())), table)
+        return table
+
+    return _split_by_attribute(model, np.array([people], dtype=np.int64), split)
+
+
+def expected_counts(model: AttributeModel, people: int) -> tuple[Codes, Floats]:
+    """Return the expected count of each cell with positive probability.
+
+    The result has the same form as that of `draw_counts`, with counts of dtype float64; they sum to `people`.
+
+    Raises
+    ------
+    InputError
+        If there are more than 20 million such cells.
+    """
+    return _split_by_attribute(
+        model,
+        np.array([people], dtype=np.float64),
+        lambda conditional, rows, counts: np.asarray(counts[:, None] * conditional.shares[rows]),
+    )
+
+
+def _split_by_attribute(
+    model: AttributeModel,
+    counts: NDArray[Number],
+    split: Callable[[ConditionalShares, Integers, NDArray[Number]], NDArray[Number]],
+) -> tuple[Codes, NDArray[Number]]:
+    """Split one cell with all people by each attribute in turn.
+
+    Return codes and counts of cells.
+    """
+    # Called only to raise an error if the domain is too large for keys.
+    model.domain.keys(np.zeros((0, len(model.domain.shape)), dtype=np.int32))
+    codes = np.zeros((1, 0), dtype=np.int32)
+    for attribute, conditional in zip(model.domain.attributes, model.conditionals, strict=True):
+        parts: list[tuple[Codes, NDArray[Number]]] = []
+        step, n_cells = max(_SPLIT_ENTRIES // attribute.size, 1), 0
+        for start in range(0, len(codes), step):
+            part, held = codes[start : start + step], counts[start : start + step]
+            rows = conditional.combinations.of_codes([part[:, earlier] for earlier in conditional.given], len(part))
+            table = split(conditional, rows, held)
+            cell, value = np.nonzero(table)
+            parts.append((np.column_stack([part[cell], value.astype(np.int32)]), table[cell, value]))
+            n_cells += len(cell)
+            if counts.dtype == np.float64 and n_cells > _MOST_EXPECTED_CELLS:
+                where, expected = f"attribute {attribute.name!r}", f"at most {_MOST_EXPECTED_CELLS:,} cells"
+                problem, hint = "too many cells for expected counts", "draw whole people instead"
+                raise InputError(problem, where=where, expected=expected, hint=hint)
+        codes = np.concatenate([part for part, _ in parts])
+        counts = np.concatenate([part for _, part in parts])
+    return codes, counts
+
+
+@njit(cache=True)
+def _deal(
+    cumulative: Floats, rows: Integers, counts: Integers, cells: Integers, uniforms: Floats, table: Integers
+) -> None:
+    """Add the people of some cells, each with a value drawn, to a table (cell, value).
+
+    `cumulative` holds the cumulative shares by row, and `rows` the row of each cell. Each person uses one number of
+    `uniforms`.
+    """
+    used = 0
+    for cell in cells:
+        for _ in range(counts[cell]):
+            table[cell, first_above(cumulative[rows[cell]], uniforms[used])] += 1
+            used += 1

@@ -21,8 +21,7 @@ from reidsim.core.randomness import draw_multinomial
 from reidsim.errors import InputError, listed, locating, refuse_first
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
-from reidsim.populations.recipe import Making, RecipeHead, Seed, read_figures
-from reidsim.populations.value_groups import values_in_order
+from reidsim.populations.recipe import Making, RecipeHead, Seed, exactly_one, read_figures, values_in_order
 from reidsim.tables import numbers
 from reidsim.validation import Section
 
@@ -85,14 +84,12 @@ class StartingPoint(Section):
     attributes: tuple[str, ...] = ()
     table: CountTable | None = None
 
+    _one_table = exactly_one("population", "table", problem="the starting table is missing or given twice")
+
     @model_validator(mode="after")
-    def _has_one_table(self) -> StartingPoint:
-        both, alone = (self.population is None) == (self.table is None), self.attributes and self.population is None
-        where, expected = "attributes", "key population in the same section"
-        refuse_first(
-            (both, "the starting table is missing or given twice", None, None, "either population or table"),
-            (alone, "attributes without a population", where, None, expected),
-        )
+    def _selects_from_population(self) -> StartingPoint:
+        alone, expected = self.attributes and self.population is None, "key population in the same section"
+        refuse_first((alone, "attributes without a population", "attributes", None, expected))
         return self
 
     def counts(self, at: Making) -> tuple[tuple[Attribute, ...], Floats]:
@@ -194,7 +191,8 @@ class FittedRecipe(RecipeHead):
             found = f"an error of {fitted.error:.2g} of the people after {fitted.rounds} rounds"
             hint = "use a starting table with fewer empty cells, or check that all margins agree"
             raise InputError("no table found with all margins", where=where, found=found, expected=expected, hint=hint)
-        source, table = f"{self.source} ({fitted})" if self.source else str(fitted), fitted.table
+        fit, table = f"fitted in {fitted.rounds} rounds to within {fitted.error:.1g} of the people", fitted.table
+        source = f"{self.source} ({fit})" if self.source else fit
         if at.expected:
             return Population.from_dense(domain, table, name=at.name, source=source)
         drawn = draw_multinomial(at.rng(self.kind), round(float(table.sum())), table.ravel())
@@ -230,19 +228,6 @@ class Margin:
     axes: tuple[int, ...]
     target: Floats
 
-    def sums(self, table: Floats) -> Floats:
-        """Return the sums of a table that correspond to `target`, same shape."""
-        others = tuple(axis for axis in range(table.ndim) if axis not in self.axes)
-        return np.asarray(table.sum(axis=others).transpose(np.argsort(np.argsort(self.axes))))
-
-    def spread(self, values: Floats, ndim: int) -> Floats:
-        """Reshape a margin's array so that it broadcasts over a table.
-
-        The table has `ndim` axes.
-        """
-        ordered = values.transpose(np.argsort(self.axes))
-        return np.asarray(np.expand_dims(ordered, [axis for axis in range(ndim) if axis not in self.axes]))
-
 
 @dataclass(frozen=True)
 class FittedTable:
@@ -267,9 +252,6 @@ class FittedTable:
     error: float
     worst: str
     converged: bool
-
-    def __str__(self) -> str:
-        return f"fitted in {self.rounds} rounds to within {self.error:.1g} of the people"
 
 
 def fit_margins(
@@ -302,7 +284,7 @@ def fit_margins(
     Raises
     ------
     InputError
-        If a margin or `start` has no people, margins contradict each other (the message names both), or a margin has
+        If a margin has no people, margins contradict each other (the message names both), or a margin has
         people in an entry for which every cell is 0 in `start` or according to another margin.
 
     Notes
@@ -310,72 +292,49 @@ def fit_margins(
     The result is the table with these margins that has the least Kullback-Leibler divergence from `start` (Deming and
     Stephan 1940; Csiszar 1975). A sum of 0 occurs only with a target of 0, so there is no division by 0.
     """
-    table = np.array(start, dtype=np.float64)
-    if not table.sum() > 0:
-        raise InputError("the starting table has no number above 0")
     for margin in margins:
         if not margin.target.sum() > 0:
             raise InputError("the margin has no number above 0", where=f"margin {margin.name!r}")
+    table, axes = np.array(start, dtype=np.float64), range(start.ndim)
     total = float(margins[0].target.sum())
-    for one, other in combinations(margins, 2):
-        _check_agreement(one, other, tolerance * total, domain)
-    _clear_zero_margins(table, margins, domain)
-    rounds = 0
-    error, worst = _largest_error(table, margins, total)
-    while error > tolerance and rounds < max_rounds:
-        for margin in margins:
-            sums = margin.sums(table)
-            factors = np.divide(margin.target, sums, out=np.zeros_like(sums), where=sums > 0)
-            table *= margin.spread(factors, table.ndim)
-        rounds += 1
-        error, worst = _largest_error(table, margins, total)
-    return FittedTable(table, rounds, error, worst, converged=error <= tolerance)
+    # Axes over which each margin is a sum, and its target with length 1 in these axes.
+    over = [tuple(axis for axis in axes if axis not in margin.axes) for margin in margins]
+    targets = [
+        np.expand_dims(margin.target.transpose(np.argsort(margin.axes)), rest)
+        for margin, rest in zip(margins, over, strict=True)
+    ]
 
+    def place(cell: int, shape: tuple[int, ...]) -> str:
+        codes = zip(domain.attributes, np.unravel_index(cell, shape), shape, strict=True)
+        return "".join(f", {a.name} = {a.categories[code]}" for a, code, length in codes if length > 1)
 
-def _check_agreement(one: Margin, other: Margin, allowed: float, domain: Domain) -> None:
-    """Check that two margins have the same sums over their common axes.
-
-    If there are none, they must have the same total.
-    """
-    shared = tuple(axis for axis in one.axes if axis in other.axes)
-    for axes in ((), shared) if shared else ((),):
-        # Axis i of a margin's target is axis `axes[i]` of the table.
-        first, second = (
-            Margin("", tuple(margin.axes.index(axis) for axis in axes), margin.target).sums(margin.target)
-            for margin in (one, other)
-        )
-        difference = np.abs(first - second)
-        if difference.max() > allowed:
-            cell = np.unravel_index(int(difference.argmax()), difference.shape)
-            place = f", {_cell_name(axes, cell, domain)}" if axes else ""
-            where = f"margins {one.name!r} and {other.name!r}{place}"
-            found, expected = f"{first[cell]:,.10g} and {second[cell]:,.10g} people", "the same number of people"
-            raise InputError("margins are inconsistent", where=where, found=found, expected=expected)
-
-
-def _clear_zero_margins(table: Floats, margins: Sequence[Margin], domain: Domain) -> None:
-    """Set cells with a margin of 0 to 0, in place.
-
-    Raises InputError if a positive margin then has no positive cell.
-    """
-    for margin in margins:
-        table *= margin.spread((margin.target > 0).astype(np.float64), table.ndim)
-    for margin in margins:
-        impossible = (margin.target > 0) & ~(margin.sums(table) > 0)
+    for one, other in combinations(range(len(margins)), 2):
+        # Compare the totals, then the sums over all common axes.
+        for rest in (tuple(axes), tuple({*over[one], *over[other]})):
+            first, second = (targets[each].sum(axis=rest, keepdims=True) for each in (one, other))
+            difference = np.abs(first - second)
+            cell = int(difference.argmax())
+            if difference.flat[cell] > tolerance * total:
+                where = f"margins {margins[one].name!r} and {margins[other].name!r}{place(cell, difference.shape)}"
+                found, expected = f"{first.flat[cell]:,.10g} and {second.flat[cell]:,.10g} people", "the same number"
+                raise InputError("margins are inconsistent", where=where, found=found, expected=f"{expected} of people")
+    for target in targets:
+        table *= target > 0
+    for margin, rest, target in zip(margins, over, targets, strict=True):
+        impossible = (target > 0) & ~(table.sum(axis=rest, keepdims=True) > 0)
         if impossible.any():
-            cell = np.unravel_index(int(impossible.argmax()), impossible.shape)
+            cell = int(impossible.argmax())
             problem = "the starting table or another margin has no people for this value"
-            where = f"margin {margin.name!r}, {_cell_name(margin.axes, cell, domain)}"
+            where = f"margin {margin.name!r}{place(cell, impossible.shape)}"
             expected = "0, or a cell above 0 in the starting table and in the other margins"
-            raise InputError(problem, where=where, found=float(margin.target[cell]), expected=expected)
-
-
-def _largest_error(table: Floats, margins: Sequence[Margin], total: float) -> tuple[float, str]:
-    errors = [float(np.abs(margin.sums(table) - margin.target).max()) / total for margin in margins]
-    worst = int(np.argmax(errors))
-    return errors[worst], margins[worst].name
-
-
-def _cell_name(axes: tuple[int, ...], cell: tuple[np.intp, ...], domain: Domain) -> str:
-    attributes = [domain.attributes[axis] for axis in axes]
-    return ", ".join(f"{a.name} = {a.categories[index]}" for a, index in zip(attributes, cell, strict=True))
+            raise InputError(problem, where=where, found=float(target.flat[cell]), expected=expected)
+    for rounds in range(max_rounds + 1):
+        sums = [table.sum(axis=rest, keepdims=True) for rest in over]
+        errors = [float(np.abs(have - want).max()) / total for have, want in zip(sums, targets, strict=True)]
+        worst = int(np.argmax(errors))
+        if errors[worst] <= tolerance or rounds == max_rounds:
+            break
+        for rest, target in zip(over, targets, strict=True):
+            have = table.sum(axis=rest, keepdims=True)
+            table *= np.divide(target, have, out=np.zeros_like(have), where=have > 0)
+    return FittedTable(table, rounds, errors[worst], margins[worst].name, converged=errors[worst] <= tolerance)

@@ -1,21 +1,26 @@
-"""The keys that every population recipe has, and the means by which it makes its population."""
+"""Parts of population recipes: common keys, means, data files, and groups of values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import AfterValidator, Field
+from numpy.typing import NDArray
+from pydantic import AfterValidator, Field, model_validator
 
 from reidsim.bundled import data_file
-from reidsim.errors import InputError
+from reidsim.errors import InputError, listed, locating, nearest, refuse_first
+from reidsim.populations.domain import Attribute, mixed_radix_keys
 from reidsim.populations.population import Individuals, Population
 from reidsim.tables import read_table, require_columns
 from reidsim.validation import LARGEST_SEED, Section
+from reidsim.wording import whole_number
 
 Share = Annotated[float, Field(ge=0, le=1)]
 # Above the limit, differences between payoffs are smaller than rounding errors.
@@ -132,3 +137,201 @@ def read_figures(
     frame = read_table(path, delimiter=delimiter, comment="#", encoding=encoding)
     require_columns(frame, columns, path)
     return frame, path
+
+
+def exactly_one(*keys: str, problem: str) -> Any:
+    """Return a validator of a section that requires exactly one of its keys `keys`."""
+
+    def check(section: Section) -> Section:
+        given = [key for key in keys if getattr(section, key) is not None]
+        expected = f"either {keys[0]} or {keys[1]}" if len(keys) == 2 else f"one of {listed(keys)}"
+        refuse_first((len(given) != 1, problem, None, listed(given) or None, expected))
+        return section
+
+    return model_validator(mode="after")(check)
+
+
+# Groups of values, such as age groups. Members of a group are values, ranges of integers ("18..24", "75..", "..17"), or
+# "otherwise" for all other values.
+Members = Annotated[tuple[str, ...], Field(min_length=1)]
+Groups = dict[str, Members]
+
+REST = "otherwise"
+_RANGE = re.compile(r"(\d{0,18})\.\.(\d{0,18})")
+# Maximum number of combinations of groups; arrays with one entry or row per combination are stored.
+_TOO_MANY_COMBINATIONS = 10**7
+
+
+class Combinations:
+    """Numbering of all combinations of groups of some attributes.
+
+    The last attribute changes fastest.
+
+    Parameters
+    ----------
+    attributes : sequence of Attribute
+        The attributes.
+    groups : mapping of str to mapping of str to sequence of str
+        Groups of values by attribute, see `group_codes`. Each value of the other attributes is a group of its own.
+
+    Raises
+    ------
+    InputError
+        If there are more than 10 million combinations, or groups are invalid.
+    """
+
+    def __init__(
+        self, attributes: Sequence[Attribute], groups: Mapping[str, Mapping[str, Sequence[str]]] | None = None
+    ) -> None:
+        groups = groups or {}
+        self.names = [each.name for each in attributes]
+        # Names of the groups of each attribute, and group of each of its values.
+        self.labels = [tuple(groups.get(each.name, each.categories)) for each in attributes]
+        self.group_of = [
+            group_codes(each, groups[each.name]) if each.name in groups else np.arange(each.size) for each in attributes
+        ]
+        self.shape = tuple(map(len, self.labels))
+        self.size = math.prod(self.shape)
+        if self.size > _TOO_MANY_COMBINATIONS:
+            where, expected = ", ".join(self.names), f"at most {_TOO_MANY_COMBINATIONS:,}"
+            problem, hint = "too many combinations of values", "group the values of an attribute"
+            raise InputError(problem, where=where, found=self.size, expected=expected, hint=hint)
+
+    def of_codes(self, columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:
+        """Return the combination number of each of `n` people, given their codes.
+
+        `columns` holds the codes of each attribute, shape (n,).
+        """
+        return self._numbers([of[codes] for of, codes in zip(self.group_of, columns, strict=True)], n)
+
+    def of_labels(self, columns: Sequence[pd.Series[str]], n: int) -> NDArray[np.int64]:
+        """Return the combination number of each of `n` rows of a table, given group names.
+
+        `columns` holds the group names of each attribute. The result is -1 where a name is unknown.
+        """
+        pairs = zip(self.labels, columns, strict=True)
+        return self._numbers([pd.Index(labels).get_indexer(pd.Index(column)) for labels, column in pairs], n)
+
+    def _numbers(self, groups: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:
+        by_row = np.array(groups, dtype=np.int64).reshape(len(groups), n).T
+        return np.where((by_row < 0).any(axis=1), -1, mixed_radix_keys(by_row, self.shape))
+
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """Mask of the combinations in which every group contains a value, shape (size,)."""
+        possible = np.ones(1, dtype=np.bool_)
+        for labels, group_of in zip(self.labels, self.group_of, strict=True):
+            possible = np.outer(possible, np.isin(np.arange(len(labels)), group_of)).ravel()
+        return possible
+
+    def label(self, number: int) -> str:
+        """Return the name of a combination for messages.
+
+        An example is ``"sex = Male, age = 18-24"``.
+        """
+        groups = zip(self.names, self.labels, np.unravel_index(number, self.shape), strict=True)
+        return ", ".join(f"{name} = {labels[group]}" for name, labels, group in groups)
+
+
+def values_in_order(column: pd.Series[str]) -> tuple[str, ...]:
+    """Return the distinct values of a column, in order.
+
+    Integers are in numerical order, other values in the order of the file.
+    """
+    values = [str(value) for value in column.unique()]
+    numbers = {v: number for v in values if v.isdecimal() and (number := whole_number(v)) is not None}
+    return tuple(sorted(values, key=numbers.__getitem__)) if len(numbers) == len(values) else tuple(values)
+
+
+def number_range(text: str) -> tuple[int, float] | None:
+    """Return the first and last integer of a range; None if the text is not a range.
+
+    ``"18..24"`` gives (18, 24), ``"..17"`` gives (0, 17), ``"75.."`` gives (75, infinity).
+
+    Raises
+    ------
+    InputError
+        If the last number is smaller than the first.
+    """
+    match = _RANGE.fullmatch(text.strip())
+    if match is None or text.strip() == "..":
+        return None
+    first, last = int(match[1] or 0), int(match[2]) if match[2] else math.inf
+    if last < first:
+        raise InputError("the range ends before it begins", found=text)
+    return first, last
+
+
+def group_codes(
+    attribute: Attribute, groups: Mapping[str, Sequence[str]], *, complete: bool = True
+) -> NDArray[np.int32]:
+    """Return the group of each value of an attribute.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    groups : mapping of str to sequence of str
+        Members of each group: values of the attribute; ranges of integers such as ``"18..24"``, ``"75.."`` and
+        ``"..17"``; or ``"otherwise"`` for the values that belong to no other group.
+    complete : bool
+        Whether each value must be in a group; otherwise, the code of a value in no group is -1.
+
+    Returns
+    -------
+    ndarray of int32, shape (n_values,)
+        Index of each value's group in `groups`; a group may be empty.
+
+    Raises
+    ------
+    InputError
+        If a member is not a value of the attribute, or a value belongs to two groups or to no group.
+    """
+    where = f"groups of {attribute.name!r}"
+    codes = np.full(attribute.size, -1, dtype=np.int32)
+    rest = []
+    for code, (group, members) in enumerate(groups.items()):
+        for member in members:
+            if member == REST and REST not in attribute.categories:
+                rest.append(code)
+                continue
+            positions = positions_of(attribute, member, f"group {group!r} of {attribute.name!r}")
+            other = next((each for each in positions if codes[each] not in (-1, code)), None)
+            if other is not None:
+                hint = f"it is in {list(groups)[codes[other]]!r} and in {group!r}"
+                raise InputError("value in two groups", where=where, found=attribute.categories[other], hint=hint)
+            codes[positions] = code
+    if len(rest) > 1:
+        raise InputError(f"{REST!r} in two groups", where=where, found=list(groups)[rest[1]])
+    codes[codes < 0] = rest[0] if rest else -1
+    if complete and (codes < 0).any():
+        found, expected = attribute.categories[codes.argmin()], f"the value in one of the groups {listed(groups)}"
+        raise InputError("value in no group", where=where, found=found, expected=expected)
+    return codes
+
+
+def positions_of(attribute: Attribute, member: str, where: str) -> list[int]:
+    """Return the positions of the values denoted by a value or by a range of integers.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    member : str
+        A value, or a range such as ``"18..24"``.
+    where : str
+        Location to name in error messages.
+
+    Raises
+    ------
+    InputError
+        If `member` is neither a value nor a range.
+    """
+    if member in attribute.categories:
+        return [attribute.categories.index(member)]
+    with locating(where=where):
+        bounds = number_range(member)
+    if bounds is None:
+        expected = f"one of {listed(attribute.categories)}, or a range such as '18..24'"
+        problem, hint = f"not a value of {attribute.name!r}", nearest(member, attribute.categories)
+        raise InputError(problem, where=where, found=member, expected=expected, hint=hint)
+    numbers = map(whole_number, attribute.categories)
+    return [place for place, number in enumerate(numbers) if number is not None and bounds[0] <= number <= bounds[1]]

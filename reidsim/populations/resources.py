@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.core.randomness import draw_multivariate_hypergeometric
-from reidsim.errors import InputError, not_among, refuse_first, require_among
+from reidsim.errors import InputError, refuse_first, require_among
+from reidsim.populations.domain import Attribute
 from reidsim.populations.population import UNKNOWN, Individuals, Population
-from reidsim.populations.recipe import Making, RecipeHead, Seed, Share
-from reidsim.populations.value_groups import number_range, within
+from reidsim.populations.recipe import Making, RecipeHead, Seed, Share, group_codes
 from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
@@ -50,24 +50,15 @@ class CoverageByGroup(Section):
         InputError
             If a key is neither a value nor a range, a value has two shares, or a person has no value or no share.
         """
-        shares, where = np.full(len(categories), np.nan), "coverage.shares"
-        for key, share in self.shares.items():
-            bounds = None if key in categories else number_range(key)
-            if key not in categories and bounds is None:
-                raise not_among(f"not a value of {self.by!r}", key, categories, where=where)
-            members = np.array([c == key if bounds is None else within(c, bounds) for c in categories])
-            twice = members & ~np.isnan(shares)
-            if twice.any():
-                found, expected = categories[int(twice.argmax())], "one share for each value"
-                raise InputError("value has two shares", where=where, found=found, expected=expected)
-            shares[members] = share
+        groups = {key: (key,) for key in self.shares}
+        group_of = group_codes(Attribute(self.by, tuple(categories)), groups, complete=False)
         if (codes < 0).any():
             raise InputError("people with a missing value have no share", where=f"coverage.by = {self.by!r}")
-        lacking = np.isnan(shares) & (np.bincount(codes, minlength=len(categories)) > 0)
-        if lacking.any():
-            expected = f"a share for {categories[int(lacking.argmax())]!r}"
-            raise InputError("share missing", where=where, expected=expected)
-        return np.asarray(shares[codes])
+        group = group_of[codes]
+        if (group < 0).any():
+            expected = f"a share for {categories[codes[group.argmin()]]!r}"
+            raise InputError("share missing", where="coverage.shares", expected=expected)
+        return np.array(list(self.shares.values()))[group]
 
 
 # One share for all, shares by one attribute, or shares by several attributes, which are multiplied.

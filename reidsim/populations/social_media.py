@@ -16,8 +16,7 @@ from pydantic import Field, model_validator
 
 from reidsim.bundled import resolve
 from reidsim.errors import InputError, listed, refuse_first, require_among
-from reidsim.populations.recipe import RecipeHead
-from reidsim.populations.value_groups import number_range
+from reidsim.populations.recipe import RecipeHead, exactly_one, number_range
 from reidsim.validation import Section, read_toml, validated
 
 Floats = NDArray[np.float64]
@@ -48,12 +47,7 @@ class Figure(Section):
     assumed: Annotated[str, Field(min_length=1)] | None = None
     calibrated: Annotated[str, Field(min_length=1)] | None = None
 
-    @model_validator(mode="after")
-    def _has_one_basis(self) -> Figure:
-        given = [basis for basis in _BASES if getattr(self, basis) is not None]
-        problem, expected = "the origin of the figure is missing or given twice", f"one of {listed(_BASES)}"
-        refuse_first((len(given) != 1, problem, None, listed(given) or None, expected))
-        return self
+    _one_basis = exactly_one(*_BASES, problem="the origin of the figure is missing or given twice")
 
 
 class AgeFigure(Figure):
@@ -76,8 +70,7 @@ class AgeFigure(Figure):
     @property
     def bounds(self) -> tuple[int, float]:
         """First and last age of the range; the last is infinity if the range is open."""
-        first, last = number_range(self.ages) or (0, None)
-        return first, np.inf if last is None else last
+        return number_range(self.ages) or (0, np.inf)
 
 
 class FiguresByAge(Section):
@@ -215,8 +208,7 @@ class SocialMediaModel:
             if figures.overall is None:
                 raise InputError("no figure for people of all ages", source=self.name, where=where, expected="overall")
             return np.asarray(figures.overall.probability)
-        ages = np.asarray(age)
-        found = figures.at(ages)
+        found = figures.at(ages := np.asarray(age))
         if np.isnan(found).any():
             lacking, groups = int(ages[np.isnan(found)].flat[0]), listed(figure.ages for figure in figures.by_age)
             raise InputError("no figure for an age", source=self.name, where=where, found=lacking, expected=groups)

@@ -1,26 +1,38 @@
-"""Population of recipes of kind ``voter-list``: a state's voter list.
+"""Recipes of kind ``voter-list``: a state's voter list, drawn from a population.
 
-The list is drawn from a population.
+The profiles of the states' lists have attributes, price and coverage.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from reidsim.bundled import bundled_folder
 from reidsim.core.randomness import draw_binomial
-from reidsim.errors import InputError, locating, not_among, refuse_first, refuse_rows, require_among
-from reidsim.populations.domain import Attribute, Codes
+from reidsim.errors import InputError, locating, nearest, not_among, refuse_first, refuse_rows, require_among
+from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
-from reidsim.populations.recipe import Making, RecipeHead, Seed, Share, read_figures
-from reidsim.populations.value_groups import Combinations, GroupedAttribute, Groups
-from reidsim.populations.voter_profiles import VoterProfile, voter_profile
-from reidsim.tables import numbers
+from reidsim.populations.recipe import (
+    Combinations,
+    Groups,
+    Making,
+    RecipeHead,
+    Seed,
+    Share,
+    exactly_one,
+    read_figures,
+)
+from reidsim.tables import numbers, read_table
 from reidsim.validation import Section
 from reidsim.wording import whole_number
 
@@ -28,7 +40,138 @@ VOTING_AGE = 18
 
 Floats = NDArray[np.float64]
 
-_FACTS = ("sex", "race", "ethnicity", "party")
+Birth = Literal["full", "year", "age"]
+
+# Attributes that a list may have besides the birth, and their columns in the bundled table.
+_FLAGS = {"sex": "sex", "race": "race", "ethnicity": "ethnicity", "party": "party", "address": "name_and_address"}
+_BIRTHS = ("full", "year", "age", "none")
+_REGISTERED, _ADULTS = "registered_eavs2018", "vap_2020"
+
+
+class Assumption(NamedTuple):
+    """An assumed value of a fact that was not found or had no clear answer.
+
+    Attributes
+    ----------
+    fact : str
+        Name of the fact, such as ``"birth"`` or ``"registered_share"``.
+    found : str
+        Entry of the table of facts.
+    value : str
+        Assumed value; ``"average"`` for the average registered share of all states.
+    reason : str
+        Reason for the assumption.
+    """
+
+    fact: str
+    found: str
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class VoterProfile:
+    """The profile of one state's voter list.
+
+    Parameters
+    ----------
+    state, abbreviation : str
+        Name and postal abbreviation, such as ``"Tennessee"`` and ``"TN"``; the District of Columbia counts as a state.
+    birth : {"full", "year", "age"} or None
+        Whether the list has the full date of birth, the year of birth, the age, or none of them.
+    sex, race, ethnicity, party, address : bool
+        Whether the list has this attribute.
+    price : float
+        Price in US dollars (EAC 2020).
+    access : str
+        People who may obtain the list, in the words of EAC 2020.
+    registered_share : float
+        Probability that an adult is listed: number of people registered in 2018 divided by the number of people of
+        voting age in 2020; an assumed value if the ratio is unknown or above 1.
+    assumptions : tuple of Assumption
+        The facts above that are assumptions.
+    """
+
+    state: str
+    abbreviation: str
+    birth: Birth | None
+    sex: bool
+    race: bool
+    ethnicity: bool
+    party: bool
+    address: bool
+    price: float
+    access: str
+    registered_share: float
+    assumptions: tuple[Assumption, ...]
+
+
+def voter_profile(state: str) -> VoterProfile:
+    """Return the profile of a state's voter list, by name or postal abbreviation.
+
+    See `VoterProfile` for its attributes, price and share of adults listed.
+
+    Raises
+    ------
+    InputError
+        If there is no such state; the message names the state with the most similar name.
+    """
+    profiles = voter_profiles()
+    names = {**{profile.abbreviation: profile for profile in profiles.values()}, **profiles}
+    if state not in names:
+        expected = "one of the 50 states or the District of Columbia, by name or postal abbreviation"
+        raise InputError("no such state", found=state, expected=expected, hint=nearest(state, names))
+    return names[state]
+
+
+@lru_cache(maxsize=1)
+def voter_profiles() -> Mapping[str, VoterProfile]:
+    """Return the profiles of all states by name, in alphabetical order.
+
+    They cover the 50 states and the District of Columbia.
+    """
+    figures = bundled_folder("populations") / "figures"
+    table = read_table(figures / "voter-lists-by-state.csv.gz", comment="#")
+    assumed = read_table(figures / "voter-lists-assumed.csv.gz", comment="#")
+    instead = {(row.state, row.fact): (row.value, row.reason) for row in assumed.itertuples()}
+    people = table[[_REGISTERED, _ADULTS]].apply(pd.to_numeric, errors="coerce").dropna()
+    average = float(people[_REGISTERED].sum() / people[_ADULTS].sum())
+    profiles = {row["state"]: _profile(row, instead, average) for row in table.to_dict("records")}
+    return MappingProxyType(profiles)
+
+
+def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float) -> VoterProfile:
+    """Return the profile in a row of the table.
+
+    Facts without a clear answer are taken from `instead`.
+    """
+    assumptions: list[Assumption] = []
+
+    def answer(fact: str, found: str, is_plain: bool) -> str:
+        if is_plain:
+            return found
+        value, reason = map(str, instead[row["state"], fact])
+        assumptions.append(Assumption(fact, found, value, reason))
+        return value
+
+    birth = answer("birth", row["birth"], row["birth"] in _BIRTHS)
+    flags = {flag: answer(flag, row[column], row[column] in ("yes", "no")) for flag, column in _FLAGS.items()}
+    registered, adults = row[_REGISTERED], row[_ADULTS]
+    ratio = int(registered) / int(adults) if registered.isdecimal() and adults.isdecimal() else None
+    is_share = ratio is not None and ratio <= 1
+    assumed_share = answer("registered_share", registered if ratio is None else f"{ratio:.4f}", is_share)
+    if ratio is None or not is_share:
+        ratio = average if assumed_share == "average" else float(assumed_share)
+    return VoterProfile(
+        state=row["state"],
+        abbreviation=row["abbr"],
+        birth=None if birth == "none" else cast("Birth", birth),
+        **{flag: said == "yes" for flag, said in flags.items()},
+        price=float(row["price_usd_eac2020"]),
+        access=row["access_eac2020"],
+        registered_share=ratio,
+        assumptions=tuple(assumptions),
+    )
 
 
 class ListedAttributes(Section):
@@ -63,24 +206,16 @@ class ListedAttributes(Section):
     address: tuple[str, ...] = ()
     state: str | None = None
 
-    @model_validator(mode="after")
-    def _has_one_birth(self) -> ListedAttributes:
-        both = (self.age is None) == (self.year_of_birth is None)
-        refuse_first((both, "the age is missing or given twice", None, None, "either age or year_of_birth"))
-        return self
+    _one_birth = exactly_one("age", "year_of_birth", problem="the age is missing or given twice")
 
-    @property
-    def named(self) -> tuple[str, ...]:
-        """Names of the population's attributes that are set, in the order of the keys."""
-        names = (self.age, self.year_of_birth, *(getattr(self, fact) for fact in _FACTS), self.state)
-        return (*(name for name in names if name is not None), *self.address)
-
-    def carried(self, profile: VoterProfile) -> frozenset[str]:
-        """Return the population's attributes that a state's list contains."""
-        facts = [self.state, *(getattr(self, fact) for fact in _FACTS if getattr(profile, fact))]
-        birth = None if profile.birth is None else self.age or self.year_of_birth
-        address = self.address if profile.address else ()
-        return frozenset(name for name in (*facts, birth, *address) if name is not None)
+    def carried(self, profile: VoterProfile | None = None) -> tuple[str, ...]:
+        """Return the population's attributes that a state's list contains; all attributes without a profile."""
+        carried: list[str] = []
+        for key, value in self:
+            fact = "birth" if key in ("age", "year_of_birth") else key
+            if value is not None and (profile is None or getattr(profile, fact)):
+                carried += (value,) if isinstance(value, str) else value
+        return tuple(carried)
 
 
 class ProfileOverrides(Section):
@@ -146,6 +281,29 @@ class Coverage(Section):
     columns: dict[str, str] = Field(min_length=1)
     groups: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(default={})
 
+    def shares(self, population: Population, cells: Codes, folder: Path) -> Floats:
+        """Return the share of listed adults of each cell: the share in the file's row for the cell's group."""
+        columns, column = self.columns, self.share
+        frame, path = read_figures(self.file, folder, [*columns.values(), column])
+        shares = numbers(frame, column, path).to_numpy(dtype=np.float64)
+        refuse_rows(shares > 1, "share out of range", source=path, column=column, found=frame[column])
+        require_among("not an attribute of coverage.columns", self.groups, columns, where="coverage.groups")
+        combinations = Combinations([population.domain[name] for name in columns], self.groups)
+        rows = combinations.of_labels([frame[each] for each in columns.values()], len(frame))
+        # Rows for groups without people in the population are skipped.
+        known = rows >= 0
+        labels = [combinations.label(max(row, 0)) for row in rows.tolist()]
+        refuse_rows(known & pd.Series(rows).duplicated(), "group given twice", source=path, found=labels)
+        by_combination = np.full(combinations.size, np.nan)
+        by_combination[rows[known]] = shares[known]
+        codes = [cells[:, population.domain.position(name)] for name in columns]
+        wanted = combinations.of_codes(codes, len(cells))
+        found = by_combination[wanted]
+        if np.isnan(found).any():
+            label = combinations.label(int(wanted[np.isnan(found).argmax()]))
+            raise InputError("row missing for a group of adults", source=path, where=label)
+        return np.asarray(found)
+
 
 class VoterListRecipe(RecipeHead):
     """Recipe of a state's voter list.
@@ -209,12 +367,12 @@ class VoterListRecipe(RecipeHead):
         population = at.cells(self.population)
         with locating(where="state"):
             profile = self.overrides.applied_to(voter_profile(self.state))
-        require_among("no such attribute", self.attributes.named, population.domain.names, where="attributes")
-        adults = adult_cells(population, self.attributes, profile, self.reference_year)
+        require_among("no such attribute", self.attributes.carried(), population.domain.names, where="attributes")
+        adults = self._adults(population, profile.state)
         cells, counts = population.cells[adults], population.counts[adults]
         shares: float | Floats = profile.registered_share
         if self.coverage is not None:
-            shares = _coverage_shares(self.coverage, population, cells, at.folder)
+            shares = self.coverage.shares(population, cells, at.folder)
         if at.expected:
             listed = counts * shares
         else:
@@ -223,9 +381,6 @@ class VoterListRecipe(RecipeHead):
         carried = self.attributes.carried(profile)
         problem, expected = "the voter list has no attribute", "a state whose list has an attribute of the population"
         refuse_first((not carried, f"{problem} of the population", "state", profile.state, expected))
-        if not listed.sum() > 0:
-            reason = next((a.reason for a in profile.assumptions if a.fact == "registered_share"), None)
-            raise InputError("the voter list is empty", where="state", found=profile.state, hint=reason)
         origin = [self.source] if self.source else []
         origin += [f"voter list of {profile.state}", f"${profile.price:,.0f} ({profile.access})"]
         origin += [f"{a.fact} assumed to be {a.value}: {a.reason}" for a in profile.assumptions]
@@ -233,77 +388,25 @@ class VoterListRecipe(RecipeHead):
         voters = Population(population.domain, cells[some], listed[some], name=at.name, source=source)
         return voters.marginal([attribute for attribute in population.domain.names if attribute in carried])
 
+    def _adults(self, population: Population, state: str) -> NDArray[np.bool_]:
+        """Return the mask of the cells with people of voting age in the state.
 
-def adult_cells(
-    population: Population, attributes: ListedAttributes, profile: VoterProfile, reference_year: int | None = None
-) -> NDArray[np.intp]:
-    """Return the positions of the cells with people of voting age in the list's state.
-
-    If the population has years of birth, people are of voting age if they turn 18 by the end of the reference year. If
-    it has no attribute for the state, all people count as people of the state.
-
-    Raises
-    ------
-    InputError
-        If ages or years of birth are not integers (the last one may end in ``+``), the state is not a value of the
-        population, or there is no such cell.
-    """
-    name = attributes.age or cast("str", attributes.year_of_birth)
-    position = population.domain.position(name)
-    years = _whole_numbers(population.domain.attributes[position])
-    if attributes.age is None:
-        if reference_year is None:
-            raise InputError("a year of birth needs a reference year", where=name)
-        years = reference_year - years
-    chosen = (years >= VOTING_AGE)[population.cells[:, position]]
-    if attributes.state is not None:
-        states, where = population.domain[attributes.state].categories, f"attribute {attributes.state!r}"
-        if profile.state not in states:
-            problem = f"state missing from population {population.name!r}"
-            raise not_among(problem, profile.state, states, where=where)
-        code = states.index(profile.state)
-        chosen &= population.cells[:, population.domain.position(attributes.state)] == code
-    if not chosen.any():
-        raise InputError("the population has no adult in the state", where=population.name, found=profile.state)
-    return np.flatnonzero(chosen)
-
-
-def _whole_numbers(attribute: Attribute) -> NDArray[np.int64]:
-    numbers = [whole_number(category) for category in attribute.categories]
-    for category, number in zip(attribute.categories, numbers, strict=True):
-        if number is None or number < 0:
-            where = f"attribute {attribute.name!r}"
-            raise InputError("not a whole number, so adults cannot be identified", where=where, found=category)
-    return np.array(numbers, dtype=np.int64)
-
-
-def _coverage_shares(coverage: Coverage, population: Population, cells: Codes, folder: Path) -> Floats:
-    """Return the share of listed adults of each cell.
-
-    It is in the row of the coverage file for the cell's group.
-    """
-    frame, path = read_figures(coverage.file, folder, [*coverage.columns.values(), coverage.share])
-    shares = numbers(frame, coverage.share, path).to_numpy(dtype=np.float64)
-    refuse_rows(shares > 1, "share out of range", source=path, column=coverage.share, found=frame[coverage.share])
-    require_among("not an attribute of coverage.columns", coverage.groups, coverage.columns, where="coverage.groups")
-    grouped = [
-        GroupedAttribute.from_groups(population.domain[name], coverage.groups.get(name)) for name in coverage.columns
-    ]
-    combinations = Combinations(grouped)
-    rows = combinations.of_labels([frame[column] for column in coverage.columns.values()], len(frame))
-    # Rows for groups without people in the population are skipped.
-    known = np.flatnonzero(rows >= 0)
-    repeated = np.setdiff1d(known, known[np.unique(rows[known], return_index=True)[1]])
-    if len(repeated):
-        row = int(repeated[0])
-        label = combinations.label(int(rows[row]))
-        raise InputError("group given twice", source=path, where=f"row {row + 1}", found=label)
-    by_combination = np.full(combinations.size, np.nan)
-    by_combination[rows[known]] = shares[known]
-    columns = [cells[:, population.domain.position(name)] for name in coverage.columns]
-    wanted = combinations.of_codes(columns, len(cells))
-    lacking = np.isnan(by_combination[wanted])
-    if lacking.any():
-        label = combinations.label(int(wanted[lacking.argmax()]))
-        raise InputError("row missing for a group of adults", source=path, where=label)
-    return np.asarray(by_combination[wanted])
+        People whose year of birth is known are of voting age if they turn 18 by the end of the reference year. If the
+        population has no attribute for the state, all people count as people of the state.
+        """
+        names = self.attributes
+        birth = population.domain[names.age or cast("str", names.year_of_birth)]
+        years = [whole_number(category) for category in birth.categories]
+        wrong = [category for category, year in zip(birth.categories, years, strict=True) if year is None or year < 0]
+        if wrong:
+            problem, where = "not a whole number, so adults cannot be identified", f"attribute {birth.name!r}"
+            raise InputError(problem, where=where, found=wrong[0])
+        ages = np.array(years) if names.age else cast("int", self.reference_year) - np.array(years)
+        adults = (ages >= VOTING_AGE)[population.cells[:, population.domain.position(birth.name)]]
+        if names.state is not None:
+            states, position = population.domain[names.state].categories, population.domain.position(names.state)
+            if state not in states:
+                problem = f"state missing from population {population.name!r}"
+                raise not_among(problem, state, states, where=f"attribute {names.state!r}")
+            adults &= population.cells[:, position] == states.index(state)
+        return np.asarray(adults)

@@ -25,8 +25,7 @@ from reidsim.populations.drawn_lists import ListRule, PeopleList, draw_lists
 from reidsim.populations.population import UNKNOWN
 from reidsim.populations.resources import ANYONE, Coverage, ResourceRecipe
 from reidsim.populations.social_media import FiguresByAge, load_social_media
-from reidsim.populations.voter_list import VOTING_AGE
-from reidsim.populations.voter_profiles import VoterProfile, voter_profile
+from reidsim.populations.voter_list import VOTING_AGE, VoterProfile, voter_profile
 from reidsim.scenarios.read_keys import Money, Share, Text
 from reidsim.scenarios.schema import BeliefsSection
 from reidsim.tables import read_table, require_columns

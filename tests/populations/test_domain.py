@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.populations import domain as domain_module
 from reidsim.populations.domain import Attribute, Domain, keys_of_both, mixed_radix_keys, row_keys
-from reidsim.populations.value_groups import Combinations, GroupedAttribute, group_codes
+from reidsim.populations.recipe import Combinations, group_codes
 
 AGE = Attribute("age", ("47", "48", "90+"))
 SEX = Attribute("sex", ("Female", "Male"))
@@ -152,10 +152,8 @@ def test_groups_that_cannot_be(groups: dict[str, list[str]], message: str) -> No
 
 
 def test_combinations_are_numbered_the_same_from_codes_and_from_labels() -> None:
-    ages = GroupedAttribute.from_groups(
-        AGES, {"old": ["65.."], "young": ["..17"], "adult": ["otherwise"], "ancient": ["150.."]}
-    )
-    combinations = Combinations([GroupedAttribute.from_groups(STATES), ages])
+    ages = {"old": ["65.."], "young": ["..17"], "adult": ["otherwise"], "ancient": ["150.."]}
+    combinations = Combinations([STATES, AGES], {"age": ages})
     codes = [np.array([0, 2, 1, 2]), np.array([70, 3, 30, 99])]
     rows = combinations.of_codes(codes, 4)
     assert rows.tolist() == [0 * 4 + 0, 2 * 4 + 1, 1 * 4 + 2, 2 * 4 + 0]
@@ -171,6 +169,4 @@ def test_combinations_are_numbered_the_same_from_codes_and_from_labels() -> None
 def test_too_many_combinations() -> None:
     wide = Attribute("zip", tuple(map(str, range(4000))))
     with pytest.raises(InputError, match="zip, code: too many combinations of values; found 16000000"):
-        Combinations(
-            [GroupedAttribute.from_groups(wide), GroupedAttribute.from_groups(Attribute("code", wide.categories))]
-        )
+        Combinations([wide, Attribute("code", wide.categories)])

@@ -173,7 +173,11 @@ def test_start_from_a_population_or_from_nothing(area: Path) -> None:
             "row 2, column 'sex': value outside the categories of 'sex'; found 'X'",
         ),
         ("sexes.csv", "sex,people\nF,0\nM,0\n", "margin 'by sex': the margin has no number above 0"),
-        ("sample.csv", "sex,age,n\nF,young,8\nM,young,5\nM,old,0\n", "age = old: the starting table or another margin"),
+        (
+            "sample.csv",
+            "sex,age,n\nF,young,8\nM,young,5\nM,old,0\n",
+            "age = old, area = 9: the starting table or another margin",
+        ),
         (
             "sample.csv",
             "sex,age,n\nF,young,8\nF,old,0\nM,old,5\n",

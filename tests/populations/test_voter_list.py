@@ -13,8 +13,7 @@ from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making
-from reidsim.populations.voter_list import VoterListRecipe
-from reidsim.populations.voter_profiles import voter_profile
+from reidsim.populations.voter_list import VoterListRecipe, voter_profile
 from reidsim.validation import validated
 
 DOMAIN = Domain(

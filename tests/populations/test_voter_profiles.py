@@ -11,7 +11,7 @@ from found import at_least
 from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
 from reidsim.populations.social_media import load_social_media
-from reidsim.populations.voter_profiles import voter_profile
+from reidsim.populations.voter_list import voter_profile
 
 FIGURES = bundled_folder("populations") / "figures"
 FACTS, ASSUMED = FIGURES / "voter-lists-by-state.csv.gz", FIGURES / "voter-lists-assumed.csv.gz"
@@ -53,7 +53,7 @@ def test_tennessee_is_assumed_to_carry_what_the_case_study_needs() -> None:
     assert (tennessee.birth, tennessee.sex, tennessee.race, tennessee.ethnicity) == ("year", True, True, False)
     assert {a.fact for a in tennessee.assumptions} == {"birth", "sex", "race", "ethnicity"}
     assert {a.found for a in tennessee.assumptions} == {"not found"}
-    assert tennessee.attributes == ("birth", "sex", "race", "address")
+    assert tennessee.address
     assert (tennessee.price, tennessee.access) == (2500, "Mixed")
     # 4,163,359 registered in 2018, 5,439,926 adults in 2020.
     assert tennessee.registered_share == pytest.approx(0.76533, abs=5e-6)

@@ -16,11 +16,15 @@ from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Sour
 from reidsim.bundled import resolve
 from reidsim.errors import InputError, listed, locating
 from reidsim.populations.domain import Codes, Domain, distinct_rows
-from reidsim.populations.recipe import RecipeHead, Share
+from reidsim.populations.recipe import Members, RecipeHead, Share, positions_of
 from reidsim.populations.social_media import load_social_media
-from reidsim.populations.value_groups import Members, positions_of
-from reidsim.populations.voter_list import VOTING_AGE, ListedAttributes, ProfileOverrides
-from reidsim.populations.voter_profiles import VoterProfile, voter_profile
+from reidsim.populations.voter_list import (
+    VOTING_AGE,
+    ListedAttributes,
+    ProfileOverrides,
+    VoterProfile,
+    voter_profile,
+)
 from reidsim.validation import Section, read_toml, validated
 from reidsim.wording import whole_number
 
@@ -187,7 +191,7 @@ class VoterListsSource(Section):
     def source(self, people: _People) -> Source:
         """Return what the source reveals about people."""
         names, person_list = self.attributes, people.nobody_apart
-        people.require(names.named, "attributes")
+        people.require(names.carried(), "attributes")
         if names.state is not None:
             lists, person_list = people.by_value(names.state, voter_profile)
             for state in self.overrides:
@@ -208,8 +212,7 @@ class VoterListsSource(Section):
     def _profile(self, facts: VoterProfile) -> SourceProfile:
         changes = self.overrides.get(facts.state) or self.overrides.get(facts.abbreviation)
         facts = facts if changes is None else changes.applied_to(facts)
-        carried = self.attributes.carried(facts)
-        names = tuple(name for name in self.attributes.named if name in carried)
+        names = self.attributes.carried(facts)
         return SourceProfile((AttributeGroup(names),) if names else (), facts.registered_share, facts.price)
 
 

@@ -12,7 +12,7 @@ from reidsim.errors import InputError
 from reidsim.populations.attribute_model import AttributeModelRecipe, build_model
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.social_media import load_social_media
-from reidsim.populations.voter_profiles import voter_profile, voter_profiles
+from reidsim.populations.voter_list import voter_profile, voter_profiles
 from reidsim.validation import read_toml, validated
 
 NATIONAL = (
@@ -76,7 +76,7 @@ def test_a_voter_list_tells_what_the_list_of_the_state_carries(national):
         profile = lists.profiles[lists.profile_of_person[row]]
         assert profile.presence == facts.registered_share, state
         assert profile.price == facts.price, state
-        told = {"state", *(carried[fact] for fact in facts.attributes if fact in carried)}
+        told = {"state", *(name for fact, name in carried.items() if getattr(facts, fact))}
         assert {name for group in profile.groups for name in group.attributes} == told, state
         assert all(group.probability == 1 for group in profile.groups)
     assert lists.total_price == sum(facts.price for facts in voter_profiles().values())
