@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from reidsim.linkage.row_groups import OpenRowGroups
-from reidsim.populations.drawn_lists import ListRule, PeopleList, Streams, draw_lists
 from reidsim.populations.population import UNKNOWN
+from reidsim.populations.resources import ListRule, PeopleList, Streams, draw_lists
 
 SIZES = {"age": 100, "sex": 2, "race": 6, "state": 51, "surname": 20_000}
 TOGETHER, ERROR, MISSING = 0.3, 0.05, 0.2

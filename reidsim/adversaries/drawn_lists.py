@@ -12,8 +12,8 @@ from reidsim.adversaries.knowledge.adversary import agreeing, suppressible
 from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Codes
-from reidsim.populations.drawn_lists import PeopleList
 from reidsim.populations.population import UNKNOWN, Population
+from reidsim.populations.resources import PeopleList
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows
 
@@ -102,7 +102,7 @@ class _ListOfRecords:
     def __init__(self, lattice: GeneralizationLattice, listed: PeopleList, own: NDArray[np.int64]) -> None:
         names = lattice.domain.names
         codes = np.column_stack(
-            [listed.columns[name] if name in listed.columns else np.full(listed.n_records, UNKNOWN) for name in names]
+            [listed.columns[name] if name in listed.columns else np.full(len(listed.person), UNKNOWN) for name in names]
         ).astype(np.int32)
         self.coverage = listed.coverage
         self._lattice, self._own = lattice, own

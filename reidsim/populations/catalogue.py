@@ -18,11 +18,10 @@ import pyarrow as pa
 from pydantic import Field, RootModel
 
 from reidsim.bundled import resolve
-from reidsim.core.files import require_memory
 from reidsim.core.plain_data import override, validated_after
 from reidsim.errors import InputError, locating
 from reidsim.populations.attribute_model import AttributeModelRecipe
-from reidsim.populations.census import CensusCellsRecipe, Sf1Recipe
+from reidsim.populations.census import CensusCellsRecipe, Sf1Recipe, largest_remainders
 from reidsim.populations.counted import CountsRecipe
 from reidsim.populations.files import (
     METADATA_KEY,
@@ -34,7 +33,6 @@ from reidsim.populations.files import (
     write_table,
 )
 from reidsim.populations.fitted import FittedRecipe
-from reidsim.populations.genealogy import simupop_engine, vectorised
 from reidsim.populations.genealogy.genealogy import Genealogy, Progress, genealogy_individuals
 from reidsim.populations.genealogy.recipe import Engine, GenealogyRecipe
 from reidsim.populations.population import Individuals, Population
@@ -61,9 +59,6 @@ Recipe = Annotated[
 Made = Population | Individuals | Genealogy | ExternalResource
 Counting = Literal["sample", "expected"]
 
-# Bytes per person in addition to one byte per locus; fitted to the peak memory of making and writing 3,000,000 and
-# 9,000,000 people.
-_PERSON_BYTES = 60
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pyarrow")
 # Attributes by which the people of a genealogy are counted in a population.
 _COUNTED_TRAITS = ("sex", "birth_year", "state", "surname")
@@ -233,7 +228,7 @@ def _make(
     own = getattr(recipe, "seed", 0) if seed is None else seed
     with locating(path):
         at = Making(path.parent, path.stem, own, expected, other, progress)
-        return genealogy_of(recipe, at) if isinstance(recipe, GenealogyRecipe) else recipe.make(at)
+        return recipe.make(at)
 
 
 def make_genealogy(
@@ -274,22 +269,18 @@ def make_genealogy(
         or the genealogy does not fit into memory.
     """
     path = resolve(recipe, "populations", "population recipe")
-    given = {key: value for key, value in (("seed", seed), ("engine", engine)) if value is not None}
-    content = validated(GenealogyRecipe, read_toml(path) | given, path)
-    at = Making(path.parent, path.stem, content.seed, progress=progress)
+    content = read_toml(path)
+    override(content, {key: value for key, value in (("seed", seed), ("engine", engine)) if value is not None})
+    parsed = validated(GenealogyRecipe, content, path)
+    if people is not None:
+        sizes = np.array(parsed.people.subpopulations)
+        shares = (sizes / sizes.sum())[None, :]
+        content["people"]["subpopulations"] = largest_remainders(np.array([float(people)]), shares)[0].tolist()
+    if generations is not None:
+        content["people"]["generations"] = generations
+    parsed = validated(GenealogyRecipe, content, path)
     with locating(path):
-        return genealogy_of(content, at, people=people, generations=generations)
-
-
-def genealogy_of(
-    recipe: GenealogyRecipe, at: Making, *, people: int | None = None, generations: int | None = None
-) -> Genealogy:
-    """Return the genealogy of a parsed recipe; see `make_genealogy`."""
-    parameters = recipe.parameters(at.folder, at.name).resized(people=people, generations=generations)
-    needed = parameters.total * (_PERSON_BYTES + len(parameters.loci))
-    require_memory(needed, f"{parameters.total:,} people do not fit into memory", where="people")
-    simulate = simupop_engine.simulate if recipe.engine == "simupop" else vectorised.simulate
-    return simulate(parameters, at.seed, progress=at.progress)
+        return parsed.make(Making(path.parent, path.stem, parsed.seed, progress=progress))
 
 
 @dataclass(frozen=True)

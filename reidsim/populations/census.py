@@ -421,8 +421,8 @@ def _read_table(path: Path, table: str, logrecno: pd.Series[str]) -> Integers:
             "the file has another table", source=path, found=f"{len(frame.columns)} fields", expected=expected
         )
     # Segments also have lines for tracts, places and other areas.
-    lines = frame.set_index(_LINKING_FIELDS - 1).reindex(logrecno, fill_value="0")
-    cells = np.column_stack([numbers(lines, column, path) for column in range(_LINKING_FIELDS, _FIELDS)])
+    lines = frame.set_index(_LINKING_FIELDS - 1).reindex(logrecno, fill_value="0").rename(columns=str)
+    cells = np.column_stack([numbers(lines, str(column), path) for column in range(_LINKING_FIELDS, _FIELDS)])
     by_sex = cells[:, 1:].reshape(len(lines), len(SEXES), 1 + _AGES)
     totals, ages = by_sex[:, :, 0], by_sex[:, :, 1:]
     wrong = (cells[:, 0] != totals.sum(axis=1)) | (totals != ages.sum(axis=2)).any(axis=1)

@@ -231,7 +231,7 @@ def _distinct_rows(path: Path, block_size: int) -> pd.DataFrame:
             blocks.append(frame.value_counts(sort=False).reset_index())
     if not blocks:
         raise InputError("the file has no rows", source=path, expected="at least one row below the header")
-    rows = pd.concat(blocks, ignore_index=True)
+    rows: pd.DataFrame = pd.concat(blocks, ignore_index=True)
     for name in columns.values():
         rows[name] = rows[name].str.strip().str.strip('"').str.strip()
     return rows

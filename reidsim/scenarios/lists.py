@@ -21,9 +21,8 @@ from reidsim.bundled import data_file, resolve
 from reidsim.core.randomness import random_stream, word_of
 from reidsim.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.populations.catalogue import recipe_of
-from reidsim.populations.drawn_lists import ListRule, PeopleList, draw_lists
 from reidsim.populations.population import UNKNOWN
-from reidsim.populations.resources import ANYONE, Coverage, ResourceRecipe
+from reidsim.populations.resources import ANYONE, Coverage, ListRule, PeopleList, ResourceRecipe, draw_lists
 from reidsim.populations.social_media import FiguresByAge, load_social_media
 from reidsim.populations.voter_list import VOTING_AGE, VoterProfile, voter_profile
 from reidsim.scenarios.read_keys import Money, Share, Text
@@ -276,7 +275,7 @@ class ListsOfPeople:
     buyers : mapping of str to tuple of str
         Adversaries who may have each list.
     together : float or mapping
-        Correlation of list memberships; see `reidsim.populations.drawn_lists.membership_numbers`.
+        Correlation of list memberships; see `reidsim.populations.resources.membership_numbers`.
     """
 
     people: People

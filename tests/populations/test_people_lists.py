@@ -8,8 +8,8 @@ from scipy.stats import binom, multivariate_normal, norm
 from tiers import examples
 
 from reidsim.errors import InputError
-from reidsim.populations.drawn_lists import ListRule, draw_lists
 from reidsim.populations.population import UNKNOWN
+from reidsim.populations.resources import ListRule, draw_lists
 
 N = 20_000
 # Probability that a figure of these tests is outside its bounds by chance.
@@ -72,7 +72,7 @@ def test_a_list_of_a_size_holds_that_many_by_weight():
     people = {"number": np.arange(n)}
     rules = {"a": rule(weight, n=n, size=size), "b": rule(0.5, n=n)}
     lists = drawn(rules, 0.8, people=people)
-    assert lists["a"].n_records == size
+    assert len(lists["a"].person) == size
     # Clocks that ring by time t: e^-3t of the heavy and e^-t of the light remain when a quarter has rung.
     left = np.linspace(0, 1, 2_000_001)
     light = left[np.argmin(np.abs((left + left**3) / 2 - 0.75))]
@@ -91,7 +91,7 @@ def test_values_are_wrong_and_missing_as_often_as_said():
     truth = people["state"][found.person]
     said = found.columns["state"]
     women = people["sex"][found.person] == 0
-    assert within((found.columns["sex"] == UNKNOWN).sum(), found.n_records, 0.1)
+    assert within((found.columns["sex"] == UNKNOWN).sum(), len(found.person), 0.1)
     assert (found.columns["sex"][found.columns["sex"] != UNKNOWN] == 0).sum() > 0
     known = truth != UNKNOWN
     assert ((said == UNKNOWN) == ~known)[women].all()
@@ -119,23 +119,22 @@ def test_nobody_is_listed_twice_and_rows_are_about_whom_they_say(seed, coverage,
         assert "the list is empty" in str(error)  # noqa: PT017 - one in a million of 60 people at 20 percent
         return
     for found in lists.values():
-        assert len(set(found.person.tolist())) == found.n_records
+        assert len(set(found.person.tolist())) == len(found.person)
         np.testing.assert_array_equal(found.columns["number"], found.person)
         back = found.record_of
         np.testing.assert_array_equal(np.flatnonzero(back >= 0), np.sort(found.person))
         np.testing.assert_array_equal(found.person[back[found.person]], found.person)
-        assert found.coverage == found.n_records / n
+        assert found.coverage == len(found.person) / n
     np.testing.assert_array_equal(lists["b"].columns["sex"], lists["b"].person % 2)
 
 
 @pytest.mark.parametrize(
     ("rules", "together", "message"),
     [
-        ({"a": rule(1.5)}, 0, r"resources\.a: coverage: probability out of range; found 1.5"),
         ({"a": rule(0.5, size=N + 1)}, 0, "size out of range"),
         ({"a": rule(0.5, errors={"sex": 0.1})}, 0, "no such attribute; found 'sex'; expected one of number"),
         ({"a": rule(0.5, missing={"town": 0.1})}, 0, "no such attribute; found 'town'"),
-        ({"a": rule(0.5), "b": rule(0.5)}, {"a": {"b": 1.0}}, r"together\.a\.b: correlation out of range"),
+        ({"a": rule(0.5), "b": rule(0.5)}, {"a": {"a": 0.5}}, r"together\.a\.a: correlation out of range"),
         ({"a": rule(0.5), "b": rule(0.5)}, {"a": {"c": 0.5}}, "no such list; found 'c'"),
         ({"a": rule(0.5), "b": rule(0.5)}, {"a": {"b": 0.5}, "b": {"a": 0.4}}, "pair given twice"),
         (

@@ -62,7 +62,7 @@ def test_lists_are_drawn_from_the_people_of_the_targets(study):
         table = world.resource(name)
         there = listed.row >= 0
         np.testing.assert_array_equal(study.games(0)[0].world.targets.n_rows, 60)
-        assert table.n_rows == drawn[name].n_records
+        assert table.n_rows == len(drawn[name].person)
         for attribute, values in table.columns.items():
             truth = people[attribute][drawn[name].person]
             said = values if attribute not in table.missing else np.where(table.missing[attribute], truth, values)

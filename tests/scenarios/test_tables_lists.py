@@ -88,7 +88,7 @@ def candidates(study, name, record, strategy):
     lattice, drawn = study.lattice, study.drawn
     levels, listed = lattice.levels(strategy), drawn.lists[name]
     found = set()
-    for row in range(listed.n_records):
+    for row in range(len(listed.person)):
         agrees = True
         for position, attribute in enumerate(lattice.domain.names):
             said = int(listed.columns[attribute][row]) if attribute in listed.columns else -1
@@ -301,7 +301,7 @@ def _dotted(changes):
         ({"resources.file.coverage": {"by": "age", "shares": {"..29": 0.9}}}, "share missing; .* for '33'"),
         (
             {"resources.file.coverage": {"by": "age", "shares": {"..29": 0.9, "21": 0.1, "30..": 0}}},
-            "value has two shares; found '21'",
+            "value in two groups; found '21'",
         ),
         ({"resources.file.coverage": {"by": "age", "shares": {"old": 0.9}}}, "not a value of 'age'; found 'old'"),
         ({"resources.file": {"kind": "broker-file"}}, "coverage and size of the list are missing"),

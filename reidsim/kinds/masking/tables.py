@@ -18,9 +18,9 @@ from reidsim.linkage.row_groups import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.counted import natural_categories
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.drawn_lists import PeopleList
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
 from reidsim.populations.population import UNKNOWN
+from reidsim.populations.resources import PeopleList
 from reidsim.scenarios.attack_recipe import InferSurnameSection
 from reidsim.scenarios.lists import AGE, Integers, ListsOfPeople, People, lists_of_people
 from reidsim.scenarios.load import Scenario

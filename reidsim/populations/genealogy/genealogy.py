@@ -6,21 +6,23 @@ Individuals have parents, traits and Y haplotypes. An engine fills the columns g
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections import namedtuple
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.genealogy.recipe import GenealogyParameters
 from reidsim.populations.population import UNKNOWN, Individuals
 
 # Called as progress(task, generations done, generations).
 Progress = Callable[[str, int, int], None]
 Rows = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Haplotypes = NDArray[np.uint8]
 
 NO_PARENT = -1
@@ -31,6 +33,109 @@ TASK = "making the genealogy"
 SEXES = ("F", "M")
 # Attributes that come before the loci in the domain.
 TRAITS = ("generation", "subpopulation", "sex", "birth_year", "state", "surname", "wealth")
+
+
+@dataclass(frozen=True)
+class GenealogyParameters:
+    """All parameters that determine a genealogy, except the seed and the engine.
+
+    Parameters
+    ----------
+    name : str
+        Name of the recipe.
+    subpopulations : ndarray of int64, shape (n_subpopulations,)
+        Number of people of each subpopulation, equal in every generation.
+    generations : int
+        Number of generations, including the founders.
+    loci : tuple of str
+        Names of the loci.
+    mutation_rates : ndarray of float64, shape (n_loci,)
+        Mutation probability per generation of each locus.
+    lowest, highest : ndarray of int64, shape (n_loci,)
+        Bounds of the alleles (numbers of repeats), 1 to 255.
+    founder_alleles : ndarray of float64, shape (n_loci, 256)
+        Probability of each allele among founders.
+    surnames, states : tuple of str
+        Names of the surnames and states.
+    surname_shares, state_shares, wealth_shares : ndarray of float64
+        Probabilities of founders' surnames, states and wealth levels (from 0); one value each, with sum 1.
+    founder_birth_years : tuple of int
+        First and last birth year of founders; all years in between are equally likely.
+    migration_generations : tuple of int
+        Generations in which people migrate before they marry.
+    migration_shares : ndarray of float64, shape (n_subpopulations, n_subpopulations)
+        Share of each subpopulation (row) that moves to each subpopulation (column).
+    rank_starts : ndarray of int64, shape (n_ranks - 1,)
+        Wealth level at which each rank after the first starts.
+    years_older, years_younger : int
+        Largest number of years by which a suitable husband is older or younger than his wife. He is also at least as
+        wealthy as she.
+    accepted_anyway : float
+        Probability that a man and a woman who meet marry although they are not suitable.
+    leaves_pool : float
+        Probability that a man or a woman does not marry again after a marriage; the last one of a rank always can.
+    mean_children : float
+        Mean of the Poisson distribution of children before zero truncation.
+    father_at_least : int
+        Minimum age of a father, in years.
+    mother_ages : ndarray of int64, shape (n_ages,)
+        Possible ages of a mother at a birth, in years.
+    mother_age_shares : ndarray of float64, shape (n_ages,)
+        Probability of each of these ages.
+    wealth_steps : ndarray of int64, shape (n_steps,)
+        Steps of a child's wealth relative to the parents' mean, equally likely.
+    state_from : ndarray of float64, shape (3,)
+        Probabilities that a child's state is the father's, the mother's, or drawn at random.
+    """
+
+    name: str
+    subpopulations: Ints
+    generations: int
+    loci: tuple[str, ...]
+    mutation_rates: Floats
+    lowest: Ints
+    highest: Ints
+    founder_alleles: Floats
+    surnames: tuple[str, ...]
+    surname_shares: Floats
+    states: tuple[str, ...]
+    state_shares: Floats
+    wealth_shares: Floats
+    founder_birth_years: tuple[int, int]
+    migration_generations: tuple[int, ...]
+    migration_shares: Floats
+    rank_starts: Ints
+    years_older: int
+    years_younger: int
+    accepted_anyway: float
+    leaves_pool: float
+    mean_children: float
+    father_at_least: int
+    mother_ages: Ints
+    mother_age_shares: Floats
+    wealth_steps: Ints
+    state_from: Floats
+
+    def __post_init__(self) -> None:
+        highest = len(self.wealth_shares) + self.generations * int(np.abs(self.wealth_steps).max())
+        # Genealogies store rows of people as 32-bit integers, states and wealth as 16-bit integers.
+        for problem, where, found, bits in (
+            ("too many people", "people", self.total, 31),
+            ("too many states", "founders.states", len(self.states), 15),
+            ("the highest level of wealth is too high", "children.wealth_steps", highest, 15),
+        ):
+            if found >= 2**bits:
+                raise InputError(problem, where=where, found=found, expected=f"at most {2**bits - 1:,}")
+
+    @property
+    def people(self) -> int:
+        """Number of people in one generation."""
+        return int(self.subpopulations.sum())
+
+    @property
+    def total(self) -> int:
+        """Number of people in all generations."""
+        return self.people * self.generations
 
 
 @dataclass(frozen=True)
@@ -128,33 +233,6 @@ class Genealogy:
         """Number of generations, including the founders."""
         return int(self.generation[-1]) + 1
 
-    def males_of(self, generations: Iterable[int]) -> Rows:
-        """Return the rows of the men of some generations.
-
-        Parameters
-        ----------
-        generations : iterable of int
-            Numbers of generations; the founders are 0, and negative numbers count from the end (-1 is the last).
-
-        Returns
-        -------
-        ndarray of int64, shape (n_men,)
-            Row numbers in ascending order.
-
-        Raises
-        ------
-        InputError
-            If a generation does not exist.
-        """
-        count = self.n_generations
-        wanted = np.zeros(count, dtype=np.bool_)
-        for generation in generations:
-            if not -count <= generation < count:
-                expected = f"{-count} to {count - 1}"
-                raise InputError("no such generation", where="generations", found=generation, expected=expected)
-            wanted[generation] = True
-        return np.flatnonzero((self.sex == MAN) & wanted[self.generation])
-
     def living(self, generations: int = 3, *, women: bool = False) -> Rows:
         """Return the rows of the men of the last generations.
 
@@ -167,9 +245,7 @@ class Genealogy:
         women : bool
             Whether to include women.
         """
-        if women:
-            return np.flatnonzero(self.generation >= self.n_generations - generations)
-        return self.males_of(range(-min(generations, self.n_generations), 0))
+        return np.flatnonzero((self.generation >= self.n_generations - generations) & (women | (self.sex == MAN)))
 
     def content_digest(self) -> str:
         """Return the SHA-256 of all columns, names and the seed, in hexadecimal."""
@@ -185,85 +261,43 @@ class Genealogy:
         return digest.hexdigest()
 
 
-class Columns(NamedTuple):
-    """The columns of a genealogy; see `Genealogy`."""
-
-    father: NDArray[np.int32]
-    mother: NDArray[np.int32]
-    sex: NDArray[np.uint8]
-    generation: NDArray[np.int16]
-    subpopulation: NDArray[np.int16]
-    surname: NDArray[np.int32]
-    birth_year: NDArray[np.int32]
-    state: NDArray[np.int16]
-    wealth: NDArray[np.int16]
-    rank: NDArray[np.int8]
-    haplotypes: NDArray[np.uint8]
+# The columns of a genealogy with a row per individual, in a form that compiled functions accept; see `Genealogy`.
+Columns = namedtuple(
+    "Columns", "father mother sex generation subpopulation surname birth_year state wealth rank haplotypes"
+)
 
 
 def empty_columns(parameters: GenealogyParameters) -> Columns:
-    """Return columns in which only generation, subpopulation and founders' parents are filled.
-
-    The founders' parents are `NO_PARENT`; the other columns are uninitialized.
-    """
+    """Return columns in which only generation and subpopulation are filled; parents are `NO_PARENT`."""
     p, n = parameters, parameters.total
-    wide, middle, byte = (np.int32, np.int16, np.uint8)
-    of_birth = np.repeat(np.arange(len(p.subpopulations), dtype=middle), p.subpopulations)
-    columns = Columns(
-        father=np.empty(n, wide),
-        mother=np.empty(n, wide),
-        sex=np.empty(n, byte),
-        generation=np.repeat(np.arange(p.generations, dtype=middle), p.people),
+    of_birth = np.repeat(np.arange(len(p.subpopulations), dtype=np.int16), p.subpopulations)
+    return Columns(
+        father=np.full(n, NO_PARENT, np.int32),
+        mother=np.full(n, NO_PARENT, np.int32),
+        sex=np.empty(n, np.uint8),
+        generation=np.repeat(np.arange(p.generations, dtype=np.int16), p.people),
         subpopulation=np.tile(of_birth, p.generations),
-        surname=np.empty(n, wide),
-        birth_year=np.empty(n, wide),
-        state=np.empty(n, middle),
-        wealth=np.empty(n, middle),
+        surname=np.empty(n, np.int32),
+        birth_year=np.empty(n, np.int32),
+        state=np.empty(n, np.int16),
+        wealth=np.empty(n, np.int16),
         rank=np.empty(n, np.int8),
-        haplotypes=np.empty((n, len(p.loci)), byte),
+        haplotypes=np.empty((n, len(p.loci)), np.uint8),
     )
-    columns.father[: p.people] = columns.mother[: p.people] = NO_PARENT
-    return columns
 
 
-def as_genealogy(
-    parameters: GenealogyParameters, columns: Columns, mutations: list[Mutations], *, engine: str, seed: int
-) -> Genealogy:
-    """Return the genealogy that consists of these columns and mutations.
+def as_genealogy(p: GenealogyParameters, columns: Columns, mutations: list[Mutations], **engine: Any) -> Genealogy:
+    """Return the genealogy of filled columns and of mutations of each generation.
 
-    Parameters
-    ----------
-    parameters : GenealogyParameters
-        Source of the recipe's name and of the names of surnames, states and loci.
-    columns : Columns
-        Filled columns.
-    mutations : list of Mutations
-        Mutations of each generation except the last; they are joined.
-    engine : str
-        Name of the engine.
-    seed : int
-        Seed of the simulation.
+    `engine` holds the name of the engine and the seed.
     """
-    return Genealogy(
-        **columns._asdict(),
-        mutations=joined(mutations),
-        surnames=parameters.surnames,
-        states=parameters.states,
-        loci=parameters.loci,
-        recipe=parameters.name,
-        engine=engine,
-        seed=seed,
-    )
-
-
-def joined(mutations: list[Mutations]) -> Mutations:
-    """Return one list of all mutations, sorted by individual and locus."""
-    if not mutations:
-        nothing = np.empty(0, dtype=np.uint8)
-        return Mutations(nothing.astype(np.int32), nothing.astype(np.int16), nothing, nothing)
-    columns = [np.concatenate([getattr(part, item.name) for part in mutations]) for item in fields(Mutations)]
-    order = np.lexsort((columns[1], columns[0]))
-    return Mutations(*(column[order] for column in columns))
+    # One empty part, for genealogies of one generation.
+    nothing: list[Any] = [np.empty(0, dtype) for dtype in (np.int32, np.int16, np.uint8, np.uint8)]
+    parts = [Mutations(*nothing), *mutations]
+    joined = [np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Mutations)]
+    order = np.lexsort((joined[1], joined[0]))
+    engine |= {"surnames": p.surnames, "states": p.states, "loci": p.loci, "recipe": p.name}
+    return Genealogy(**columns._asdict(), mutations=Mutations(*(column[order] for column in joined)), **engine)
 
 
 def no_couple(subpopulation: int, generation: int) -> InputError:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pydantic import Field
 
-from reidsim.errors import InputError, locating, refuse_rows
-from reidsim.populations.census import largest_remainders
-from reidsim.populations.recipe import RecipeHead, Seed, read_figures
+from reidsim.core.files import require_memory
+from reidsim.errors import InputError, locating, refuse_first, refuse_rows
+from reidsim.populations.genealogy import simupop_engine, vectorised
+from reidsim.populations.genealogy.genealogy import Floats, Genealogy, GenealogyParameters, Ints
+from reidsim.populations.recipe import Making, RecipeHead, Seed, read_figures
 from reidsim.tables import numbers
 from reidsim.validation import Section
 
@@ -27,8 +27,9 @@ RESERVED_NAMES = (
 )
 _LOCUS_COLUMNS = ("locus", "mutation_rate", "lowest", "highest", "first", "frequencies")
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+# Bytes per person in addition to one byte per locus; fitted to the peak memory of making and writing 3,000,000 and
+# 9,000,000 people.
+_PERSON_BYTES = 60
 
 Engine = Literal["vectorised", "simupop"]
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -38,136 +39,6 @@ Age = Annotated[int, Field(ge=1, le=100)]
 Years = Annotated[int, Field(ge=0, le=200)]
 # A couple needs a man and a woman.
 Size = Annotated[int, Field(ge=2, lt=2**31)]
-
-
-@dataclass(frozen=True)
-class GenealogyParameters:
-    """All parameters that determine a genealogy, except the seed and the engine.
-
-    Parameters
-    ----------
-    name : str
-        Name of the recipe.
-    subpopulations : ndarray of int64, shape (n_subpopulations,)
-        Number of people of each subpopulation, equal in every generation.
-    generations : int
-        Number of generations, including the founders.
-    loci : tuple of str
-        Names of the loci.
-    mutation_rates : ndarray of float64, shape (n_loci,)
-        Mutation probability per generation of each locus.
-    lowest, highest : ndarray of int64, shape (n_loci,)
-        Bounds of the alleles (numbers of repeats), 1 to 255.
-    founder_alleles : ndarray of float64, shape (n_loci, 256)
-        Probability of each allele among founders.
-    surnames, states : tuple of str
-        Names of the surnames and states.
-    surname_shares, state_shares, wealth_shares : ndarray of float64
-        Probabilities of founders' surnames, states and wealth levels (from 0); one value each, with sum 1.
-    founder_birth_years : tuple of int
-        First and last birth year of founders; all years in between are equally likely.
-    migration_generations : tuple of int
-        Generations in which people migrate before they marry.
-    migration_shares : ndarray of float64, shape (n_subpopulations, n_subpopulations)
-        Share of each subpopulation (row) that moves to each subpopulation (column).
-    rank_starts : ndarray of int64, shape (n_ranks - 1,)
-        Wealth level at which each rank after the first starts.
-    years_older, years_younger : int
-        Largest number of years by which a suitable husband is older or younger than his wife. He is also at least as
-        wealthy as she.
-    accepted_anyway : float
-        Probability that a man and a woman who meet marry although they are not suitable.
-    leaves_pool : float
-        Probability that a man or a woman does not marry again after a marriage; the last one of a rank always can.
-    mean_children : float
-        Mean of the Poisson distribution of children before zero truncation.
-    father_at_least : int
-        Minimum age of a father, in years.
-    mother_ages : ndarray of int64, shape (n_ages,)
-        Possible ages of a mother at a birth, in years.
-    mother_age_shares : ndarray of float64, shape (n_ages,)
-        Probability of each of these ages.
-    wealth_steps : ndarray of int64, shape (n_steps,)
-        Steps of a child's wealth relative to the parents' mean, equally likely.
-    state_from : ndarray of float64, shape (3,)
-        Probabilities that a child's state is the father's, the mother's, or drawn at random.
-    """
-
-    name: str
-    subpopulations: Ints
-    generations: int
-    loci: tuple[str, ...]
-    mutation_rates: Floats
-    lowest: Ints
-    highest: Ints
-    founder_alleles: Floats
-    surnames: tuple[str, ...]
-    surname_shares: Floats
-    states: tuple[str, ...]
-    state_shares: Floats
-    wealth_shares: Floats
-    founder_birth_years: tuple[int, int]
-    migration_generations: tuple[int, ...]
-    migration_shares: Floats
-    rank_starts: Ints
-    years_older: int
-    years_younger: int
-    accepted_anyway: float
-    leaves_pool: float
-    mean_children: float
-    father_at_least: int
-    mother_ages: Ints
-    mother_age_shares: Floats
-    wealth_steps: Ints
-    state_from: Floats
-
-    def __post_init__(self) -> None:
-        highest = len(self.wealth_shares) + self.generations * int(np.abs(self.wealth_steps).max())
-        # Genealogies store rows of people as 32-bit integers, states and wealth as 16-bit integers.
-        for problem, where, found, bits in (
-            ("too many people", "people", self.total, 31),
-            ("too many states", "founders.states", len(self.states), 15),
-            ("the highest level of wealth is too high", "children.wealth_steps", highest, 15),
-        ):
-            if found >= 2**bits:
-                raise InputError(problem, where=where, found=found, expected=f"at most {2**bits - 1:,}")
-
-    @property
-    def people(self) -> int:
-        """Number of people in one generation."""
-        return int(self.subpopulations.sum())
-
-    @property
-    def total(self) -> int:
-        """Number of people in all generations."""
-        return self.people * self.generations
-
-    @property
-    def n_ranks(self) -> int:
-        """Number of wealth ranks."""
-        return len(self.rank_starts) + 1
-
-    def resized(self, *, people: int | None = None, generations: int | None = None) -> GenealogyParameters:
-        """Return the same rules for another number of people or generations.
-
-        The number of people is per generation. People are divided among subpopulations in the proportions of the
-        recipe, by largest remainders.
-
-        Raises
-        ------
-        InputError
-            If a subpopulation would have fewer than two people, or the number of generations is not 1 to 10,000.
-        """
-        sizes = self.subpopulations
-        if people is not None:
-            shares = (sizes / sizes.sum())[None, :]
-            sizes = largest_remainders(np.array([float(people)]), shares)[0]
-            if sizes.min() < 2:
-                expected = "at least 2 in every subpopulation"
-                raise InputError("too few people", where="people", found=people, expected=expected)
-        if generations is not None and not 1 <= generations <= 10_000:
-            raise InputError("value not allowed", where="generations", found=generations, expected="1 to 10,000")
-        return replace(self, subpopulations=sizes, generations=generations or self.generations)
 
 
 class People(Section):
@@ -199,37 +70,37 @@ class Loci(Section):
     def read(self, folder: Path) -> dict[str, Any]:
         """Return the parameters of the loci; see `GenealogyParameters`."""
         frame, path = read_figures(self.file, folder, _LOCUS_COLUMNS)
-        names = frame["locus"]
+        names, rate = frame["locus"], "mutation_rate"
         _require_names(names, path)
-        rate, problem = "mutation_rate", "locus name reserved for another column"
+        problem = "locus name reserved for another column"
         refuse_rows(names.isin(RESERVED_NAMES), problem, source=path, column="locus", found=names)
-        missing, expected = frame[rate].eq(""), "a number of mutations per generation"
-        refuse_rows(missing, "mutation rate missing", source=path, column=rate, found=names, expected=expected)
         rates, low, high, first = (
             np.asarray(numbers(frame, column, path), dtype=np.float64) for column in _LOCUS_COLUMNS[1:5]
         )
         refuse_rows(rates > 1, "probability out of range", source=path, column=rate, found=frame[rate])
         # Bounds must differ: simuPOP's mutator cannot distinguish a locus with one allele from an unbounded locus.
-        allowed = (low >= 1) & (low < high) & (high < _ALLELES) & (low % 1 == 0) & (high % 1 == 0)
-        bounds, expected = (
-            [*zip(frame["lowest"], frame["highest"], strict=True)],
-            "increasing whole numbers from 1 to 255",
-        )
-        where = "lowest and highest"
-        refuse_rows(~allowed, "invalid bounds of alleles", source=path, column=where, found=bounds, expected=expected)
+        invalid = (low < 1) | (low >= high) | (high >= _ALLELES) | (low % 1 > 0) | (high % 1 > 0)
+        bounds = (frame["lowest"] + " to " + frame["highest"]).tolist()
+        where, expected = "lowest and highest", "increasing whole numbers from 1 to 255"
+        refuse_rows(invalid, "invalid bounds of alleles", source=path, column=where, found=bounds, expected=expected)
         alleles = np.zeros((len(frame), _ALLELES))
         for row, text in enumerate(frame["frequencies"]):
-            frequencies = _frequencies(text, path, row + 1)
+            where = f"row {row + 1}, column 'frequencies'"
+            frequencies = pd.to_numeric(pd.Series(text.split(), dtype="str"), errors="coerce").to_numpy(dtype=float)
             last = first[row] + len(frequencies) - 1
-            if first[row] % 1 or first[row] < low[row] or last > high[row]:
-                where, found = f"row {row + 1}, columns 'first' and 'frequencies'", f"{first[row]:g} to {last:g}"
-                expected = f"whole numbers from {low[row]:g} to {high[row]:g}"
-                problem = "allele of a founder outside the bounds"
-                raise InputError(problem, source=path, where=where, found=found, expected=expected)
-            alleles[row, int(first[row]) : int(last) + 1] = frequencies
-        lowest, highest = low.astype(np.int64), high.astype(np.int64)
-        loci = {"loci": tuple(names), "mutation_rates": rates, "lowest": lowest, "highest": highest}
-        return loci | {"founder_alleles": alleles}
+            with locating(path):
+                outside, found = (
+                    first[row] % 1 or first[row] < low[row] or last > high[row],
+                    f"{first[row]:g} to {last:g}",
+                )
+                is_wrong, positive = not len(frequencies) or not (frequencies >= 0).all(), "numbers of 0 or more"
+                refuse_first(
+                    (is_wrong, "invalid frequencies", where, text, positive),
+                    (outside, "allele of a founder outside the bounds", where, found, f"alleles {bounds[row]}"),
+                )
+                alleles[row, int(first[row]) : int(last) + 1] = _summing_to_one(frequencies, where)
+        limits = {"lowest": low.astype(np.int64), "highest": high.astype(np.int64)}
+        return {"loci": tuple(names), "mutation_rates": rates, "founder_alleles": alleles, **limits}
 
 
 class Labels(Section):
@@ -432,6 +303,21 @@ class GenealogyRecipe(RecipeHead):
     marriage: Marriage
     children: Children
 
+    def make(self, at: Making) -> Genealogy:
+        """Simulate the genealogy with the recipe's engine.
+
+        Raises
+        ------
+        InputError
+            If the recipe or one of its files cannot be used (see `parameters`), simuPOP is required but not installed,
+            no couple is possible, or the genealogy does not fit into memory.
+        """
+        parameters = self.parameters(at.folder, at.name)
+        needed = parameters.total * (_PERSON_BYTES + len(parameters.loci))
+        require_memory(needed, f"{parameters.total:,} people do not fit into memory", where="people")
+        simulate = simupop_engine.simulate if self.engine == "simupop" else vectorised.simulate
+        return simulate(parameters, at.seed, progress=at.progress)
+
     def parameters(self, folder: Path, name: str) -> GenealogyParameters:
         """Return the parameters of the recipe; `folder` contains the files that it names.
 
@@ -442,28 +328,27 @@ class GenealogyRecipe(RecipeHead):
             not sum to 1; the message names the file and row, or the key.
         """
         founders, marriage, children = self.founders, self.marriage, self.children
-        years, ranks = list(founders.birth_years), np.array(marriage.ranks, dtype=np.int64)
-        if years != sorted(years):
-            raise InputError("the first year is after the last year", where="founders.birth_years", found=years)
-        if (np.diff(ranks) <= 0).any():
-            raise InputError("wealth levels are not increasing", where="marriage.ranks", found=list(marriage.ranks))
-        loci = self.loci.read(folder)
+        years, ranks = founders.birth_years, np.array(marriage.ranks, dtype=np.int64)
+        late, falling = "the first year is after the last year", "wealth levels are not increasing"
+        refuse_first(
+            (years[0] > years[1], late, "founders.birth_years", list(years), None),
+            ((np.diff(ranks) <= 0).any(), falling, "marriage.ranks", list(marriage.ranks), None),
+        )
         surnames, surname_shares = founders.surnames.read(folder)
         states, state_shares = founders.states.read(folder)
-        _, wealth_shares = founders.wealth.read(folder)
         mother_ages, mother_age_shares = children.ages()
         odds = np.array(list(children.state_from.model_dump().values()))
         return GenealogyParameters(
             name=name,
             subpopulations=np.array(self.people.subpopulations, dtype=np.int64),
             generations=self.people.generations,
-            **loci,
+            **self.loci.read(folder),
             surnames=surnames,
             surname_shares=surname_shares,
             states=states,
             state_shares=state_shares,
-            wealth_shares=wealth_shares,
-            founder_birth_years=founders.birth_years,
+            wealth_shares=founders.wealth.read(folder)[1],
+            founder_birth_years=years,
             migration_generations=tuple(sorted(set(self.migration.generations))),
             migration_shares=self.migration.matrix(len(self.people.subpopulations)),
             rank_starts=ranks,
@@ -475,19 +360,6 @@ class GenealogyRecipe(RecipeHead):
             wealth_steps=np.array(children.wealth_steps, dtype=np.int64),
             state_from=_shares(odds, "children.state_from"),
         )
-
-
-def _frequencies(text: str, path: Path, row: int) -> Floats:
-    where = f"row {row}, column 'frequencies'"
-    try:
-        frequencies = np.array([float(part) for part in text.split()])
-    except ValueError:
-        frequencies = np.array([-1.0])
-    if not len(frequencies) or not (frequencies >= 0).all():
-        expected = "numbers of 0 or more"
-        raise InputError("invalid frequencies", source=path, where=where, found=text, expected=expected)
-    with locating(path):
-        return _summing_to_one(frequencies, where)
 
 
 def _require_names(names: pd.Series[str], path: Path) -> None:

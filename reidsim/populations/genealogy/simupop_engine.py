@@ -8,7 +8,6 @@ process: a simulation sets its seed and does not restore its state afterwards.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
@@ -23,13 +22,13 @@ from reidsim.populations.genealogy.genealogy import (
     TASK,
     WOMAN,
     Genealogy,
+    GenealogyParameters,
     Mutations,
     Progress,
     as_genealogy,
     empty_columns,
     no_couple,
 )
-from reidsim.populations.genealogy.recipe import GenealogyParameters
 
 _RECORDED = ("surname", "birth_year", "state", "wealth", "rank")
 _INFO_FIELDS = ("ind_id", "father_id", "mother_id", "migrate_to", *_RECORDED)
@@ -56,24 +55,9 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
     InputError
         If simuPOP is not installed, or no couple is possible in a subpopulation.
     """
-    sim = import_simupop()
-    # simuPOP uses 32-bit seeds, and replaces seed 0 with a random one.
-    entropy = np.random.SeedSequence(seed, spawn_key=tuple(b"simupop")).generate_state(1)[0]
-    sim.setRNG(seed=max(int(entropy), 1))
-    return _Simulation(sim, parameters, progress).run(seed)
-
-
-def import_simupop() -> Any:
-    """Import and return the module simuPOP without its banner.
-
-    Raises
-    ------
-    InputError
-        If simuPOP is not installed.
-    """
     try:
         import_module("simuOpt").setOptions(quiet=True, alleleType="short")
-        return import_module("simuPOP")
+        sim: Any = import_module("simuPOP")
     except ImportError:
         raise InputError(
             "engine simupop needs package simuPOP, which is not installed",
@@ -81,6 +65,10 @@ def import_simupop() -> Any:
             found="simupop",
             hint="run pip install 'reidsim[simupop]', or set engine = \"vectorised\"",
         ) from None
+    # simuPOP uses 32-bit seeds, and replaces seed 0 with a random one.
+    entropy = np.random.SeedSequence(seed, spawn_key=tuple(b"simupop")).generate_state(1)[0]
+    sim.setRNG(seed=max(int(entropy), 1))
+    return _Simulation(sim, parameters, progress).run(seed)
 
 
 class _Simulation:
@@ -93,7 +81,6 @@ class _Simulation:
         self._sim = sim
         self._rng = sim.getRNG()
         self._p = parameters
-        self._rank_starts: list[int] = parameters.rank_starts.tolist()
         self._progress = progress
         self._columns = empty_columns(parameters)
         self._mutations: list[Mutations] = []
@@ -109,11 +96,37 @@ class _Simulation:
         )
         ids = sim.IdTagger()
         ids.reset(1)
+        first, last = p.founder_birth_years
+        founding = [
+            sim.InitSex(sex=[sim.MALE, sim.FEMALE]),
+            ids,
+            sim.InitInfo(lambda: first + self._rng.randInt(last - first + 1), infoFields="birth_year"),
+        ]
+        for field, shares in (("surname", p.surname_shares), ("state", p.state_shares), ("wealth", p.wealth_shares)):
+            founding.append(sim.InitInfo(sim.WeightedSampler(shares.tolist()).draw, infoFields=field))
+        for locus, frequencies in enumerate(p.founder_alleles):
+            bounded = frequencies[p.lowest[locus] : p.highest[locus] + 1]
+            founding.append(sim.InitGenotype(freq=bounded.tolist(), loci=locus))
         # Applied directly, because simuPOP skips initial operators if there is no generation to evolve.
-        for operator in self._founding(ids):
+        for operator in founding:
             operator.apply(population)
+        population.setIndInfo([self._rank(level) for level in population.indInfo("wealth")], "rank")
+        self._record(population)
+        mutators = [
+            sim.StepwiseMutator(rates=float(rate), loci=locus, maxAllele=int(p.highest[locus] - p.lowest[locus]))
+            for locus, rate in enumerate(p.mutation_rates)
+            if rate > 0
+        ]
+        # simuPOP would interpret an empty list as every generation.
+        moves, at = p.migration_shares.tolist(), list(p.migration_generations)
+        migrators = [sim.Migrator(rate=moves, mode=sim.BY_PROPORTION, at=at)] if at else []
         population.evolve(
-            preOps=self._before_marriage(),
+            preOps=[
+                *mutators,
+                sim.PyOperator(self._record_mutations),
+                *migrators,
+                sim.PyOperator(self._can_marry),
+            ],
             matingScheme=sim.HomoMating(
                 sim.PyParentsChooser(self._couples),
                 sim.OffspringGenerator(ops=self._births(ids), numOffspring=(sim.POISSON_DISTRIBUTION, p.mean_children)),
@@ -125,41 +138,6 @@ class _Simulation:
         if self._failure is not None:
             raise self._failure
         return as_genealogy(p, self._columns, self._mutations, engine="simupop", seed=seed)
-
-    def _founding(self, ids: Any) -> list[Any]:
-        sim, p = self._sim, self._p
-        first, last = p.founder_birth_years
-        operators = [
-            sim.InitSex(sex=[sim.MALE, sim.FEMALE]),
-            ids,
-            sim.InitInfo(lambda: first + self._rng.randInt(last - first + 1), infoFields="birth_year"),
-        ]
-        for field, shares in (("surname", p.surname_shares), ("state", p.state_shares), ("wealth", p.wealth_shares)):
-            operators.append(sim.InitInfo(sim.WeightedSampler(shares.tolist()).draw, infoFields=field))
-        operators.append(sim.PyOperator(self._rank_founders))
-        for locus, frequencies in enumerate(p.founder_alleles):
-            bounded = frequencies[p.lowest[locus] : p.highest[locus] + 1]
-            operators.append(sim.InitGenotype(freq=bounded.tolist(), loci=locus))
-        return [*operators, sim.PyOperator(self._record)]
-
-    def _rank_founders(self, pop: Any) -> bool:
-        pop.setIndInfo([self._rank(level) for level in pop.indInfo("wealth")], "rank")
-        return True
-
-    def _before_marriage(self) -> list[Any]:
-        sim, p = self._sim, self._p
-        operators = [
-            sim.StepwiseMutator(rates=float(rate), loci=locus, maxAllele=int(p.highest[locus] - p.lowest[locus]))
-            for locus, rate in enumerate(p.mutation_rates)
-            if rate > 0
-        ]
-        operators.append(sim.PyOperator(self._record_mutations))
-        # Skip an empty list, which simuPOP would interpret as every generation.
-        if p.migration_generations:
-            operators.append(
-                sim.Migrator(rate=p.migration_shares.tolist(), mode=sim.BY_PROPORTION, at=list(p.migration_generations))
-            )
-        return [*operators, sim.PyOperator(self._can_marry)]
 
     def _births(self, ids: Any) -> list[Any]:
         sim, p = self._sim, self._p
@@ -192,7 +170,7 @@ class _Simulation:
         ]
 
     def _rank(self, wealth: float) -> int:
-        return bisect_right(self._rank_starts, wealth)
+        return int(np.searchsorted(self._p.rank_starts, wealth, side="right"))
 
     def _can_marry(self, pop: Any) -> bool:
         """Return whether couples are possible in every subpopulation.
@@ -210,7 +188,7 @@ class _Simulation:
     def _couples(self, pop: Any, subPop: int) -> Iterator[tuple[Any, Any]]:  # noqa: N803 (simuPOP's name)
         """Yield the couples of a subpopulation, as many as simuPOP requests."""
         p, rng = self._p, self._rng
-        pools: list[tuple[list[Any], list[Any]]] = [([], []) for _ in range(p.n_ranks)]
+        pools: list[tuple[list[Any], list[Any]]] = [([], []) for _ in range(len(p.rank_starts) + 1)]
         ranks = [int(rank) for rank in pop.indInfo("rank", subPop)]
         for person, rank in zip(pop.individuals(subPop), ranks, strict=True):
             men, women = pools[rank]

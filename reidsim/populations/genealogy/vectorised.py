@@ -8,7 +8,7 @@ other, until the next generation is complete; the last couple's number of childr
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numba
 import numpy as np
@@ -21,44 +21,23 @@ from reidsim.populations.genealogy.genealogy import (
     TASK,
     WOMAN,
     Columns,
+    Floats,
     Genealogy,
+    GenealogyParameters,
     Mutations,
     Progress,
     as_genealogy,
     empty_columns,
-    joined,
     no_couple,
 )
-from reidsim.populations.genealogy.recipe import Floats, GenealogyParameters, Ints
 
-
-class MarriageRules(NamedTuple):
-    """Parameters of marriages; see `GenealogyParameters`.
-
-    `children` holds the probabilities of at most 1, 2, ... children.
-    """
-
-    n_ranks: int
-    years_older: int
-    years_younger: int
-    accepted_anyway: float
-    leaves_pool: float
-    children: Floats
-
-
-class BirthRules(NamedTuple):
-    """Parameters of births; see `GenealogyParameters`.
-
-    The last cumulative probability of each array is 1.
-    """
-
-    mother_ages: Ints
-    mother_age_cumulative: Floats
-    father_at_least: int
-    wealth_steps: Ints
-    rank_starts: Ints
-    state_from_cumulative: Floats
-    state_cumulative: Floats
+# Parameters of marriages and births in a form that compiled functions accept; see `GenealogyParameters`. The array
+# `children` holds the probabilities of at most 1, 2, ... children. The last cumulative probability of an array is 1.
+MarriageRules = namedtuple("MarriageRules", "n_ranks years_older years_younger accepted_anyway leaves_pool children")
+BirthRules = namedtuple(
+    "BirthRules",
+    "mother_ages mother_age_cumulative father_at_least wealth_steps rank_starts state_from_cumulative state_cumulative",
+)
 
 
 def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress | None = None) -> Genealogy:
@@ -88,9 +67,12 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
     of_founders, of_mutations, of_moves, of_couples, of_children = map(np.random.default_rng, root.spawn(5))
     columns = empty_columns(p)
     _found(columns, p, of_founders)
-    marriage_rules = MarriageRules(
-        p.n_ranks, p.years_older, p.years_younger, p.accepted_anyway, p.leaves_pool, _children_cumulative(p)
-    )
+    # Zero-truncated Poisson distribution of the number of children.
+    most = int(p.mean_children + 12 * np.sqrt(p.mean_children) + 30)
+    log_terms = np.cumsum(np.log(p.mean_children) - np.log(np.arange(1, most + 1)))
+    terms = np.exp(log_terms - log_terms.max())
+    children, n_ranks = np.cumsum(terms) / terms.sum(), len(p.rank_starts) + 1
+    marriage_rules = MarriageRules(n_ranks, p.years_older, p.years_younger, p.accepted_anyway, p.leaves_pool, children)
     birth_rules = BirthRules(
         p.mother_ages,
         np.cumsum(p.mother_age_shares),
@@ -100,11 +82,11 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
         np.cumsum(p.state_from),
         np.cumsum(p.state_shares),
     )
-    mutations = []
+    mutations: list[Mutations] = []
     for parents_from in range(0, p.total - p.people, p.people):
         start = parents_from + p.people
         transmitted, mutated = _mutate(columns, parents_from, start, p, of_mutations)
-        mutations.append(mutated)
+        mutations += mutated
         people = np.split(np.arange(parents_from, start, dtype=np.int32), np.cumsum(p.subpopulations)[:-1])
         generation = parents_from // p.people
         if generation in p.migration_generations:
@@ -142,7 +124,7 @@ def _draws(shares: Floats, n: int, rng: np.random.Generator) -> NDArray[np.intp]
 
 def _mutate(
     columns: Columns, start: int, stop: int, p: GenealogyParameters, rng: np.random.Generator
-) -> tuple[NDArray[np.uint8], Mutations]:
+) -> tuple[NDArray[np.uint8], list[Mutations]]:
     """Return the haplotypes that people pass on, and the mutations in them.
 
     The people are in rows `start` to `stop` (exclusive). At a mutation, an allele changes by one repeat up or down;
@@ -167,7 +149,7 @@ def _mutate(
                 after=after[moved],
             )
         )
-    return transmitted, joined(parts)
+    return transmitted, parts
 
 
 def migrate(people: list[NDArray[np.int32]], shares: Floats, rng: np.random.Generator) -> list[NDArray[np.int32]]:
@@ -194,17 +176,6 @@ def migrate(people: list[NDArray[np.int32]], shares: Floats, rng: np.random.Gene
                 moved += going
         arrivals[source].append(shuffled[moved:])
     return [np.concatenate(rows) for rows in arrivals]
-
-
-def _children_cumulative(p: GenealogyParameters) -> Floats:
-    """Return the probabilities of at most 1, 2, ... children.
-
-    The distribution is a zero-truncated Poisson distribution.
-    """
-    most = int(p.mean_children + 12 * np.sqrt(p.mean_children) + 30)
-    log_terms = np.cumsum(np.log(p.mean_children) - np.log(np.arange(1, most + 1)))
-    terms = np.exp(log_terms - log_terms.max())
-    return np.asarray(np.cumsum(terms) / terms.sum())
 
 
 @numba.njit(cache=True)
@@ -307,7 +278,6 @@ def bear(
         else:
             columns.state[child] = first_above(rules.state_cumulative, rng.random())
         columns.sex[child] = MAN if rng.random() < 0.5 else WOMAN
-        if columns.sex[child] == MAN:
-            columns.haplotypes[child] = transmitted[father - parents_from]
-        else:
-            columns.haplotypes[child] = NO_ALLELE
+        # The haplotypes that mothers pass on are `NO_ALLELE`.
+        from_parent = father if columns.sex[child] == MAN else mother
+        columns.haplotypes[child] = transmitted[from_parent - parents_from]

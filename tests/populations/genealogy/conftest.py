@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from reidsim.bundled import bundled_folder
-from reidsim.populations.genealogy.recipe import GenealogyParameters, GenealogyRecipe
+from reidsim.populations.genealogy.genealogy import GenealogyParameters
+from reidsim.populations.genealogy.recipe import GenealogyRecipe
 from reidsim.validation import read_toml, validated
 
 LOCI = """\

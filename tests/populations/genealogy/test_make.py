@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 from genealogy_figures import check_pedigree
 
@@ -15,6 +16,7 @@ def test_options_replace_those_of_the_recipe(villages):
     genealogy = make_genealogy(villages, seed=9, people=48, generations=3)
     assert (genealogy.seed, len(genealogy), genealogy.n_generations) == (9, 144, 3)
     check_pedigree(genealogy)
+    assert np.bincount(genealogy.subpopulation).tolist() == [36, 48, 60]
     assert make_genealogy(str(villages)).content_digest() == make_genealogy(villages, seed=5).content_digest()
 
 
@@ -35,8 +37,9 @@ def test_simupop_without_simupop(villages, monkeypatch):
     [
         ({"engine": "simupopp"}, "engine"),
         ({"seed": -1}, "seed"),
-        ({"people": 4}, "people"),
-        ({"generations": 0}, "generations"),
+        ({"people": 4}, "people.subpopulations[0]"),
+        ({"generations": 0}, "people.generations"),
+        ({"people": -1}, "people.subpopulations[0]"),
     ],
 )
 def test_option_not_allowed(villages, options, where):
