@@ -12,9 +12,8 @@ from reidsim.adversaries.simple_behaviours import AlwaysAttacks
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE, Opponent, all_types, cross_play
-from reidsim.games.defenders import whole_table
 from reidsim.games.defenders.defender import BestReply, FixedForms, OptIn, outcome_of
-from reidsim.games.defenders.whole_table import MultiDimensional, SameForm
+from reidsim.games.defenders.whole_table import SameForm
 
 WEIGHTS = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])
 DEFENDERS = [
@@ -154,11 +153,11 @@ def test_all_types_counts_one_adversary_once():
 
 
 def test_who_cannot_play_is_named_with_the_reason(monkeypatch):
-    monkeypatch.setattr(whole_table, "_MOST_CLASSES", 100)
+    monkeypatch.setattr("reidsim.games.defenders.defender._MOST_FORMS", 5)
     opponents = [Opponent("one-shot", PLAYERS["lattice-one-shot"].game)]
-    play = cross_play(opponents, [BestReply(), MultiDimensional("regions")], own="one-shot")
+    play = cross_play(opponents, [BestReply(), SameForm("regions")], own="one-shot")
     (left_out,) = play.left_out
-    assert left_out.startswith("defender 'regions' cannot play: regions: too many classes to compare; found 144")
+    assert left_out.startswith("defender 'regions' cannot play: regions: too many releases to compare; found 12")
     assert set(play.table["defender"]) == {"basic"}
 
 

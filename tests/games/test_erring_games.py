@@ -14,6 +14,7 @@ from contract_worlds import PLAYERS, SPACES, masking_world
 from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
+from recoding_defenders import WholeTable, in_regions, in_rounds
 from small_games import small_games
 from tiers import cases, examples
 
@@ -21,7 +22,7 @@ from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.rationality import ProspectTheory
 from reidsim.games.adversary_types import AdversaryType, TypesGame, average_type
 from reidsim.games.defenders.defender import BestReply
-from reidsim.games.defenders.whole_table import LocalRecoding, MultiDimensional, SameForm
+from reidsim.games.defenders.whole_table import SameForm
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.anytime import anytime_search
@@ -133,9 +134,9 @@ def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
         for prune in (True, False):
             assert search(whole, prune=prune).payout[0] == pytest.approx(suppressing.max())
         assert anytime_search(whole, nodes=10 * size).payout[0] == pytest.approx(suppressing.max())
-        rounds = evaluate(game, LocalRecoding().choose(game)).publisher_payoff.sum()
+        rounds = evaluate(game, WholeTable(in_rounds).choose(game)).publisher_payoff.sum()
         assert rounds >= suppressing.max() - 1e-9
-        assert evaluate(game, MultiDimensional().choose(game)).publisher_payoff.sum() >= suppressing.max() - 1e-9
+        assert evaluate(game, WholeTable(in_regions).choose(game)).publisher_payoff.sum() >= suppressing.max() - 1e-9
 
 
 def test_the_whole_table_without_inviting_attacks_suppresses_the_rest():

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import fields, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,13 +10,14 @@ from contract_worlds import PLAYERS
 from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import given
 from hypothesis import strategies as st
+from recoding_defenders import WholeTable, in_regions, in_rounds, one_node
 from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
-from reidsim.games.defenders import defender, whole_table
+from reidsim.games.defenders import defender
 from reidsim.games.defenders.defender import outcome_of
-from reidsim.games.defenders.whole_table import KAnonymity, LocalRecoding, MultiDimensional, SameForm
+from reidsim.games.defenders.whole_table import KAnonymity, SameForm
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.record_game import WITHHELD, PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
@@ -25,12 +27,12 @@ WORLDS = variants(datasets()).map(lambda small: replace(small, no_attack=False))
 
 
 class Unattacked(SmallDataset):
-    """A dataset that withholds records which would be attacked or are worthless."""
+    """A dataset that withholds records which would be attacked."""
 
     def record(self, i, node):
         size = max(self.class_size(self.records[i], node), 1)
         worth = self.benefit[i] * (1 - self.information_loss(self.records[i], node))
-        if self.gain[i] > self.cost[i] * size or worth <= 1e-9:
+        if self.gain[i] > self.cost[i] * size:
             return 0.0, False, False
         return worth, False, True
 
@@ -72,7 +74,7 @@ def best_node(small, members):
     return best
 
 
-def in_rounds(small):
+def nodes_in_rounds(small):
     """Return the node of each record after all rounds; None if it is withheld."""
     nodes, left = [None] * small.n, list(range(small.n))
     while left:
@@ -89,20 +91,20 @@ def in_rounds(small):
 @examples(60)
 def test_local_recoding_takes_the_best_form_of_who_is_left(small):
     game, lowest = record_game(small)
-    choice = LocalRecoding(limit=small.limit, minimum=lowest, no_attack=small.no_attack).choose(game)
+    choice = WholeTable(in_rounds, limit=small.limit, minimum=lowest, no_attack=small.no_attack).choose(game)
     chosen = choice.strategies.tolist()
     assert not (small.no_attack and outcome_of(game, choice).attacked.any())
-    assert [None if form == WITHHELD else game.space.levels(form) for form in chosen] == in_rounds(small)
+    assert [None if form == WITHHELD else game.space.levels(form) for form in chosen] == nodes_in_rounds(small)
 
 
 def test_rounds_are_counted_and_records_weigh_what_they_stand_for():
     game = PLAYERS["lattice-fmdp"].game
     weights = np.array([0, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])
-    once = LocalRecoding(weights=weights, rounds=1).choose(game)
-    same = SameForm(weights=weights, suppresses=True).choose(game)
+    once = WholeTable(partial(in_rounds, rounds=1), weights=weights).choose(game)
+    same = WholeTable(one_node, weights=weights).choose(game)
     # A row that represents no person needs no decision.
     np.testing.assert_array_equal(once.strategies[1:], same.strategies[1:])
-    more = LocalRecoding(weights=weights).choose(game)
+    more = WholeTable(in_rounds, weights=weights).choose(game)
     assert len(set(more.strategies.tolist()) - {WITHHELD}) > 1
     reached = [outcome_of(game, choice).publisher_payoff @ weights for choice in (once, more)]
     assert reached[1] > reached[0]
@@ -112,7 +114,7 @@ def test_rounds_are_counted_and_records_weigh_what_they_stand_for():
 @examples(60)
 def test_no_other_way_of_splitting_pays_more(small):
     game, lowest = record_game(small)
-    chosen = MultiDimensional(limit=small.limit, minimum=lowest, no_attack=small.no_attack).choose(game)
+    chosen = WholeTable(in_regions, limit=small.limit, minimum=lowest, no_attack=small.no_attack).choose(game)
     assert not (small.no_attack and outcome_of(game, chosen).attacked.any())
     assert (chosen.strategies == WITHHELD).sum() in range(math.floor(small.limit * small.n) + 1) or (
         chosen.strategies == WITHHELD
@@ -122,9 +124,6 @@ def test_no_other_way_of_splitting_pays_more(small):
     assert payoff(game, chosen) <= best + 1e-7
     if chosen.exact:
         assert payoff(game, chosen) == pytest.approx(best, abs=1e-7)
-    if small.no_attack:
-        # The full-domain game shares worthless records that are not attacked.
-        return
     other = multi_dimensional(game_of(small))
     assert chosen.exact == other.exact
     assert payoff(game, chosen) == pytest.approx(other.payout, abs=1e-7)
@@ -167,11 +166,11 @@ def alone(n_alone, n_alike, share):
     "made",
     [
         lambda limit: KAnonymity(k=2, limit=limit),
-        lambda limit: SameForm(suppresses=True, limit=limit, no_attack=True),
-        lambda limit: LocalRecoding(limit=limit, no_attack=True),
-        lambda limit: MultiDimensional(limit=limit, no_attack=True),
+        lambda limit: WholeTable(one_node, limit=limit, no_attack=True),
+        lambda limit: WholeTable(in_rounds, limit=limit, no_attack=True),
+        lambda limit: WholeTable(in_regions, limit=limit, no_attack=True),
     ],
-    ids=["k-anonymity", "same form", "local recoding", "multi-dimensional"],
+    ids=["k-anonymity", "one node", "local recoding", "multi-dimensional"],
 )
 def test_a_limit_of_29_of_100_records_allows_29(made):
     """Unique records are withheld: by k-anonymity, or because they would be attacked."""
@@ -186,9 +185,3 @@ def test_too_many_forms_are_refused(monkeypatch):
     for player in (KAnonymity(), SameForm("k-anonymity")):
         with pytest.raises(InputError, match="k-anonymity: too many releases to compare; found 12; expected at most 5"):
             player.choose(PLAYERS["lattice-one-shot"].game)
-
-
-def test_too_many_classes_are_refused(monkeypatch):
-    monkeypatch.setattr(whole_table, "_MOST_CLASSES", 100)
-    with pytest.raises(InputError, match="multi-dimensional: too many classes to compare; found 144"):
-        MultiDimensional().choose(PLAYERS["lattice-one-shot"].game)

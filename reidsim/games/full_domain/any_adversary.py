@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame
-from reidsim.games.full_domain.class_table import ClassTable, RollUp
-from reidsim.games.full_domain.game import NO_SOLUTION, Followed, FullDomainGame
+from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp
+from reidsim.games.full_domain.game import NO_SOLUTION, Followed, FullDomainGame, Visit
 from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
 from reidsim.games.full_domain.risk import finest_classes
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import AdmissibleGroups, Outcome, RecordGame
-from reidsim.releases.strategy_space import Floats
+from reidsim.releases.strategy_space import Floats, Rows
 
 # Largest number of people for which the adversary's replies are computed once for every class size; they take 25 bytes
 # per person.
@@ -55,11 +55,17 @@ class AnyAdversaryGame(FullDomainGame):
         probability that any type succeeds rises with the probability of each type.
     admissible : AdmissibleGroups, optional
         Limits on sensitive attributes; records of groups that violate them are suppressed.
+    cells : ndarray of int, shape (n_cells,), optional
+        Record of `record_game` of each cell, if not all are cells of this game.
     """
+
+    # Other adversaries than the expected ones may attack the smaller parts.
+    splits_at_equal_payoff: ClassVar[bool] = False
 
     record_game: RecordGame
     by_size: bool = False
     admissible: AdmissibleGroups | None = None
+    cells: Rows | None = None
 
     @classmethod
     def from_record_game(
@@ -80,6 +86,10 @@ class AnyAdversaryGame(FullDomainGame):
         record_game = eager(record_game) if strict else record_game
         by_size = by_size and game.by_class and admissible is None
         return cls(**given, record_game=record_game, by_size=by_size, admissible=admissible)
+
+    def among(self, cells: Rows) -> Self:
+        """Return the game of some cells' records; the adversary links them as before."""
+        return replace(super().among(cells), cells=cells if self.cells is None else self.cells[cells], by_size=False)
 
     @cached_property
     def by_class(self) -> bool:
@@ -110,7 +120,7 @@ class AnyAdversaryGame(FullDomainGame):
         """Return the outcomes of a node, shape (1, 4); see `FullDomainGame.outcomes`."""
         if self.by_size:
             return super().outcomes(node, table, followed)
-        outcome = self.record_game.outcome(node)
+        outcome = self.record_game.outcome(node, self.cells)
         kept, outcomes = self._kept(node, outcome), np.empty((1, 4))
         records = np.where(kept, self.released, 0).astype(np.float64)
         # Sums instead of dot products: the threads of a short dot product take many times longer on a busy machine.
@@ -120,6 +130,13 @@ class AnyAdversaryGame(FullDomainGame):
         outcomes[0, ATTACKED] = (records * outcome.response.attack_probability).sum()
         outcomes[0, ADVERSARY] = (records * outcome.response.adversary_payoff).sum()
         return outcomes
+
+    def payoffs_at(self, visit: Visit) -> tuple[Ints, Ints, Ints, Floats, NDArray[np.bool_]]:
+        """Return the payoffs of every cell with records at a node; see `FullDomainGame.payoffs_at`."""
+        rows, outcome = np.flatnonzero(self.released), self.record_game.outcome(visit.node, self.cells)
+        keys, class_of = np.unique(self.finest[0].keys_at(self.lattice.codes[rows], visit.levels), return_inverse=True)
+        kept = self._kept(visit.node, outcome)
+        return keys, class_of, self.released[rows], outcome.publisher_payoff[rows], kept[rows]
 
     def outcomes_of_tables(self, tables: ClassTable, starts: NDArray[np.int64], points: NDArray[np.bool_]) -> Floats:
         """Return the outcomes of nodes from class tables, shape (n_tables, 1, 4).
@@ -177,20 +194,20 @@ class AnyAdversaryGame(FullDomainGame):
         """
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)
-        return self._kept(node, self.record_game.outcome(node))
+        return self._kept(node, self.record_game.outcome(node, self.cells))
 
     def _kept(self, node: int, outcome: Outcome) -> NDArray[np.bool_]:
         if self.no_attack:
             # An adversary who makes errors may attack nevertheless, so that sharing a record can cause a loss.
-            shared = outcome.publisher_payoff >= self._withheld - self.record_game.tie()
+            shared = outcome.publisher_payoff >= self._withheld - self.record_game.tie(self.cells)
             shared &= ~outcome.response.invited
         else:
-            shared = outcome.publisher_payoff > self._withheld + self.record_game.tie()
-        return np.asarray(shared if self.admissible is None else shared & self.admissible.at(node))
+            shared = outcome.publisher_payoff > self._withheld + self.record_game.tie(self.cells)
+        return np.asarray(shared if self.admissible is None else shared & self.admissible.at(node, self.cells))
 
     @cached_property
     def _withheld(self) -> Floats:
-        return payoff_of_withholding(self.record_game)
+        return payoff_of_withholding(self.record_game, self.cells)
 
 
 def eager(game: RecordGame) -> RecordGame:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,6 +125,9 @@ class FullDomainGame:
         Lowest level allowed for each attribute (Safe-Harbor-friendly); 0, if not given.
     """
 
+    # Whether multi-dimensional recoding splits a class if that pays as much.
+    splits_at_equal_payoff: ClassVar[bool] = True
+
     lattice: GeneralizationLattice
     released: NDArray[np.int64]
     prices: Prices
@@ -143,6 +146,13 @@ class FullDomainGame:
         part = replace(self, prices=self.prices.points(numbers))
         part.__dict__["finest"] = self.finest
         return part
+
+    def among(self, cells: Rows) -> Self:
+        """Return the game of some cells' records, without a suppression limit."""
+        lattice = self.lattice
+        lattice = GeneralizationLattice(lattice.hierarchies, lattice.codes[cells], lattice.loss_attributes)
+        kind = None if self.kind is None else self.kind[cells]
+        return replace(self, lattice=lattice, released=self.released[cells], kind=kind, suppression_limit=1.0)
 
     @cached_property
     def n_records(self) -> int:
@@ -270,6 +280,29 @@ class FullDomainGame:
         information loss, keeps none either.
         """
         return may_be_kept(table, self.terms, points)
+
+    def payoffs_at(self, visit: Visit) -> tuple[Ints, Ints, Ints, Floats, NDArray[np.bool_]]:
+        """Return the payoffs of the records at a node, at the first parameter point.
+
+        Returns
+        -------
+        keys : ndarray of int64
+            Keys of the classes with records, ascending; see `RollUp.keys_at`.
+        class_of, released : ndarray of int64, shape (n_rows,)
+            Position in `keys` and number of records of each row: a class, or a cell if records of a class differ.
+        payoff : ndarray of float64, shape (n_rows,)
+            Publisher's payoff of a record.
+        kept : ndarray of bool, shape (n_rows,)
+            Whether the records are kept.
+        """
+        table, followed, occupied = visit.table, visit.followed, np.flatnonzero(visit.table.released)
+        if self.by_class:
+            class_of, released, kind = np.arange(len(occupied)), table.released[occupied], np.zeros_like(occupied)
+            loss, people = table.loss[occupied], table.people[occupied]
+        else:
+            class_of, released, kind = np.searchsorted(occupied, followed.group_of), self.released, self.cell_kind
+            loss, people = followed.loss, table.people[followed.group_of]
+        return table.keys[occupied], class_of, released, *record_payoffs(loss, people, self.terms, kind, 0)
 
     def _benefit_of(self, records: NDArray[np.int64] | Floats) -> Floats:
         """Return the benefit from `records` (n_cells,) ungeneralized records, (n_points,)."""

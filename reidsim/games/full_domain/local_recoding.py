@@ -12,7 +12,6 @@ from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
 from reidsim.games.full_domain.search import search
 from reidsim.games.full_domain.solutions import FullDomainSolution
 from reidsim.games.record_game import WITHHELD
-from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Strategies
 
 
@@ -75,7 +74,7 @@ def local_recoding(
     left = np.flatnonzero(game.released)
     solutions: list[FullDomainSolution] = []
     while len(solutions) < rounds and len(left):
-        part = _of_cells(game, left)
+        part = game.among(left)
         solution = solve(part)
         node = int(solution.nodes[0])
         if node == NO_SOLUTION or not solution.payout[0] > 0:
@@ -110,13 +109,6 @@ def sizes_in_rounds(game: FullDomainGame, nodes: Sequence[int], strategies: Stra
     left = np.flatnonzero(game.released)
     for node in nodes:
         if len(left):
-            sizes[left] = _of_cells(game, left).sizes_at(node)
+            sizes[left] = game.among(left).sizes_at(node)
         left = left[strategies[left] != node]
     return sizes
-
-
-def _of_cells(game: FullDomainGame, cells: NDArray[np.intp]) -> FullDomainGame:
-    """Return the game of some cells' records, without a suppression limit."""
-    lattice = GeneralizationLattice(game.lattice.hierarchies, game.lattice.codes[cells], game.lattice.loss_attributes)
-    kind = None if game.kind is None else game.kind[cells]
-    return replace(game, lattice=lattice, released=game.released[cells], kind=kind, suppression_limit=1.0)

@@ -23,7 +23,6 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.errors import InputError
 from reidsim.games.full_domain.class_table import Ints
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame, Visit
-from reidsim.games.full_domain.node_payoffs import record_payoffs
 from reidsim.games.full_domain.search import search
 from reidsim.games.record_game import WITHHELD
 from reidsim.releases.strategy_space import Floats, Strategies
@@ -233,8 +232,8 @@ def best_splits(game: FullDomainGame, *, charge: float = 0.0) -> Splits:
 
     The best payout of a class is the larger of its payout as one region and the sum of its parts' best payouts after
     the best split. Nodes are computed from the lowest node up, so that parts are computed before the class. If payouts
-    are equal, the class is split, along the first such attribute; a class whose records are all suppressed is not
-    split.
+    are equal, the class is split if `splits_at_equal_payoff`, along the first such attribute; a class whose records are
+    all suppressed is not split.
 
     Parameters
     ----------
@@ -273,16 +272,9 @@ class _BestSplits:
 
     def visit(self, visit: Visit) -> None:
         """Decide for each class of a node."""
-        here, table, followed = visit.levels, visit.table, visit.followed
-        game, occupied = self._game, np.flatnonzero(table.released)
-        keys, class_of = table.keys[occupied], np.arange(len(occupied))
-        released, loss, people = table.released[occupied], table.loss[occupied], table.people[occupied]
-        kind = np.zeros(len(occupied), dtype=np.int64)
-        nothing = -self._charge * released.astype(np.float64)
-        if not game.by_class:
-            released, loss, people, kind = game.released, followed.loss, table.people[followed.group_of], game.cell_kind
-            class_of = np.searchsorted(occupied, followed.group_of)
-        payoff, kept = record_payoffs(loss, people, game.terms, kind, 0)
+        here, game = visit.levels, self._game
+        keys, class_of, released, payoff, kept = game.payoffs_at(visit)
+        nothing = -self._charge * np.bincount(class_of, released, len(keys))
         paid = released * np.where(kept, payoff, -self._charge)
         value = np.asarray(np.bincount(class_of, paid, len(keys)), dtype=np.float64)
         split = np.full(len(keys), _WHOLE, dtype=np.int8)
@@ -291,9 +283,9 @@ class _BestSplits:
                 parts, part_values = self._values[_at(here, position, here[position] - 1)]
                 raised = self._roll_up.raised(parts, position, here[position] - 1)
                 sums = np.bincount(np.searchsorted(keys, raised), part_values, len(keys))
-                # A split replaces an unsplit class if it pays as much, and another split only if it pays more.
-                margin = np.where(split == _WHOLE, -self._tie, self._tie)
-                better = (sums > value + margin) & (sums > nothing + self._tie)
+                # A split replaces another split only if it pays more.
+                least = value + np.where((split == _WHOLE) & game.splits_at_equal_payoff, -self._tie, self._tie)
+                better = (sums > least) & (sums > nothing + self._tie)
                 value[better], split[better] = sums[better], position
         self._values[here] = keys, value
         if (split != _WHOLE).any():

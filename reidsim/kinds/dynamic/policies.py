@@ -108,8 +108,7 @@ class Basic(Policy):
         search = SameForm(self.name, lattice.counts, no_attack=self.forbids_attacks)
         strategies, evaluated = np.empty((2, lattice.n_records), dtype=np.int64)
         for table in lattice.tables:
-            found = search.best_of(played, np.arange(table.start, table.stop))
-            strategies[table], evaluated[table] = found.form, found.evaluated
+            strategies[table], evaluated[table] = search.best_of(played, np.arange(table.start, table.stop))
         return Choice(strategies, "same-form", evaluated, exact=True)
 
 

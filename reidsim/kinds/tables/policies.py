@@ -13,7 +13,7 @@ from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.defenders.defender import Game, OptIn, record_game_of
-from reidsim.games.defenders.whole_table import KAnonymity, LocalRecoding, MultiDimensional
+from reidsim.games.defenders.whole_table import KAnonymity
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
 from reidsim.games.equilibrium import evaluate
@@ -479,12 +479,8 @@ class LocalRecodingPolicy(SolvedPolicy):
         """Return for each record the node of the round that releases it."""
         played = self.whole_game(study, game)
         section = study.scenario.publisher
-        if isinstance(played, AnyAdversaryGame):
-            if "prosecutor" in study.scenario.risks:
-                raise self._without_sizes()
-            limit, lowest = section.suppression_limit, study.lattice.index(study.minimum)
-            rule = LocalRecoding(self.name, study.weights, limit, self.forbids_attacks, lowest, section.rounds)
-            return rule.choose(played.record_game)
+        if isinstance(played, AnyAdversaryGame) and "prosecutor" in study.scenario.risks:
+            raise self._without_sizes()
         recoded = local_recoding(played, rounds=section.rounds, solve=lambda part: search_nodes(study, part)[0])
         nodes = tuple(int(solution.nodes[0]) for solution in recoded.rounds)
         evaluated = sum(solution.evaluated for solution in recoded.rounds)
@@ -557,16 +553,8 @@ class MultiDimensionalPolicy(SolvedPolicy):
         """Return the generalization of each record's region."""
         if study.persons is not None:
             raise InputError("the policy needs one record per person", where=self.name)
-        played = self.whole_game(study, game)
-        section = study.scenario.publisher
-        if isinstance(played, AnyAdversaryGame):
-            limit, lowest = section.suppression_limit, study.lattice.index(study.minimum)
-            rule = MultiDimensional(
-                self.name, study.weights, limit, self.forbids_attacks, lowest, admissible=study.admissible
-            )
-            return rule.choose(played.record_game)
         with locating(study.loaded.path, WHERE):
-            best = multi_dimensional(played)
+            best = multi_dimensional(self.whole_game(study, game))
         return TablesChoice(
             best.strategies,
             SPLITS,
