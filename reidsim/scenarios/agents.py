@@ -122,7 +122,7 @@ def without_adversary_uncertainty(loaded: Scenario[S]) -> Scenario[S]:
         section["correlations"] = [pair for pair in section["correlations"] if WHO_COMES not in pair["keys"]]
     if not section["parameters"]:
         del content["uncertainty"]
-    return replace(loaded.with_content(content), origins=loaded.origins)
+    return loaded.with_content(content)
 
 
 # Name of the adversary of a scenario without named adversaries.

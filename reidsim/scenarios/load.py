@@ -24,7 +24,7 @@ from reidsim.adversaries.planners import planners
 from reidsim.bundled import BUNDLED, bundled_folder, bundled_names, resolve
 from reidsim.core.plain_data import merged, override, validated_after, value_if_any, with_texts
 from reidsim.errors import InputError, locating, refuse_first
-from reidsim.scenarios.read_keys import ReadIf, changes_within, conditions_of, has_key
+from reidsim.scenarios.read_keys import has_key, unread_keys
 from reidsim.scenarios.registry import (
     Group,
     kind_of,
@@ -95,8 +95,8 @@ class Scenario(Generic[S_co]):
         The validated scenario, with overrides applied; an instance of the schema of its kind.
     content : dict
         The same scenario as plain data.
-    origins : mapping
-        Text of the scenario's files and sources of its recipes, see `origins_of`; may be empty.
+    recorded : mapping
+        Origins in the manifest of a results folder, if the scenario comes from one; see `origins_of`.
     allow_code : bool
         Whether modules named by the scenario may be imported.
     given : mapping
@@ -110,7 +110,7 @@ class Scenario(Generic[S_co]):
     path: Path
     scenario: S_co
     content: dict[str, Any]
-    origins: Mapping[str, Any] = field(default_factory=dict)
+    recorded: Mapping[str, Any] = field(default_factory=dict)
     allow_code: bool = False
     given: Mapping[str, Any] = field(default_factory=dict)
     place: TemporaryDirectory[str] | None = field(default=None, repr=False)
@@ -157,8 +157,6 @@ class Scenario(Generic[S_co]):
         changes = dict(overrides or {}) | ({} if seed is None else {"seed": seed})
         start = cls(path.stem, path, None, whole, allow_code=allow_code)  # type: ignore[arg-type]
         loaded = start.overridden(changes, own=own, also_read=also_read, seed_given=seed is not None)
-        if path is not _IN_MEMORY:
-            loaded = replace(loaded, origins=origins_of(path, loaded.content))
         _LOGGER.info("scenario %s read from %s", loaded.name, path)
         return loaded
 
@@ -241,8 +239,8 @@ class Scenario(Generic[S_co]):
         """Restore the state; import the module of a user-defined kind, and validate the data again."""
         self.__dict__.update(state)
         if self.scenario is None:
-            kind = scenario_kind(self.content, self.path, allow_code=True)
-            self.__dict__["scenario"] = validated(kind.schema, self.content, self.path, self.given)
+            schema = scenario_kind(self.content, self.path, allow_code=True).schema
+            self.__dict__["scenario"] = validated(schema, self.content, self.path, self.given)
 
     def part(self, group: Group, name: str, where: str) -> Any:
         """Return a Python object of the scenario, or the factory of a user-defined part; see `load_part`."""
@@ -254,13 +252,13 @@ class Scenario(Generic[S_co]):
     def _own_parts(self) -> dict[str, tuple[Group, str]]:
         """Group and key path of each user-defined kind, adversary and policy that the scenario names, by its name."""
         scenario: Any = self.scenario
-        kind = kind_of(scenario)
+        kind, given = kind_of(scenario), {"adversary": getattr(scenario, "adversary", None)}
         game = str(getattr(scenario, "game", kind.name))
         found: dict[str, tuple[Group, str]] = {} if game in kinds else {game: ("kinds", "game")}
-        adversary = {"adversary": scenario.adversary} if hasattr(scenario, "adversary") else {}
-        for where, section in {**adversary, **scenario.every_adversary}.items():
-            if getattr(section, "planner", "one-shot") not in planners:
-                found.setdefault(section.planner, ("adversaries", f"{where}.planner"))
+        for where, section in {**given, **scenario.every_adversary}.items():
+            planner = getattr(section, "planner", "one-shot")
+            if planner not in planners:
+                found.setdefault(planner, ("adversaries", f"{where}.planner"))
         for policy in kind.policies_of(scenario) if kind.decides else ():
             if policy not in kind.policies:
                 found.setdefault(policy, ("policies", f"{kind.decider}.policies"))
@@ -295,6 +293,15 @@ class Scenario(Generic[S_co]):
         return made
 
     @property
+    def origins(self) -> Mapping[str, Any]:
+        """Text of the scenario's files and sources of its recipes, see `origins_of`; empty if they cannot be read."""
+        if self.recorded or self.path == _IN_MEMORY:
+            return self.recorded
+        with suppress(InputError):
+            return origins_of(self.path, self.content)
+        return {}
+
+    @property
     def folder(self) -> Path:
         """Folder in which relative paths of the scenario start."""
         return self.path.parent
@@ -316,8 +323,10 @@ class Scenario(Generic[S_co]):
         InputError
             As `load` does.
         """
-        scenario = validated(type(self.scenario), content, self.path, self.given)
-        return replace(self, scenario=scenario, content=content, origins={})
+        return replace(self, scenario=self._validated(content), content=content)
+
+    def _validated(self, content: Mapping[str, Any]) -> S_co:
+        return validated(type(self.scenario), content, self.path, self.given)
 
     def _refuse_unread(
         self,
@@ -338,14 +347,14 @@ class Scenario(Generic[S_co]):
         InputError
             Names the key.
         """
-        unread, swept = self._unread(self.scenario, self.content)
+        unread, swept = unread_keys(self.scenario, self.content, self._validated)
         if not unread:
             return
-        read_before = dict[str, ReadIf]()
+        unread_before = unread
         if changes and own:
+            unread_before = {}
             with suppress(InputError):
-                scenario = validated(type(self.scenario), before, self.path, self.given)
-                read_before, _ = self._unread(scenario, before)
+                unread_before, _ = unread_keys(self._validated(before), before, self._validated)
         for key, failed in unread.items():
             if any(fnmatchcase(key, pattern) for pattern in also_read):
                 continue
@@ -353,26 +362,11 @@ class Scenario(Generic[S_co]):
             varied = [f"{section}.{point}" for point, section in swept.items() if f"{point}.".startswith(place)]
             below = [change for change in changes if f"{change}.".startswith(place)]
             above = [key for change in changes if place.startswith(f"{change}.")]
-            in_file = has_key(own, key) and (not changes or key in read_before)
+            in_file = has_key(own, key) and key in unread_before
             for where, source in ((varied, self.path), (below or above, "--set"), ([key] * in_file, self.path)):
                 if where:
-                    failed.refuse(where[0], source)
-
-    def _unread(self, scenario: ScenarioHead, content: Mapping[str, Any]) -> tuple[dict[str, ReadIf], dict[str, str]]:
-        """Return the keys that no point of a scenario reads.
-
-        The second result is the section that varies each varied key.
-        """
-        found, (changes, swept) = conditions_of(scenario, content), changes_within(scenario)
-        for values in changes:
-            other = deepcopy(dict(content))
-            # A value may be valid only together with values of other keys.
-            with suppress(InputError):
-                override(other, values)
-                point = validated(type(scenario), other, self.path, self.given)
-                for where, failed in conditions_of(point, other).items():
-                    found[where] = found.get(where, failed) and failed
-        return {where: failed for where, failed in found.items() if failed is not None}, swept
+                    expected = f"this key only {failed.expected}"
+                    raise InputError("the key has no effect", source=source, where=where[0], expected=expected)
 
 
 def extended(own: Mapping[str, Any], path: Path) -> dict[str, Any]:
@@ -401,23 +395,28 @@ def extended(own: Mapping[str, Any], path: Path) -> dict[str, Any]:
     return content
 
 
-def _chain(own: Mapping[str, Any], path: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """Return the paths and contents of a scenario and the scenarios that it extends, the scenario last."""
-    chain = [(path, dict(own))]
-    while (extends := chain[0][1].pop("extends", None)) is not None:
-        with locating(chain[0][0]):
-            expected = "a scenario's name or file"
-            refuse_first((not isinstance(extends, str), "wrong type", "extends", extends, expected))
-        base = resolve(extends, "scenarios", "scenario", base=chain[0][0].parent)
-        is_circular = base.resolve() in [file.resolve() for file, _ in chain]
-        expected = f"at most {_LONGEST_CHAIN} scenarios, each extending the next"
-        with locating(chain[0][0]):
-            refuse_first(
-                (is_circular, "a scenario cannot extend itself", "extends", extends, None),
-                (len(chain) > _LONGEST_CHAIN, "a chain of scenarios that is too long", "extends", None, expected),
-            )
-        chain.insert(0, (base, read_toml(base)))
-    return chain
+def _chain(own: Mapping[str, Any], path: Path, above: tuple[Path, ...] = ()) -> list[tuple[Path, dict[str, Any]]]:
+    """Return the paths and contents of a scenario and the scenarios that it extends, the scenario last.
+
+    `above` are the paths of the scenarios that extend this one.
+    """
+    content, problem = dict(own), "a scenario cannot extend itself"
+    extends = content.pop("extends", None)
+    if extends is None:
+        return [(path, content)]
+    with locating(path):
+        refuse_first((not isinstance(extends, str), "wrong type", "extends", extends, "a scenario's name or file"))
+    base, several = resolve(extends, "scenarios", "scenario", base=path.parent), (*above, path)
+    with locating(path):
+        expected, is_long = (
+            f"at most {_LONGEST_CHAIN} scenarios, each extending the next",
+            len(several) > _LONGEST_CHAIN,
+        )
+        refuse_first(
+            (base.resolve() in [file.resolve() for file in several], problem, "extends", extends, None),
+            (is_long, "a chain of scenarios that is too long", "extends", None, expected),
+        )
+    return [*_chain(read_toml(base), base, several), (path, content)]
 
 
 def anchored(content: Any, folder: Path, key: str = "", varied: object = None) -> Any:
@@ -527,13 +526,7 @@ def leaves(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, o
             for place, entry in enumerate(value):
                 yield from leaves(entry, f"{path}.{place}")
         else:
-            yield path, _without_none(value)
-
-
-def _without_none(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {key: _without_none(entry) for key, entry in value.items() if entry is not None}
-    return value
+            yield path, value
 
 
 def _source_texts(recipe: object) -> list[str]:
@@ -543,6 +536,7 @@ def _source_texts(recipe: object) -> list[str]:
     """
     if not isinstance(recipe, Mapping | list):
         return []
-    own = [recipe["source"]] if isinstance(recipe, Mapping) and isinstance(recipe.get("source"), str) else []
+    own = recipe.get("source") if isinstance(recipe, Mapping) else None
     parts = recipe.values() if isinstance(recipe, Mapping) else recipe
-    return list(dict.fromkeys(filter(None, [*own, *(text for value in parts for text in _source_texts(value))])))
+    texts = [own if isinstance(own, str) else "", *(text for value in parts for text in _source_texts(value))]
+    return list(dict.fromkeys(filter(None, texts)))

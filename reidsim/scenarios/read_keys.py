@@ -6,13 +6,16 @@ Keys that have no effect are refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, NoReturn
+from functools import cache
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from reidsim.core.plain_data import value_if_any
+from reidsim.core.plain_data import override, value_if_any
 from reidsim.errors import InputError
 from reidsim.populations.recipe import Delimiter, Money, Seed, Share
 from reidsim.validation import Section
@@ -49,18 +52,6 @@ class ReadIf:
     holds: Callable[[Any, Any], bool]
     expected: str
 
-    def refuse(self, where: str, source: object) -> NoReturn:
-        """Refuse a key that is set although this condition does not hold.
-
-        Raises
-        ------
-        InputError
-            Always; the message names `source`, the key `where` and the condition.
-        """
-        raise InputError(
-            "the key has no effect", source=str(source), where=where, expected=f"this key only {self.expected}"
-        )
-
 
 def with_key(key: str, *values: object) -> ReadIf:
     """Return the condition that another key of the section has one of `values`.
@@ -76,51 +67,47 @@ def with_key(key: str, *values: object) -> ReadIf:
 _NOT_TAKEN = ReadIf(lambda section, scenario: False, "with a section of [adversaries] that does not set the key itself")
 
 
-def conditions_of(scenario: Any, content: Mapping[str, Any]) -> dict[str, ReadIf | None]:
-    """Return the failed condition of each key of a scenario, by key path.
+def unread_keys(
+    scenario: Any, content: Mapping[str, Any], validated: Callable[[Mapping[str, Any]], Any]
+) -> tuple[dict[str, ReadIf], dict[str, str]]:
+    """Return the keys that no point of a scenario reads.
 
-    It is the first condition that does not hold, and None if the key is read. Keys below a key that is not read are
-    left out.
-
-    If the content has both ``[adversary]`` and ``[adversaries]``, a key of ``[adversary]`` is read if at least one
-    named adversary inherits and reads it.
+    Sweeps, uncertain keys and stress tests change keys. Each change is examined alone and combined with the first
+    values of all other swept and uncertain keys.
 
     Parameters
     ----------
     scenario : ScenarioHead
     content : mapping
         The plain data of the scenario, with defaults not yet copied.
-    """
-    whole = type(scenario).spelled_out(content)
-    found = dict(_conditions(scenario, whole, "", scenario))
-    if whole is content:
-        return found
-    own, defaults = dict[str, ReadIf | None](), dict[str, ReadIf | None]()
-    for where, failed in found.items():
-        section, _, key = where.partition(".")
-        if section != "adversaries" or has_key(content, where):
-            own[where] = failed
-            continue
-        default = f"adversary.{key.partition('.')[2]}"
-        defaults[default] = defaults.get(default, failed) and failed
-    taken = {default.split(".")[1].partition("[")[0] for default in defaults}
-    not_taken = {f"adversary.{key}": _NOT_TAKEN for key in content["adversary"] if key not in taken}
-    return not_taken | own | defaults
-
-
-def changes_within(scenario: Any) -> tuple[list[dict[str, object]], dict[str, str]]:
-    """Return examples of the changes of keys by sweeps, uncertainty and stress tests.
-
-    Each change maps key paths to values. A change is returned alone and combined with the first values of all other
-    swept and uncertain keys. For numbers, only the first value is used, because conditions depend on names and on
-    whether a key is set, not on the size of a number.
+    validated : callable
+        Returns the scenario of other plain data, or raises `InputError`.
 
     Returns
     -------
-    list of dict of str to object
-        The changes.
+    dict of str to ReadIf
+        The first condition that fails, by key path.
     dict of str to str
         Key path of the section that varies each swept or uncertain key, such as ``sweep.values``.
+    """
+    alone, swept = _changes_within(scenario)
+    first = {key: value for values in reversed(alone) for key, value in values.items() if key in swept}
+    found = _conditions_of(scenario, content)
+    for values in (*alone, *(first | values for values in alone)):
+        other = deepcopy(dict(content))
+        # A value may be valid only together with values of other keys.
+        with suppress(InputError):
+            override(other, values)
+            for where, failed in _conditions_of(validated(other), other).items():
+                found[where] = found.get(where, failed) and failed
+    return {where: failed for where, failed in found.items() if failed is not None}, swept
+
+
+def _changes_within(scenario: Any) -> tuple[list[dict[str, object]], dict[str, str]]:
+    """Return changes of keys by sweeps, uncertainty and stress tests, and the section that varies each swept key.
+
+    Each change maps key paths to values. Of a key's values, only the first and those that are not numbers are used,
+    because conditions depend on names and on whether a key is set, not on the size of a number.
     """
     sweep, uncertainty, stress = scenario.sweep, scenario.uncertainty, scenario.stress
     alone: list[dict[str, object]] = []
@@ -132,19 +119,46 @@ def changes_within(scenario: Any) -> tuple[list[dict[str, object]], dict[str, st
             for number in range(max(map(len, each.values()))):
                 alone.append({key: values[min(number, len(values) - 1)] for key, values in each.items()})
     if uncertainty is not None:
-        for key, distribution in uncertainty.parameters.items():
-            # The values of an uncertain `adversary` are names instead of sections; some of the names are planners.
-            path = "adversary.planner" if key == "adversary" else key
-            swept[path] = "uncertainty.parameters"
-            alone += [{path: value} for value in distribution.examples]
-    first: dict[str, object] = {}
-    for values in alone:
-        first = values | first
+        # The values of an uncertain `adversary` are names instead of sections; some of the names are planners.
+        paths = {"adversary.planner" if key == "adversary" else key: d for key, d in uncertainty.parameters.items()}
+        swept |= dict.fromkeys(paths, "uncertainty.parameters")
+        alone += [{path: value} for path, distribution in paths.items() for value in distribution.examples]
     if stress is not None:
         ranges = [] if stress.map is None else [(each.key, each.values) for each in (stress.map.x, stress.map.y)]
         ranges += [(each.key, values) for each in stress.beliefs for values in (each.true, each.believed) if values]
         alone += [{key: value} for key, values in ranges for value in values.examples]
-    return [*alone, *(first | values for values in alone)], swept
+    return alone, swept
+
+
+def _conditions_of(scenario: Any, content: Mapping[str, Any]) -> dict[str, ReadIf | None]:
+    """Return the first failed condition of each key of a scenario, by key path; None if the key is read.
+
+    Keys below a key that is not read are left out. If the content has both ``[adversary]`` and ``[adversaries]``, a key
+    of ``[adversary]`` is read if at least one named adversary inherits and reads it.
+    """
+    whole = type(scenario).spelled_out(content)
+    found = dict(_conditions(scenario, whole, "", scenario))
+    if whole is content:
+        return found
+    own, defaults = dict[str, ReadIf | None](), dict[str, ReadIf | None]()
+    for where, failed in found.items():
+        section, _, key = where.partition(".")
+        if section != "adversaries" or has_key(content, where):
+            own[where] = failed
+        else:
+            default = f"adversary.{key.partition('.')[2]}"
+            defaults[default] = defaults.get(default, failed) and failed
+    taken = {default.split(".")[1].partition("[")[0] for default in defaults}
+    return {f"adversary.{key}": _NOT_TAKEN for key in content["adversary"] if key not in taken} | own | defaults
+
+
+@cache
+def _keys_of(section: type[Section]) -> dict[str, tuple[str, tuple[ReadIf, ...]]]:
+    """Return the field name and the conditions of each key of a section."""
+    return {
+        field.alias or name: (name, tuple(each for each in field.metadata if isinstance(each, ReadIf)))
+        for name, field in section.model_fields.items()
+    }
 
 
 def _conditions(value: Any, data: Any, where: str, scenario: Any) -> Iterator[tuple[str, ReadIf | None]]:
@@ -153,12 +167,11 @@ def _conditions(value: Any, data: Any, where: str, scenario: Any) -> Iterator[tu
     The condition is None if the key is read.
     """
     if isinstance(value, Section) and isinstance(data, Mapping):
-        fields = {field.alias or name: (name, field) for name, field in type(value).model_fields.items()}
+        keys = _keys_of(type(value))
         # An override with the value None unsets a key.
-        for key in (key for key, given in data.items() if key in fields and given is not None):
-            (name, field), path = fields[key], f"{where}.{key}" if where else key
+        for key in (key for key, given in data.items() if key in keys and given is not None):
+            (name, own), path = keys[key], f"{where}.{key}" if where else key
             general = (each for pattern, each in scenario.read_if.items() if fnmatchcase(path, pattern))
-            own = (each for each in field.metadata if isinstance(each, ReadIf))
             failed = next((each for each in (*own, *general) if not each.holds(value, scenario)), None)
             yield path, failed
             if failed is None:
