@@ -32,8 +32,7 @@ from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import counted_units
-from reidsim.scenarios.policy import Policy
-from reidsim.scenarios.python_objects import OwnPolicy
+from reidsim.scenarios.policy import OwnPolicy, Policy
 from reidsim.scenarios.registry import MADE
 from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan
 from reidsim.scenarios.schema import ScenarioHead

@@ -8,30 +8,34 @@ from __future__ import annotations
 import copy
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
+import numpy as np
 from pydantic import Field, PlainValidator
 
 from reidsim.core.registry import Registry
 from reidsim.errors import InputError, listed, locating, refuse_first
-from reidsim.games.defenders.defender import Defender, Game
-from reidsim.games.record_game import Choice
+from reidsim.games.defenders.defender import Game, record_game_of
+from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.scenarios.read_keys import Count, ReadIf
+from reidsim.scenarios.registry import one_line_errors
 
 # A scenario may compare this policy for several values of k; the name of each then contains its k.
 K_ANONYMITY = "k-anonymity"
 ANONYMITY_PATTERN = rf"{K_ANONYMITY}-[1-9]\d*"
 
 
-def _checked_k(given: object) -> Any:
-    several = tuple(given) if isinstance(given, list | tuple) else (given,)
-    wrong = [k for k in several or [given] if type(k) is not int or k < 1]
-    expected = "a whole number of 1 or more, or a list of such numbers"
-    refuse_first((wrong, "value not allowed", None, next(iter(wrong), None), expected))
-    return several if isinstance(given, list | tuple) else given
+def _checked_k(given: Any) -> Any:
+    is_list = isinstance(given, list | tuple)
+    for k in (list(given) or [given]) if is_list else [given]:
+        if type(k) is not int or k < 1:
+            expected = "a whole number of 1 or more, or a list of such numbers"
+            raise InputError("value not allowed", found=k, expected=expected)
+    return tuple(given) if is_list else given
 
 
 # One k, or several.
@@ -122,36 +126,79 @@ class Policy(ABC):
         """Return the game in which a choice is evaluated; by default the true one, `game`."""
         return game
 
-    def defender(self, study: Any, draw: int) -> Defender:
+    def defender(self, study: Any, draw: int) -> BoundPolicy:
         """Return the policy bound to a study and the number of a draw."""
-        return PolicyDefender(self, study, draw)
+        return BoundPolicy(
+            self.name, not self.is_rule, partial(self.choose, study, draw=draw), partial(self.paid_in, study)
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class PolicyDefender:
+class BoundPolicy:
     """A policy bound to a study and a draw; see `Defender`."""
 
-    policy: Policy
-    study: Any
-    draw: int
+    name: str
+    plans: bool
+    choose: Callable[[Game], Choice]
+    paid_in: Callable[[Game, Choice], Game]
 
-    @property
-    def name(self) -> str:
-        """Name of the policy."""
-        return self.policy.name
 
-    @property
-    def plans(self) -> bool:
-        """Whether the choice depends on the adversary."""
-        return not self.policy.is_rule
+class OwnPolicy(Policy):
+    """A user-defined policy, with its choice checked.
 
-    def choose(self, game: Game) -> Choice:
-        """Return the strategy of each record."""
-        return self.policy.choose(self.study, game, self.draw)
+    It is passed in Python, or found in a module or an installed package. It has a method ``choose(game)`` that returns
+    a `Choice`, or an array of strategies, shape (n_records,). The choice depends on the adversary unless the policy has
+    the attribute ``plans`` with value False.
 
-    def paid_in(self, game: Game, choice: Choice) -> Game:
-        """Return the game in which a choice is evaluated."""
-        return self.policy.paid_in(self.study, game, choice)
+    Parameters
+    ----------
+    name : str
+    where : str
+        Key path of the scenario that names the policy.
+    """
+
+    description = "user-defined policy"
+    by_agents = False
+
+    def __init__(self, name: str, where: str) -> None:
+        self.name, self.label, self.where = name, name, where
+
+    def defender(self, study: Any, draw: int) -> BoundPolicy:
+        """Return the policy with the user's object, bound to a study.
+
+        Raises
+        ------
+        InputError
+            If the object cannot be made, or is not a policy.
+        """
+        own = study.loaded.part("policies", self.name, self.where)
+        if isinstance(own, type) or not callable(getattr(own, "choose", None)):
+            with one_line_errors("cannot be made", self.name, self.where):
+                own = own()
+        if not callable(getattr(own, "choose", None)):
+            raise InputError("not a policy", where=self.where, found=self.name, expected="an object with choose(game)")
+        bound = super().defender(study, draw)
+        return replace(bound, plans=getattr(own, "plans", True), choose=partial(self._checked, own))
+
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
+        """Return the checked choice of the user's policy."""
+        return self.defender(study, draw).choose(game)
+
+    def _checked(self, policy: Any, game: Game) -> Choice:
+        """Return the choice of a policy; refuse other results than a strategy, or -1 (withheld), for each record."""
+        chosen = policy.choose(game)
+        strategies = np.asarray(chosen.strategies if isinstance(chosen, Choice) else chosen)
+        n, size = game.n_records, record_game_of(game).space.size
+        with locating(f"policy {self.name!r}", "choose"):
+            if strategies.shape != (n,) or strategies.dtype.kind not in "iu":
+                found, expected = f"{strategies.dtype} of shape {strategies.shape}", f"whole numbers of shape ({n},)"
+                raise InputError("not a release for each record", found=found, expected=expected)
+            wrong = strategies[(strategies < WITHHELD) | (strategies >= size)].tolist()
+            expected = f"0 to {size - 1}, or {WITHHELD} to withhold a record"
+            refuse_first((wrong, "no such release", None, next(iter(wrong), None), expected))
+        if isinstance(chosen, Choice):
+            return chosen
+        return Choice(strategies.astype(np.int64), self.name, np.zeros(n, dtype=np.int64), exact=False)
 
 
 P = TypeVar("P", bound=Policy)
@@ -174,19 +221,16 @@ class Policies(Registry[P], Generic[P]):
         super().__init__("policy", "reidsim.policies", *modules)
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (
-            isinstance(name, str) and _k_in(name) is not None and super().__contains__(K_ANONYMITY)
-        )
+        return super().__contains__(K_ANONYMITY if _k_in(name) else name)
 
     def __getitem__(self, name: str) -> P:
         k = _k_in(name)
-        if k is None:
-            return super().__getitem__(name)
-        policy: Any = copy.copy(super().__getitem__(K_ANONYMITY))
-        policy.name, policy.label, policy.k = name, f"{k}-anonymity", k
-        policy.description = policy.description.replace(" k ", f" {k:,} ")
-        found: P = policy
-        return found
+        policy = super().__getitem__(K_ANONYMITY if k else name)
+        if k:
+            policy = copy.copy(policy)
+            policy.name, policy.label, policy.k = name, f"{k}-anonymity", k
+            policy.description = policy.description.replace(" k ", f" {k:,} ")
+        return policy
 
     def _entry(self, name: str, part: Any) -> P:
         policy: P = part()
@@ -202,10 +246,10 @@ def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, sourc
     InputError
         If it cannot; lists the policies that can.
     """
-    expected = f"one of {listed((each.name for each in among if each.by_agents), 20)}"
-    problem = "the policy is not supported in rounds of agents"
-    with locating(source):
-        refuse_first((not policy.by_agents, problem, where, policy.name, expected))
+    if not policy.by_agents:
+        expected = f"one of {listed((each.name for each in among if each.by_agents), 20)}"
+        problem = "the policy is not supported in rounds of agents"
+        raise InputError(problem, source=source, where=where, found=policy.name, expected=expected)
 
 
 def with_policy(*names: str) -> ReadIf:
@@ -215,12 +259,12 @@ def with_policy(*names: str) -> ReadIf:
     )
 
 
-def _has_k(section: Any, scenario: Any) -> bool:
-    names = section.policies
-    return K_ANONYMITY in names if isinstance(section.k, int) else any(_k_in(name) in section.k for name in names)
-
-
-WITH_K_ANONYMITY = ReadIf(_has_k, f"with policy {K_ANONYMITY}")
+WITH_K_ANONYMITY = ReadIf(
+    lambda section, scenario: any(
+        name == K_ANONYMITY if isinstance(section.k, int) else _k_in(name) in section.k for name in section.policies
+    ),
+    f"with policy {K_ANONYMITY}",
+)
 
 
 def with_each_k(names: Sequence[str], k: int | Sequence[int]) -> tuple[str, ...]:
@@ -248,5 +292,6 @@ def k_of(policy: Policy, k: int | Sequence[int], where: str) -> int:
     return policy.k or int(k)  # type: ignore[arg-type] # an int, as checked
 
 
-def _k_in(name: str) -> int | None:
-    return int(name.rpartition("-")[2]) if re.fullmatch(ANONYMITY_PATTERN, name) else None
+def _k_in(name: object) -> int | None:
+    """Return the k in the name of a policy; None if there is none."""
+    return int(str(name).rpartition("-")[2]) if re.fullmatch(ANONYMITY_PATTERN, str(name)) else None

@@ -6,7 +6,6 @@ is used: an adversary or policy, or a class or function that makes one.
 
 from __future__ import annotations
 
-import copy
 import csv
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,16 +22,13 @@ from reidsim.adversaries.response import Adversary
 from reidsim.bundled import data_file, resolve
 from reidsim.core.files import plain_name
 from reidsim.core.plain_data import toml_text
-from reidsim.errors import InputError, locating, refuse_first
-from reidsim.games.defenders.defender import Defender, Game, record_game_of
-from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.scenarios.adversary_schema import PlannerSection
 from reidsim.scenarios.hierarchies import Groups, Intervals, LevelsWithTop, Prefix, Suppress
 from reidsim.scenarios.load import RECIPE_KEYS, Scenario
-from reidsim.scenarios.policy import Policy, PolicyDefender
 from reidsim.scenarios.registry import one_line_errors
 from reidsim.tables import sniff_delimiter, text_table
 from reidsim.validation import validated
@@ -113,69 +109,6 @@ def planner(
 def replies(part: object) -> bool:
     """Return whether an object is an adversary, not a factory of adversaries."""
     return not isinstance(part, type) and callable(getattr(part, "respond", None))
-
-
-class OwnPolicy(Policy):
-    """A user-defined policy, with its choice checked.
-
-    It is passed in Python, or found in a module or an installed package. It has a method ``choose(game)`` that returns
-    a `Choice`, or an array of strategies, shape (n_records,). The choice depends on the adversary unless the policy has
-    the attribute ``plans`` with value False.
-
-    Parameters
-    ----------
-    name : str
-    where : str
-        Key path of the scenario that names the policy.
-    """
-
-    description = "user-defined policy"
-    by_agents = False
-
-    def __init__(self, name: str, where: str) -> None:
-        self.name, self.label, self.where = name, name, where
-        self.part: Any = None
-
-    def defender(self, study: Any, draw: int) -> Defender:
-        """Return the policy with the user's object, bound to a study.
-
-        Raises
-        ------
-        InputError
-            If the object cannot be made, or is not a policy.
-        """
-        made, own = copy.copy(self), study.loaded.part("policies", self.name, self.where)
-        if isinstance(own, type) or not callable(getattr(own, "choose", None)):
-            with one_line_errors("cannot be made", self.name, self.where):
-                own = own()
-        if not callable(getattr(own, "choose", None)):
-            raise InputError("not a policy", where=self.where, found=self.name, expected="an object with choose(game)")
-        made.part, made.is_rule = own, not getattr(own, "plans", True)
-        return PolicyDefender(made, study, draw)
-
-    def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the checked choice of the user's policy.
-
-        Raises
-        ------
-        InputError
-            If the policy does not return a strategy, or -1 (withheld), for each record.
-        """
-        if self.part is None:
-            return self.defender(study, draw).choose(game)
-        chosen = self.part.choose(game)
-        strategies = np.asarray(chosen.strategies if isinstance(chosen, Choice) else chosen)
-        n, size = game.n_records, record_game_of(game).space.size
-        found, expected = f"{strategies.dtype} of shape {strategies.shape}", f"whole numbers of shape ({n},)"
-        is_odd = strategies.shape != (n,) or strategies.dtype.kind not in "iu"
-        with locating(f"policy {self.name!r}", "choose"):
-            refuse_first((is_odd, "not a release for each record", None, found, expected))
-            wrong = strategies[(strategies < WITHHELD) | (strategies >= size)].tolist()
-            expected = f"0 to {size - 1}, or {WITHHELD} to withhold a record"
-            refuse_first((wrong, "no such release", None, next(iter(wrong), None), expected))
-        if isinstance(chosen, Choice):
-            return chosen
-        return Choice(strategies.astype(np.int64), self.name, np.zeros(n, dtype=np.int64), exact=False)
 
 
 # Accepted forms of a hierarchy: a rule, "suppress", a table of levels or its file, or a hierarchy object.

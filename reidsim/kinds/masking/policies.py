@@ -25,8 +25,7 @@ from reidsim.games.solvers import backward_induction
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
-from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, Policies, Policy, k_of
-from reidsim.scenarios.python_objects import OwnPolicy
+from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, OwnPolicy, Policies, Policy, k_of
 from reidsim.scenarios.registry import PartName
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from reidsim.agents.profile import Reply
-from reidsim.scenarios.policy import ANONYMITY_PATTERN, Policies, Policy
-from reidsim.scenarios.python_objects import OwnPolicy
+from reidsim.scenarios.policy import ANONYMITY_PATTERN, OwnPolicy, Policies, Policy
 from reidsim.scenarios.registry import PartName
 
 WHERE = "publisher.policies"
