@@ -24,8 +24,8 @@ from reidsim.core.numerics import done_in_threads
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.searches import best_first, greedy
 from reidsim.kinds.masking.study import MaskingStudy
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_of
 
 SOLVERS = {"best-first": best_first, "greedy": greedy}
 

@@ -29,7 +29,7 @@ from reidsim.cli import app
 from reidsim.core import interrupts
 from reidsim.core.interrupts import STOPPING
 from reidsim.core.terminal import DelayedProgress
-from reidsim.scenarios.registry import schemas
+from reidsim.scenarios.kind import schemas
 
 REIDSIM = shutil.which("reidsim", path=str(Path(sys.executable).parent)) or "reidsim"
 _COMMANDS = typer.main.get_command(app).commands

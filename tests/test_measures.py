@@ -26,8 +26,9 @@ from reidsim.kinds.tables.kind import TABLES, TablesKind
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.reports.page.report import report_text
 from reidsim.scenarios import registry
+from reidsim.scenarios.kind import kind_named, kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_named, kind_of, kinds
+from reidsim.scenarios.registry import kinds
 
 TESTS = Path(__file__).parent
 TOWN = TESTS / "scenarios" / "town" / "town.toml"

@@ -11,7 +11,7 @@ import typer
 from documented import sections_below
 
 from reidsim.cli import app
-from reidsim.scenarios.registry import schemas
+from reidsim.scenarios.kind import schemas
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 PAGES = reference.reference_pages()

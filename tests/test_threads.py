@@ -16,8 +16,8 @@ from reidsim.core import numerics
 from reidsim.core.numerics import available_threads, done_in_threads, in_one_thread
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.searches import best_first, greedy, masking_backward_induction
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_of
 
 SMALL = {
     "population.recipe": "ystr-genealogy-small", "targets.size": 20, "resources.registry.size": 300,

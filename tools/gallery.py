@@ -25,8 +25,8 @@ from reidsim.figures.style import own_settings, save_figure
 from reidsim.kinds.tables.figures.records import payoff_difference_curves
 from reidsim.reports.captions import figure_caption
 from reidsim.reports.illustration import figures_of
+from reidsim.scenarios.kind import kind_of, kind_of_content
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_of, kind_of_content
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")

@@ -224,7 +224,7 @@ def schema() -> None:
     """
     from pydantic.json_schema import models_json_schema
 
-    from reidsim.scenarios.registry import schemas
+    from reidsim.scenarios.kind import schemas
 
     inputs, definitions = models_json_schema([(model, "validation") for model in schemas().values()], by_alias=True)
     echo(json.dumps({"anyOf": list(inputs.values()), **definitions}, indent=2))

@@ -46,8 +46,8 @@ from reidsim.scenarios.agents import (
     without_adversary_uncertainty,
 )
 from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.wording import counted

@@ -34,9 +34,10 @@ from reidsim.core.measures import WORDS, Measure
 from reidsim.errors import InputError, reading, writing
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified
+from reidsim.scenarios.kind import kind_of, kind_of_content
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import once_each
-from reidsim.scenarios.registry import kind_of, kind_of_content, kinds
+from reidsim.scenarios.registry import kinds
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AnalysisTables
 from reidsim.validation import plain

@@ -32,10 +32,11 @@ from reidsim.games.double_oracle import Sum
 from reidsim.populations.files import require_new_file
 from reidsim.scenarios import load
 from reidsim.scenarios.agents import WHO_COMES
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import anchored
 from reidsim.scenarios.python_objects import SOURCE, InMemory
 from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
-from reidsim.scenarios.registry import DEFAULT_KIND, kind_of, scenario_kind
+from reidsim.scenarios.registry import DEFAULT_KIND, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, Study
 from reidsim.tables import sniff_delimiter

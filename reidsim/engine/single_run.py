@@ -40,9 +40,9 @@ from reidsim.errors import listed, locating
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import PERSON
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of
 from reidsim.wording import counted

@@ -29,7 +29,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from reidsim.errors import writing
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.registry import DEFAULT_KIND, kind_named, kinds_at_hand
+from reidsim.scenarios.kind import kind_named, kinds_at_hand
+from reidsim.scenarios.registry import DEFAULT_KIND
 
 # The scenario names the currency.
 UNIT = "per record"

@@ -9,9 +9,9 @@ from reidsim.errors import InputError, listed
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.agents import types_of
-from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.kind import Kind, kind_named, kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_named, kind_of, kinds
+from reidsim.scenarios.registry import kinds
 from reidsim.scenarios.schema import ScenarioHead, economics_of
 
 

@@ -37,7 +37,7 @@ from reidsim.figures.studies import (
 from reidsim.figures.style import own_settings, save_figure
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.reports.study_tables import SHOWN
-from reidsim.scenarios.registry import kind_of_content
+from reidsim.scenarios.kind import kind_of_content
 
 
 def illustrate(result: Result, folder: Path) -> list[str]:

@@ -216,8 +216,7 @@ class AttackRecipe(Section):
     @model_validator(mode="after")
     def _consistent(self) -> AttackRecipe:
         for number, stage in enumerate(self.stages):
-            where = f"stages[{number}].resource"
-            require_among("no such resource", (stage.resource,), self.resources, where=where)
+            require_among("no such resource", (stage.resource,), self.resources, where=f"stages[{number}].resource")
             is_missing = isinstance(stage, InferSurnameSection) and stage.loci is None
             refuse_first((is_missing, "key missing", f"stages[{number}].loci", None, "a list of loci"))
         require_among("no stage infers the attribute", self.columns, self.inferred, where="columns")

@@ -413,8 +413,7 @@ class UncertaintySection(Section):
         is_wrong = self.method == "sobol" and self.samples & (self.samples - 1)
         self.refuse_if(is_wrong, "the number of samples is not a power of 2", "samples", expected)
         keys = [tuple(sorted(each.keys)) for each in self.correlations]
-        known = self.parameters
-        require_among("no such uncertain parameter", itertools.chain(*keys), known, where="correlations")
+        require_among("no such uncertain parameter", itertools.chain(*keys), self.parameters, where="correlations")
         require_distinct("correlation given twice", keys, where="correlations")
         itself = next((pair for pair in keys if pair[0] == pair[1]), None)
         self.refuse_if(itself, "correlation of a parameter with itself", "correlations", found=itself)

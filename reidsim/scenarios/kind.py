@@ -1,7 +1,7 @@
 """Interface of a kind of scenario.
 
 A kind has a name, a schema, policies, and the methods by which the engine plays its studies. The engine, figures and
-reports use a kind only through this interface. `reidsim.scenarios.registry` finds kinds by name.
+reports use a kind only through this interface. `kind_of` and `kind_named` find kinds.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib import import_module
@@ -33,7 +34,7 @@ from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import OwnPolicy, Policy
-from reidsim.scenarios.registry import MADE
+from reidsim.scenarios.registry import DEFAULT_KIND, MADE, find_kind, kinds
 from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import (
@@ -764,3 +765,43 @@ class Kind(Presentation, ABC):
         return InputError(problem, source=source, where="game", found=self.name, expected="tables")
 
     # Many points
+
+
+def kind_named(name: object) -> Kind:
+    """Return a kind of reidsim or of an installed package by name; see `find_kind`."""
+    kind: Kind = find_kind(name)
+    return kind
+
+
+def kind_of(scenario: ScenarioHead) -> Kind:
+    """Return the kind of a scenario."""
+    return MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
+
+
+def kind_of_content(content: Mapping[str, Any]) -> Kind:
+    """Return the kind of a scenario in plain data.
+
+    Raises
+    ------
+    InputError
+        If the kind is unknown.
+    """
+    game = content.get("game", DEFAULT_KIND)
+    return MADE.get(str(game)) or kind_named(game)
+
+
+def kinds_at_hand() -> Iterator[Kind]:
+    """Yield all installed kinds, then all kinds created in this process.
+
+    The second part includes the installed kinds again, and kinds from users' modules. Each installed kind is imported
+    when it is reached; kinds that fail to import are skipped, because scenarios of other kinds do not need them.
+    """
+    for name in kinds.names:
+        with suppress(InputError):
+            yield kind_named(name)
+    yield from MADE.values()
+
+
+def schemas() -> dict[str, type[ScenarioHead]]:
+    """Return the schema of each kind of reidsim and of installed packages, by name."""
+    return {name: kind_named(name).schema for name in kinds.names}

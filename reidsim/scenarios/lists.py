@@ -254,8 +254,7 @@ class People:
         codes, labels = self.coded(attribute, where)
         numbers = [whole_number(label) for label in labels]
         is_wrong = (codes == UNKNOWN).any() or None in numbers
-        problem = "the attribute is not a whole number for each person"
-        refuse_first((is_wrong, problem, where, attribute, None))
+        refuse_first((is_wrong, "the attribute is not a whole number for each person", where, attribute, None))
         return np.array(numbers, dtype=np.int64)[codes]
 
 
@@ -295,8 +294,7 @@ class ListsOfPeople:
             return random_stream(seed, "lists", decision, word_of(name), replication)
 
         membership, contents = partial(stream, _MEMBERSHIP), partial(stream, _CONTENTS)
-        values = self.people.values
-        drawn = draw_lists(values, self.rules, self.together, membership, contents) if self.rules else {}
+        drawn = draw_lists(self.people.values, self.rules, self.together, membership, contents) if self.rules else {}
         return {**drawn, **self.read}
 
 
@@ -564,6 +562,5 @@ def _values_of_rows(cells: pd.Series[str], labels: Sequence[str] | None, path: P
         readable = pd.Series(values >= 0)
     problem, expected = "the population has no such value", "a whole number"
     expected = expected if labels is None else f"one of {listed(labels)}"
-    wrong = is_given & ~readable
-    refuse_rows(wrong, problem, source=path, column=cells.name, found=cells, expected=expected)
+    refuse_rows(is_given & ~readable, problem, source=path, column=cells.name, found=cells, expected=expected)
     return np.where(is_given, values, UNKNOWN)

@@ -26,8 +26,9 @@ from reidsim.core.plain_data import merged, override, validated_after, value_if_
 from reidsim.errors import InputError, locating, refuse_first
 from reidsim.scenarios.read_keys import has_key, unread_keys
 from reidsim.scenarios.registry import (
+    MADE,
     Group,
-    kind_of,
+    find_kind,
     kinds,
     load_part,
     made_by,
@@ -231,8 +232,7 @@ class Scenario(Generic[S_co]):
 
         A scenario of a user-defined kind is pickled as plain data, because other processes import its module first.
         """
-        has_own_kind = names_object(self.content.get("game"))
-        plain = {"scenario": None, "allow_code": True} if has_own_kind else {}
+        plain = {"scenario": None, "allow_code": True} if names_object(self.content.get("game")) else {}
         return {**self.__dict__, "place": None, **plain}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -252,7 +252,8 @@ class Scenario(Generic[S_co]):
     def _own_parts(self) -> dict[str, tuple[Group, str]]:
         """Group and key path of each user-defined kind, adversary and policy that the scenario names, by its name."""
         scenario: Any = self.scenario
-        kind, given = kind_of(scenario), {"adversary": getattr(scenario, "adversary", None)}
+        kind = MADE.get(type(scenario)) or find_kind(getattr(scenario, "game", None))
+        given = {"adversary": getattr(scenario, "adversary", None)}
         game = str(getattr(scenario, "game", kind.name))
         found: dict[str, tuple[Group, str]] = {} if game in kinds else {game: ("kinds", "game")}
         for where, section in {**given, **scenario.every_adversary}.items():

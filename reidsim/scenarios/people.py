@@ -66,8 +66,7 @@ def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame
     """
     if counted_units(content)[0] == "record" or PERSON not in records:
         return records
-    groups = [column for column in ("policy", "knowledge", PERSON) if column in records]
-    return records.drop_duplicates(groups)
+    return records.drop_duplicates([column for column in ("policy", "knowledge", PERSON) if column in records])
 
 
 def key_columns(key: str | Sequence[str] | None) -> tuple[str, ...]:

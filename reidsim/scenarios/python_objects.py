@@ -245,8 +245,7 @@ def suppress() -> Suppress:
 
 def _rule(model: type[R], name: str, suppress: bool, costless_levels: Sequence[int], **own: Any) -> R:
     """Return a rule of several levels, validated."""
-    shared = {"rule": name, "suppress": suppress, "costless_levels": list(costless_levels)}
-    return validated(model, shared | own, name)
+    return validated(model, {"rule": name, "suppress": suppress, "costless_levels": list(costless_levels)} | own, name)
 
 
 class InMemory:

@@ -19,17 +19,13 @@ from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from reidsim.core.registry import Registry, installed
 from reidsim.errors import InputError, listed, locating, nearest, refuse_first
-
-if TYPE_CHECKING:
-    from reidsim.scenarios.kind import Kind
-    from reidsim.scenarios.schema import ScenarioHead
 
 Group = Literal["adversaries", "policies", "kinds"]
 DEFAULT_KIND = "tables"
@@ -46,7 +42,7 @@ for _name, _object in {
     # Entry points, so that a kind is imported only when the first scenario of this kind is read.
     kinds.register(_name)(EntryPoint(_name, _object, kinds.group))
 # All kinds made in this process, by schema; user-defined kinds also by their name in scenarios.
-MADE: dict[type | str, Kind] = {}
+MADE: dict[type | str, Any] = {}
 
 # Top-level module of each user-defined part in use, by name of the part.
 _IN_USE: dict[str, str] = {}
@@ -91,7 +87,7 @@ class PartName:
         raise self.registry.unknown(name, otherwise=", or package.module:object")
 
 
-def kind_named(name: object, folder: Path = Path(), *, allow_code: bool = False) -> Kind:
+def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) -> Any:
     """Return a kind of reidsim, of an installed package, or of a module.
 
     Parameters
@@ -107,8 +103,7 @@ def kind_named(name: object, folder: Path = Path(), *, allow_code: bool = False)
         If no kind has this name, or its module may not be imported; the message names the key ``game``.
     """
     if isinstance(name, str) and name in kinds:
-        kind: Kind = kinds[name].load()
-        return kind
+        return kinds[name].load()
     if not isinstance(name, str) or not (names_object(name) or name in kinds.installed):
         raise kinds.unknown(name, where="game")
     part = load_part("kinds", name, where="game", folder=folder, allow_code=allow_code)
@@ -119,24 +114,7 @@ def kind_named(name: object, folder: Path = Path(), *, allow_code: bool = False)
     return MADE[name]
 
 
-def kind_of(scenario: ScenarioHead) -> Kind:
-    """Return the kind of a scenario."""
-    return MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
-
-
-def kind_of_content(content: Mapping[str, Any]) -> Kind:
-    """Return the kind of a scenario in plain data.
-
-    Raises
-    ------
-    InputError
-        If the kind is unknown.
-    """
-    game = content.get("game", DEFAULT_KIND)
-    return MADE.get(str(game)) or kind_named(game)
-
-
-def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Kind:
+def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Any:
     """Return the kind of a scenario file in plain data, imported anew if it is in a module beside the file.
 
     Raises
@@ -145,24 +123,7 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
         If there is no such kind, or it is in a module that may not be imported.
     """
     with locating(path):
-        return kind_named(content.get("game", DEFAULT_KIND), path.parent, allow_code=allow_code)
-
-
-def kinds_at_hand() -> Iterator[Kind]:
-    """Yield all installed kinds, then all kinds created in this process.
-
-    The second part includes the installed kinds again, and kinds from users' modules. Each installed kind is imported
-    when it is reached; kinds that fail to import are skipped, because scenarios of other kinds do not need them.
-    """
-    for name in kinds.names:
-        with suppress(InputError):
-            yield kind_named(name)
-    yield from MADE.values()
-
-
-def schemas() -> dict[str, type[ScenarioHead]]:
-    """Return the schema of each kind of reidsim and of installed packages, by name."""
-    return {name: kind_named(name).schema for name in kinds.names}
+        return find_kind(content.get("game", DEFAULT_KIND), path.parent, allow_code=allow_code)
 
 
 def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> None:

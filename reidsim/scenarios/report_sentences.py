@@ -44,10 +44,9 @@ def plan(run: Any, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     gain, cost = gain_and_cost(run, adversary)
     if adversary.get("planner") == "fmdp":
         sequential = section(adversary, "sequential")
-        registry = str(sequential.get("registry", "everybody"))
         yield (
             "The adversary may buy access to the registry ",
-            Code(registry),
+            Code(str(sequential.get("registry", "everybody"))),
             f" for {number_text(sequential.get('access_cost', 0))} and then exploit one candidate after another "
             f"while this is profitable. Success gains {gain}, an exploit costs {cost}, "
             f"a detected one {number_text(sequential.get('penalty', 0))}.",
@@ -65,8 +64,7 @@ def _equipment(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
     for key, words in (("holds", "The adversary holds "), ("buys", "The adversary may buy ")):
         names = adversary.get(key) or ()
         if names:
-            listed = [part for name in names for part in (", ", Code(str(name)))][1:]
-            yield (words, *listed, ".")
+            yield (words, *[part for name in names for part in (", ", Code(str(name)))][1:], ".")
     if "budget" in adversary:
         yield (f"The adversary spends at most {number_text(adversary['budget'])} a round.",)
     if "accuracy" in adversary:
@@ -118,8 +116,7 @@ def beliefs(run: Any, defender: str) -> Iterator[Sentence]:
 
 def varied_keys(content: Mapping[str, Any]) -> list[str]:
     """Return the keys whose values vary between the points of a batch."""
-    uncertain = section(section(content, "uncertainty"), "parameters")
-    return [*uncertain, *section(section(content, "sweep"), "values")]
+    return [*section(section(content, "uncertainty"), "parameters"), *section(section(content, "sweep"), "values")]
 
 
 def section(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -23,10 +23,9 @@ from reidsim.reports.shared.file import Releases, releases_of
 from reidsim.reports.verdict import best_policy
 from reidsim.reports.writer import render
 from reidsim.scenarios.agents import are_equipped
-from reidsim.scenarios.kind import Value
+from reidsim.scenarios.kind import Value, kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON, unit_sentence
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
 from reidsim.scenarios.study import Study
 

@@ -19,9 +19,8 @@ from reidsim.figures.runs import payoffs_by_policy, risks_by_policy, rounds_by_p
 from reidsim.figures.style import label_axes, legend_below, new_figure, number_text, policy_name
 from reidsim.palette import BLUE, GREY, ORANGE, VERMILION
 from reidsim.reports.verdict import measures_table, verdict
-from reidsim.scenarios.kind import Control, Selection, Value
+from reidsim.scenarios.kind import Control, Selection, Value, kind_of
 from reidsim.scenarios.people import once_each
-from reidsim.scenarios.registry import kind_of
 from reidsim.web.exploration import FORMS, Explored, form_shares, offered, read_back_html
 from reidsim.wording import counted
 

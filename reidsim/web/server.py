@@ -13,8 +13,8 @@ from importlib.util import find_spec
 
 from reidsim.engine.batch.design import error_line
 from reidsim.errors import InputError
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.web.exploration import offer
 from reidsim.web.guard import Guard

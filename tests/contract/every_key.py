@@ -18,7 +18,8 @@ from pydantic.fields import FieldInfo
 import reidsim
 from reidsim.core.plain_data import override, toml_text, value_if_any
 from reidsim.errors import InputError
-from reidsim.scenarios.registry import DEFAULT_KIND, kind_named
+from reidsim.scenarios.kind import kind_named
+from reidsim.scenarios.registry import DEFAULT_KIND
 from reidsim.validation import Section, json_of
 
 # Manifest entries that repeat the scenario or change from run to run.

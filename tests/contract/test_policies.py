@@ -10,9 +10,9 @@ from reidsim.kinds.masking.policies import POLICIES as MASKING_POLICIES
 from reidsim.kinds.tables import policy as tables
 from reidsim.kinds.tables.policies import SolvedPolicy
 from reidsim.kinds.tables.policy import TablesPolicy, policies_of_unit
-from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.kind import Kind, kind_named
 from reidsim.scenarios.policy import Policies, Policy
-from reidsim.scenarios.registry import kind_named, kinds
+from reidsim.scenarios.registry import kinds
 
 CAPABILITIES = {
     tables.SAFE_HARBOR,

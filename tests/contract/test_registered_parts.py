@@ -17,6 +17,7 @@ from reference_pages.key_pages import _game_keys
 from reidsim.cli import main
 from reidsim.core import registry as core_registry
 from reidsim.scenarios import registry
+from reidsim.scenarios.kind import kinds_at_hand
 
 DRIVER = Path(__file__).with_name("every_command.py")
 EXAMPLES = {block.title: block.text for block in blocks_of("extending.md") if block.title}
@@ -201,7 +202,7 @@ def test_a_part_that_fails_is_named_in_a_line(called, part, old, new, said):
 def test_a_kind_that_cannot_be_imported_leaves_the_others_alone(called):
     outcome = called("kind", "import numpy", "import numpyy", "check", "ward.toml")
     assert "game: cannot be imported" in outcome["err"]
-    usable = [kind.name for kind in registry.kinds_at_hand()]
+    usable = [kind.name for kind in kinds_at_hand()]
     assert set(registry.kinds.names) - set(usable) == {"withholding"}
 
 

@@ -22,7 +22,8 @@ from reidsim.figures.style import is_geometric, looks
 from reidsim.kinds.masking.figures import _look as masking_look
 from reidsim.kinds.tables.figures.records import payoff_difference_curves, payoff_difference_scatter, strategy_payoffs
 from reidsim.kinds.tables.figures.sweeps import search_deviation
-from reidsim.scenarios.registry import DEFAULT_KIND, kind_named, kinds_at_hand
+from reidsim.scenarios.kind import kind_named, kinds_at_hand
+from reidsim.scenarios.registry import DEFAULT_KIND
 
 POLICIES = ("safe-harbor", "basic", "no-attack", "sh-friendly")
 CASE = (1200.0, 300.0)

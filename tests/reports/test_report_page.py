@@ -26,8 +26,8 @@ from reidsim.reports.illustration import illustrate
 from reidsim.reports.page.report import UPPER_ENDS, class_shares, report_text, write_report
 from reidsim.reports.page.sources import assumptions
 from reidsim.reports.page.stored_run import open_results
+from reidsim.scenarios.kind import kind_named
 from reidsim.scenarios.load import Scenario, extended
-from reidsim.scenarios.registry import kind_named
 from reidsim.validation import read_toml
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"

@@ -6,8 +6,8 @@ import pytest
 import reidsim
 from reidsim.errors import InputError
 from reidsim.kinds.participation.study import read_pedigree
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_of
 
 FAMILY = """person,father,mother,decides
 Ada,,,no

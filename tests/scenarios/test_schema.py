@@ -10,8 +10,8 @@ from found import at_least
 from reidsim.bundled import bundled_folder, bundled_names
 from reidsim.errors import InputError
 from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.load import extended
-from reidsim.scenarios.registry import schemas
 from reidsim.validation import read_toml, validated
 
 SCHEMA = TablesScenario.model_json_schema(by_alias=True)

@@ -10,8 +10,8 @@ from reidsim.engine.single_run import run_once
 from reidsim.figures.runs import risks_by_policy
 from reidsim.reports.page.report import report_text
 from reidsim.reports.verdict import measures_table, verdict
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_of
 from reidsim.web.exploration import Explorer, changed, form_shares, read_back_html
 
 

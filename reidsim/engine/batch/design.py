@@ -34,8 +34,8 @@ from reidsim.games.reidentified import measures_table
 from reidsim.scenarios import design_schema as schema
 from reidsim.scenarios.agents import WHO_COMES, who_may_come
 from reidsim.scenarios.design_schema import SweepSection, SweepValues
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Study, equilibria_of
 

@@ -46,8 +46,8 @@ from reidsim.engine.batch.statistics import ERROR, BatchResult, batch_analysis, 
 from reidsim.engine.results import Illustrator, Result, RunResult, begun, make_manifest
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError, listed
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 from reidsim.wording import counted

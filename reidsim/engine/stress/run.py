@@ -67,8 +67,8 @@ from reidsim.games.robust import robust_choices
 from reidsim.scenarios import design_schema as schema
 from reidsim.scenarios.agents import WHO_COMES, names_adversaries, without_adversary_uncertainty
 from reidsim.scenarios.design_schema import StressSection
+from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import kind_of
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
 from reidsim.scenarios.study import Progress
 from reidsim.wording import counted
