@@ -20,8 +20,8 @@ from figures import figure
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker
 from reidsim.games.equilibrium import evaluate
 from reidsim.kinds.tables.build import build_study
+from reidsim.kinds.tables.kind import exposed_to_weighted
 from reidsim.kinds.tables.policy import policy_named
-from reidsim.kinds.tables.results import exposed_to_weighted
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.catalogue import load_population
 from reidsim.releases.records import records_of

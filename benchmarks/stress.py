@@ -16,8 +16,7 @@ from reidsim.engine.stress.run import Evaluator
 from reidsim.games.robust import robust_choices
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.kinds.tables.many_points import OneShotPoints
-from reidsim.kinds.tables.outcomes import play
+from reidsim.kinds.tables.outcomes import OneShotPoints, play
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import economics_of
 from reidsim.scenarios.study import equilibria_of

@@ -176,13 +176,6 @@ def test_a_hundred_million_people_are_counted_or_refused(tmp_path):
         describe(Scenario.load("wan2021", {"targets.size": 10**12}))
 
 
-def test_a_lattice_that_takes_long_is_told(tmp_path):
-    path = write_many_levels(tmp_path, 9, 4)
-    told = describe(Scenario.load(path, {"publisher.solver": "backward-induction"}))
-    assert '262,144 strategies; computing all strategies may take long, set publisher.solver = "iceberg' in told
-    assert "may take long" not in describe(Scenario.load(path))
-
-
 def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
     path = write_many_levels(tmp_path, 5, 4)
     costs = {"economics.cost": 10, "economics.loss": 1000}

@@ -10,9 +10,8 @@ import reidsim
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.kind import TABLES
+from reidsim.kinds.tables.kind import TABLES, search_deviation
 from reidsim.kinds.tables.outcomes import play
-from reidsim.kinds.tables.results import search_deviation
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 

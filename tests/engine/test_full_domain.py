@@ -11,7 +11,6 @@ from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import InputError
 from reidsim.games.full_domain import multi_dimensional as best_splits
 from reidsim.games.measures import MEASURES, REIDENTIFIED
-from reidsim.kinds.tables import kind as tables_kind
 from reidsim.kinds.tables import outcomes
 from reidsim.releases.released import released_class_sizes
 from reidsim.scenarios.load import Scenario
@@ -220,12 +219,10 @@ def test_local_recoding_planned_under_one_risk_pays_under_the_other(folder):
     assert optimum["payout"] < optimum["planned_payout"]
 
 
-def test_check_reports_the_size_of_the_game(folder, monkeypatch):
+def test_check_reports_the_size_of_the_game(folder):
     text = check_once(Scenario.load(folder / "ward.toml"))
     assert text.startswith("40 records in ")
     assert "16 strategies, a population of 90" in text
-    monkeypatch.setattr(tables_kind, "_MANY_NODES", 15)
-    assert 'set publisher.search = "anytime"' in check_once(Scenario.load(folder / "ward.toml"))
 
 
 @pytest.mark.deep

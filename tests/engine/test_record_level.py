@@ -23,7 +23,7 @@ from reidsim.core.measures import columns_of
 from reidsim.games.measures import MEASURES
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.kinds.tables.outcomes import play, record_table
+from reidsim.kinds.tables.outcomes import play
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of
 
@@ -106,7 +106,7 @@ def test_a_publisher_who_believes_the_loss_to_be_another_keeps_its_idea_of_the_g
 def test_the_table_of_records_has_every_record_in_the_order_of_the_release(small):
     policies = ["no-attack", "no-protection"]
     with study_of(small, policies=policies) as study:
-        table = record_table(study, equilibria_of(play(study)))
+        table = TABLES.records(study, 0, equilibria_of(play(study)))
     n = small.n_records
     assert table["policy"].tolist() == [policy for policy in policies for _ in range(n)]
     assert table["record"].tolist() == list(range(n)) * 2

@@ -11,7 +11,7 @@ from reidsim.engine.stress.analyses import guarantee_table
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints, record_points
+from reidsim.kinds.tables.outcomes import OneShotPoints, SolvedPoints, record_points
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import economics_of
 

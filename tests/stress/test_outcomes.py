@@ -9,7 +9,7 @@ import reidsim
 from reidsim.engine.stress.run import Evaluator
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints
+from reidsim.kinds.tables.outcomes import OneShotPoints, SolvedPoints
 from reidsim.scenarios.load import Scenario
 
 POLICIES = ("no-protection", "basic", "no-attack", "suppress-all")

@@ -14,9 +14,8 @@ from reidsim.games.parameter_grid import Options, best_options, undominated_opti
 from reidsim.games.record_game import Choice
 from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.kind import TABLES
+from reidsim.kinds.tables.kind import TABLES, search_deviation
 from reidsim.kinds.tables.outcomes import play, strategy_table
-from reidsim.kinds.tables.results import search_deviation
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import equilibria_of

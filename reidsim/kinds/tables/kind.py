@@ -11,26 +11,46 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from reidsim.adversaries.response import Linkage
+from reidsim.adversaries.sequential.planning import attack_threshold
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.agents.profile import Setting
 from reidsim.core.measures import in_words, measures_worded
 from reidsim.errors import refuse_first
-from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.directions.linker import directed_linker
+from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.full_domain.risk import records_outside
 from reidsim.games.measures import HOUSEHOLD_RISK
-from reidsim.games.solvers import no_progress
+from reidsim.games.record_game import WITHHELD, shared_rows
+from reidsim.games.solvers import branch_and_bound, no_progress
 from reidsim.kinds.tables.build import build_study, data_content
-from reidsim.kinds.tables.many_points import OneShotPoints, SolvedPoints, is_thinnable, record_points
-from reidsim.kinds.tables.outcomes import DroppedColumns, play
+from reidsim.kinds.tables.outcomes import (
+    DroppedColumns,
+    SolvedPoints,
+    TablesAnalysis,
+    class_table,
+    figure_tables,
+    found_by,
+    is_thinnable,
+    node_tables,
+    optima_table,
+    play,
+    record_points,
+    release_table,
+)
+from reidsim.kinds.tables.policies import SPLITS, SolvedPolicy, TablesChoice
 from reidsim.kinds.tables.policy import POLICIES, SAFE_HARBOR, WHERE, policies_of_unit, policy_named
 from reidsim.kinds.tables.release import StagedAttack, attribute_labels, read_records, sensitive_attributes
 from reidsim.kinds.tables.released_file import read_released
-from reidsim.kinds.tables.results import TablesResults
 from reidsim.kinds.tables.rounds import planned_releases, setting_of
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.linkage.people import distinct_people, largest_in_groups
 from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.releases.hierarchy import SUPPRESSED
+from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import are_equipped, named
 from reidsim.scenarios.attack_recipe import require_recipe
@@ -38,6 +58,7 @@ from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents,
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.kind import (
     Control,
+    Kind,
     LimitedColumns,
     Selection,
     SensitiveColumn,
@@ -45,26 +66,23 @@ from reidsim.scenarios.kind import (
     amount_slider,
 )
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import key_columns
+from reidsim.scenarios.people import HOUSEHOLD, PERSON, key_columns
 from reidsim.scenarios.policy import require_by_agents, with_each_k
 from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan, section
 from reidsim.scenarios.schema import MONEY_KEYS, spelled_out
-from reidsim.scenarios.study import PolicyOutcome
+from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, record_table, solver_facts
 from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, codes, counted, number_text
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *measures_worded(_WORDS["own"]).values())
-# Number of nodes above which `describe` warns. Searching a larger lattice takes minutes with some 10,000 records, and
-# longer if each record is solved separately.
-_MANY_NODES = 200_000
 # Prefix of sensitive columns in the dict of hierarchies, so that their names differ from names of attributes.
 _OF_SENSITIVE = "sensitive column "
 # Marks threads that have solved a table, so that measured run times exclude the loading of compiled code.
 _warm = threading.local()
 
 
-class TablesKind(TablesResults):
+class TablesKind(Kind):
     """Scenario kind of a publisher who shares a table of records; see `Kind`."""
 
     name = "tables"
@@ -85,29 +103,21 @@ class TablesKind(TablesResults):
     def describe(self, study: TablesStudy) -> str:
         """Check the payoff parameters; return one line on the size of the study.
 
-        It contains the numbers of records, distinct cells, strategies and people, and a warning if the search may take
-        long.
+        It contains the numbers of records, distinct cells, strategies and people.
         """
         # Raises an error for unusable payoff parameters before a long computation starts.
         for name, each in study.each.items():
             with named(name):
                 each.planner(*each.gain_and_cost(each.prices))
-        scenario = study.scenario
-        people = study.linked_population if scenario.publisher.unit == "record" else study.population
+        people = self.facts(study)["people"] if study.scenario.population is not None else None
         of_people = "" if study.persons is None else f" of {counted(study.n_subjects, 'person', 'people')}"
         # With lists, the lattice has a row for each record, even if records are equal.
         cells = study.lattice.n_records if study.drawn is None else len(study.dataset.cells)
-        size = (
+        return (
             f"{counted(study.n_records, 'record')}{of_people} in {counted(cells, 'distinct cell')}, "
             f"{counted(study.lattice.size, 'strategy', 'strategies')}"
+            + ("" if people is None else f", a population of {people:,.0f}")
         )
-        if people is not None and scenario.population is not None:
-            size += f", a population of {people.total:,.0f}"
-        if study.n_nodes > _MANY_NODES and scenario.publisher.walks_whole_lattice:
-            size += '; a search of all nodes may take long, set publisher.search = "anytime" for a search with a budget'
-        elif study.lattice.size > _MANY_NODES and scenario.publisher.lists_every_form:
-            size += '; computing all strategies may take long, set publisher.solver = "iceberg" to skip most strategies'
-        return size
 
     def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
         """Return the scenario content that determines cells, hierarchies and people."""
@@ -140,6 +150,152 @@ class TablesKind(TablesResults):
     def row_of_subject(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the game row of each data subject: person, or record if it is a person."""
         return study.row_of_subject
+
+    # Results
+
+    def summarise(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return means over the data subjects, with measures specific to the scenario.
+
+        These are measures of person lookups, of attribute inference and of households.
+        """
+        summary, household = super().summarise(study, draw, equilibria), study.household_of
+        if study.scenario.looks_up:
+            rows = {name: _direction_measures(study, name, found) for name, found in equilibria.items()}
+            summary = summary.join(pd.DataFrame.from_dict(rows, orient="index"))
+        if study.scenario.infers:
+            rows = {name: _attribute_measures(study, found) for name, found in equilibria.items()}
+            summary = summary.join(pd.DataFrame.from_dict(rows, orient="index"))
+        if household is not None:
+            risks = [found.risk[study.row_of_subject] for found in equilibria.values()]
+            summary[HOUSEHOLD] = [largest_in_groups(risk, household).mean() for risk in risks]
+        return summary
+
+    def further_measures(self, study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return attack thresholds and the deviation of a heuristic search.
+
+        Returns
+        -------
+        DataFrame
+            For a record-level study with a single adversary and planner ``fmdp``: ``attack_threshold``, the smallest
+            known group size that is not attacked. It is the same for all policies, and missing if all group sizes are
+            attacked. With solver ``lattice-search``: the measures of `search_deviation` for the policies that it
+            solves.
+        """
+        measures, publisher = super().further_measures(study, equilibria), study.scenario.publisher
+        if publisher.unit == "table":
+            return measures
+        if len(study.each) == 1:
+            (alone,) = study.each.values()
+            adversary, plan = alone.scenario.adversary, alone.scenario.adversary.sequential
+            # A threshold exists only for known group sizes, confirmed matches and an adversary without errors.
+            if adversary.plans_sequentially and not adversary.errs and plan.belief == "known" and not plan.unconfirmed:
+                found = attack_threshold(alone.sequential_attack(alone.scenario.economics))
+                measures["attack_threshold"] = np.nan if found is None else float(found)
+        searched = {name: one for name, one in equilibria.items() if one.solver == "lattice-search"}
+        if publisher.solver == "lattice-search" and searched:
+            # Lattice search solves only policies without a constraint, and these have the same optimum.
+            best, tie = evaluate(study.truth, branch_and_bound(study.belief)), study.truth.tie()
+            rows = {name: search_deviation(one, best, tie, study.weights) for name, one in searched.items()}
+            measures = measures.join(pd.DataFrame.from_dict(rows, orient="index"))
+        return measures
+
+    def records(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
+        """Return one row per record and policy, with the released quasi-identifiers.
+
+        Quasi-identifiers are missing if the record is withheld. With a person key, there is also ``person``, numbered
+        by first appearance; outcomes are then per person and repeat in all records of a person. With households also
+        ``household_risk``. Other columns are those of every kind, see `reidsim.scenarios.study.record_table`.
+        """
+        lattice, household, persons = study.lattice, study.household_of, study.persons
+        person = {} if persons is None else {PERSON: persons.of_record}
+
+        def beside(equilibrium: Equilibrium) -> dict[str, Any]:
+            if household is None:
+                return person
+            risk = largest_in_groups(equilibrium.risk[study.row_of_subject], household)
+            return {**person, HOUSEHOLD: risk if persons is None else risk[persons.of_record]}
+
+        return record_table(
+            equilibria,
+            study.row_of_record,
+            lattice.describe,
+            beside=beside,
+            released=lambda record: lattice.released(record.strategies, study.cell_of_record),
+        )
+
+    def analyse(self, study: TablesStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
+        """Return the tables behind the figures of records or of lattice nodes."""
+        if study.scenario.publisher.unit == "record":
+            return figure_tables(study, progress=lambda done, total: report("figures", done, total))
+        top_nodes, front, left_out = node_tables(study, outcomes)
+        return TablesAnalysis(
+            optima=optima_table(study, outcomes),
+            classes=class_table(study, outcomes),
+            released=release_table(study, outcomes),
+            top_nodes=top_nodes,
+            front=front,
+            left_out=left_out,
+        )
+
+    def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
+        """Return the run time in seconds and the nodes evaluated by policy."""
+        table = super().runtimes(outcomes)
+        nodes = [int(outcomes[policy].equilibrium.evaluated.max(initial=0)) for policy in table["policy"]]
+        return table.assign(nodes_evaluated=nodes)
+
+    def facts(self, study: TablesStudy) -> dict[str, Any]:
+        """Return the manifest facts about records, strategies and people."""
+        people = study.linked_population if study.scenario.publisher.unit == "record" else study.population
+        return {
+            "records": study.n_records,
+            **({} if study.persons is None else {"released_people": study.n_subjects}),
+            **({} if study.waves is None else {"waves": list(study.waves.labels)}),
+            "distinct_cells": study.lattice.n_records,
+            "strategies": study.lattice.size,
+            "population": None if people is None else people.name,
+            "people": None if people is None else people.total,
+            "data_hash": study.fingerprint,
+        }
+
+    def facts_of_policies(self, study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, dict[str, Any]]:
+        """Return the chosen nodes and the solver facts by policy.
+
+        With agents, the facts are about the last round.
+        """
+        facts, publisher = dict[str, dict[str, Any]](), study.scenario.publisher
+        for policy, outcome in outcomes.items():
+            found, equilibrium = found_by(outcome), outcome.equilibrium
+            nodes, gap = found.nodes, found.gap
+            if outcome.choice is None:
+                searched, gap = policy_named(policy).searches_nodes(publisher), np.nan
+                nodes = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist() if searched else ()
+            facts[policy] = {
+                "node": [study.lattice.describe(node) for node in nodes],
+                **solver_facts(equilibrium, study.row_of_subject),
+                "gap": None if np.isnan(gap) else gap,
+                "nodes_evaluated": int(equilibrium.evaluated.max(initial=0)),
+            }
+        return facts
+
+    def warnings(self, study: TablesStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+        """Yield the warnings about the records and about each policy's choice."""
+        yield from _warnings_of_records(study)
+        for policy, outcome in outcomes.items():
+            withheld = int(study.weights[outcome.equilibrium.withheld].sum())
+            if study.scenario.publisher.unit == "table" or isinstance(outcome.choice, TablesChoice):
+                yield from _warnings_of_node(study, policy, outcome)
+            elif withheld:
+                reason = "have no strategy that satisfies the constraint and are withheld (payoff 0)"
+                yield f"{policy}: {withheld} {study.units[1]} {reason}"
+        for policy, outcome in outcomes.items() if study.scenario.looks_up else ():
+            if policy in POLICIES and POLICIES[policy].forbids_attacks and not outcome.equilibrium.attacked.any():
+                exposed = round(exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_subjects)
+                if exposed:
+                    yield (
+                        f"{policy}: no person is at risk if the adversary treats all matching rows as equally likely; "
+                        f"{exposed:,} of {counted(study.n_subjects, 'person is', 'people are')} at risk if the "
+                        "adversary prefers the rows that match the fewest people"
+                    )
 
     # Rounds of agents
 
@@ -304,7 +460,7 @@ class TablesKind(TablesResults):
         """Return whether the publisher's unit is the record, as `amount_points` needs."""
         return scenario.publisher.unit == "record"
 
-    def amount_points(self, study: TablesStudy) -> OneShotPoints | SolvedPoints | None:
+    def amount_points(self, study: TablesStudy) -> SolvedPoints | None:
         """Return the planner of separate records; None if the unit is the table."""
         return record_points(study) if self.plans_under_amounts(study.scenario) else None
 
@@ -437,6 +593,149 @@ def _group(run: Any, each: Sequence[Mapping[str, Any]]) -> Iterator[Sentence]:
         number = f" ({number_text(people)} people)" if people else ""
         group = "The group of a record is the people of the population "
         yield (group, Code(str(recipe)), f"{number} who match its release.")
+
+
+def _warnings_of_node(study: TablesStudy, policy: str, outcome: PolicyOutcome) -> Iterator[str]:
+    """Yield the warnings about the search for one or a few generalizations."""
+    publisher, units, equilibrium = study.scenario.publisher, study.units[1], outcome.equilibrium
+    within = f"no release with at most {publisher.suppression_limit:.0%} suppressed {units} is profitable"
+    found, split, nothing = found_by(outcome), equilibrium.solver == SPLITS, equilibrium.withheld.all()
+    if outcome.choice is None:
+        if nothing:
+            yield f"{policy}: {within} in the last round"
+        if publisher.search == "anytime" and not equilibrium.exact and not policy_named(policy).is_rule:
+            yield f"{policy}: the node of the last round is not proved optimal; another node may have a higher payoff"
+        return
+    if nothing:
+        ended = (found.gap > 0 and not split) or found.unproved_rounds > 0
+        reason = "no profitable release was found within the budget" if ended else within
+        yield f"{policy}: {reason}; nothing is released"
+    if found.gap > 0:
+        limit = f"the limit of {publisher.suppression_limit:.0%} suppressed {units} binds"
+        reason = limit if split else "the budget ended the search"
+        yield f"{policy}: {reason}; the payoff may be higher by up to {found.gap:.2%} of the best case"
+    if found.unproved_rounds:
+        yield (
+            f"{policy}: the budget ended {found.unproved_rounds} of {len(found.nodes)} rounds; "
+            "another node may have a higher payoff in these rounds"
+        )
+
+
+def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
+    """Yield the warnings about the records, their weights and the population."""
+    sampled, population, unit = study.sampled, study.population, study.units
+    if sampled is not None and study.scenario.release.estimator == "benedetti-franconi":
+        # Sampling weights estimate the risk of sample uniques badly, unless the sample is the whole population.
+        sets, alone = distinct_people(sampled.sample), sampled.sample.counts == 1
+        unique = int(alone.sum() if sets is None else np.maximum.reduceat(alone[sets.cells], sets.start[:-1]).sum())
+        if unique and sampled.total > sampled.sample.total:
+            hint = ': compare release.estimator = "log-linear"' * (sets is None)
+            yield (
+                f"{unique:,} of {int(sampled.sample.total):,} {'records' if sets is None else 'people'} are unique in "
+                f"the sample; their risk by Benedetti and Franconi may be inaccurate{hint}"
+            )
+    if study.scenario.publisher.unit == "table":
+        counts = study.dataset.counts.astype(np.int64)
+        lattice = study.lattice_of(study.dataset.cells)
+        if population is not None and (outside := records_outside(lattice, counts, population)):
+            yield (
+                f"{outside} of {study.n_subjects} {unit[1]} exceed the people with the same values in "
+                f"population {population.name!r}; a {unit[0]} without a match counts as the only such person"
+            )
+        return
+    lines = {
+        f"{outside} of {study.n_records} records have values that no person in population "
+        f"{each.linked_population.name!r} has; each counts as the only such person": None
+        for each in study.each.values()
+        # A registry may be incomplete, so that a record without a match there is no error.
+        if each.registry is None and (outside := int(study.released[each.group_sizes.outside].sum()))
+    }
+    yield from lines
+
+
+def search_deviation(
+    found: Equilibrium, best: Equilibrium, tie: NDArray[np.float64], weights: NDArray[np.int64]
+) -> dict[str, float]:
+    """Return the deviation of a search from the optimum, as means over records.
+
+    The measures are from Wan et al. 2015, Eq. 6.
+
+    Parameters
+    ----------
+    found, best : Equilibrium
+        Outcomes of the search and of an exact solver, for the same cells.
+    tie : ndarray of float64, shape (n_cells,)
+        Tie tolerance: largest difference between payoffs that count as equal, in currency units.
+    weights : ndarray of int64, shape (n_cells,)
+        Number of records in each cell.
+
+    Returns
+    -------
+    dict of str to float
+        ``publisher_payoff_difference`` and ``adversary_payoff_difference`` (mean absolute differences, currency units
+        per record), ``share_optimal`` (share of records with the optimal payoff) and ``evaluated`` (strategies computed
+        per record).
+    """
+    difference = np.abs(found.publisher_payoff - best.publisher_payoff)
+    adversary = np.abs(found.adversary_payoff - best.adversary_payoff)
+    return {
+        "publisher_payoff_difference": float(np.average(difference, weights=weights)),
+        "adversary_payoff_difference": float(np.average(adversary, weights=weights)),
+        "share_optimal": float(np.average(difference <= tie, weights=weights)),
+        "evaluated": float(np.average(found.evaluated, weights=weights)),
+    }
+
+
+def _attribute_measures(study: TablesStudy, equilibrium: Equilibrium) -> dict[str, float]:
+    """Return the measures of attribute inference of a policy.
+
+    ``inference`` is the largest success probability of an inference. With limits on sensitive columns,
+    ``beyond_limits`` is the share of records whose group exceeds a limit.
+    """
+    groups, admissible, highest, beyond = study.sensitive_groups, study.admissible, 0.0, 0
+    for node, released in shared_rows(equilibrium.strategies):
+        success = groups.success("attribute", node)
+        success = success if study.persons is None else study.row_sets.combined(np.maximum, success)
+        highest = max(highest, float(success[released].max()))
+        if admissible is not None:
+            beyond += int(study.weights[released][~admissible.at(node, released)].sum())
+    return {"inference": highest} | ({} if admissible is None else {"beyond_limits": beyond / study.n_subjects})
+
+
+def _direction_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> dict[str, float]:
+    """Return the effect of person lookups on a policy.
+
+    ``utility_price`` and ``exposed_by_record`` compare a policy with its choice against an adversary who asks whose
+    record a row is (direction "record"): the mean utility that the policy loses, and the share of records that the
+    scenario's adversary would attack under that choice. Both are missing for rules and for user-defined policies. For
+    ``exposed_to_weighted`` of all policies, see the function.
+    """
+    policy, price, exposed = policy_named(name), np.nan, np.nan
+    if isinstance(policy, SolvedPolicy) and not policy.is_rule:
+        before = evaluate(study.truth, policy.choice_by_record(study, study.belief))
+        price = float(np.mean(before.utility) - np.mean(equilibrium.utility))
+        exposed = float(np.mean(before.attack_probability))
+    weighted = exposed_to_weighted(study, equilibrium.strategies)
+    return {"utility_price": price, "exposed_by_record": exposed, "exposed_to_weighted": weighted}
+
+
+def exposed_to_weighted(study: TablesStudy, strategies: Strategies) -> float:
+    """Return the share of records attacked if guesses favour rows that fit few people.
+
+    The adversary looks a person up and picks one of the matching released rows, each with a weight of 1 / number of
+    people who match the row. Withheld records count in the denominator.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    strategies : ndarray of int64, shape (n_records,)
+    """
+    truth = study.truth
+    linker, shared = directed_linker(truth), np.flatnonzero(strategies != WITHHELD)
+    assert linker is not None  # noqa: S101 - called only for scenarios with person lookups
+    sizes = linker.weighted(strategies)[shared]
+    reply = truth.adversary.respond(Linkage(sizes, sizes, by_chance=True), shared)
+    return float(reply.attack_probability.sum() / max(len(strategies), 1))
 
 
 TABLES = TablesKind()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.file_attack import plan_file, plan_with_budget
 from reidsim.adversaries.sequential.planning import (
@@ -23,24 +24,27 @@ from reidsim.adversaries.sequential.planning import (
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
 from reidsim.errors import locating, refuse_first
+from reidsim.games.attempts import Attempts
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.solutions import NodeOutcomes, every_node
+from reidsim.games.parameter_grid import Options, best_options, undominated_options
 from reidsim.games.people import PeopleLinkage
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.games.solvers import no_progress
 from reidsim.kinds.tables.policies import TablesChoice, everywhere
 from reidsim.kinds.tables.policy import POLICIES, WHERE, policy_named
 from reidsim.kinds.tables.release import coded_records
-from reidsim.kinds.tables.schema import NodesSection
+from reidsim.kinds.tables.schema import NodesSection, TablesScenario
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.linkage.people import largest_in_groups
 from reidsim.releases.released import released_class_sizes, released_table
-from reidsim.scenarios.people import HOUSEHOLD, PERSON
-from reidsim.scenarios.schema import FileAttackSection, SequentialFiguresSection
+from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection, SequentialFiguresSection
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome
-from reidsim.scenarios.study import record_table as outcomes_by_record
 
+# Largest lattice for which strategies are thinned. Thinning computes each generalization of each record, a few records
+# at a time; in larger lattices it is faster to solve each point.
+_MOST_THINNED = 200_000
 # Largest number of nodes that are all listed by default; this takes seconds.
 _MOST_NODES_LISTED = 100_000
 
@@ -72,22 +76,22 @@ def play(
         Outcome of each policy, in the order of `policies`.
     """
     names = study.scenario.publisher.policies if policies is None else tuple(policies)
-    truth, belief, outcomes = study.truth, study.belief, dict[str, PolicyOutcome]()
+    outcomes = dict[str, PolicyOutcome]()
     for number, name in enumerate(names):
 
         def report(done: int = 0, total: int = 1, number: int = number) -> None:
             progress(number * total + done, len(names) * total)
 
         policy, begun = policy_named(name), time.perf_counter()
-        choice = policy.choose(study, belief, 0, **({"report": report} if name in POLICIES else {}))
-        found = evaluate(_paid_in(study, name, choice, truth), choice)
+        choice = policy.choose(study, study.belief, 0, **({"report": report} if name in POLICIES else {}))
+        found = evaluate(paid_in(study, name, choice), choice)
         outcomes[name] = PolicyOutcome(found, choice, time.perf_counter() - begun if timed else None)
     return outcomes
 
 
-def _paid_in(study: TablesStudy, policy: str, choice: Choice, truth: RecordGame) -> RecordGame:
-    """Return the game in which a policy is paid, if it differs; see `Policy.paid_in`."""
-    return record_game_of(policy_named(policy).paid_in(study, truth, choice))
+def paid_in(study: TablesStudy, policy: str, choice: Choice) -> RecordGame:
+    """Return the game in which a policy is paid; see `Policy.paid_in`."""
+    return record_game_of(policy_named(policy).paid_in(study, study.truth, choice))
 
 
 def found_by(outcome: PolicyOutcome) -> TablesChoice:
@@ -95,7 +99,9 @@ def found_by(outcome: PolicyOutcome) -> TablesChoice:
 
     A choice of another class gets the default details: no nodes, gap 0, and an unknown planned payout.
     """
-    choice = outcome.choice
+    found, choice = outcome.equilibrium, outcome.choice
+    if choice is None:
+        choice = Choice(found.strategies, found.solver, found.evaluated, found.exact)
     return choice if isinstance(choice, TablesChoice) else TablesChoice(**vars(choice))
 
 
@@ -184,35 +190,36 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd
         adversary_payoff (sums over the records of the class, in currency units; a person's payoff is spread evenly
         over the person's records).
     """
-    lattice, truth, sets, parts = study.lattice, study.truth, study.row_sets, []
+    lattice, sets, parts = study.lattice, study.row_sets, []
     # Each line is a cell of a game row; `share` turns a payoff per data subject into a sum over the line's records.
     cell, row, people = sets.cells, sets.owner, sets.people[sets.owner]
     records, share = sets.rows * people, sets.rows / sets.rows_of_person[row] * people
-    names, sums = list(lattice.domain.names), ["suppressed", "attacked", "publisher_payoff", "adversary_payoff"]
+    totals = ("records", "people", "suppressed", "attacked", "publisher_payoff", "adversary_payoff")
     for policy, outcome in outcomes.items():
         found, equilibrium = found_by(outcome), outcome.equilibrium
         if found.classes is None:
             continue
+        linker, sizes = paid_in(study, policy, found).linker, np.ones(len(cell))
         distinct, number = np.unique(found.classes, return_inverse=True)
-        described = np.array([lattice.describe(node) for node in distinct.tolist()], dtype=object)
-        table = lattice.released(found.classes[row], cell).astype("str")
-        linker, sizes = _paid_in(study, policy, found, truth).linker, np.ones(len(cell))
         for node in distinct.tolist():
             here = np.flatnonzero(found.classes == node)
             linkage = linker.link(node, here)
             linkage = linkage.of_records if isinstance(linkage, PeopleLinkage) else linkage
             sizes[sets.entries_of(here)[0]] = linkage.group_sizes
-        table["node"], table["records"], table["people"] = described[number][row], records, sizes
-        table["suppressed"], table["attacked"] = (
-            records * equilibrium.withheld[row],
-            records * equilibrium.attacked[row],
+        described = np.array([lattice.describe(node) for node in distinct.tolist()], dtype=object)
+        released = lattice.released(found.classes[row], cell).astype("str")
+        lines = released.assign(
+            policy=policy,
+            node=described[number][row],
+            records=records,
+            people=sizes,
+            suppressed=records * equilibrium.withheld[row],
+            attacked=records * equilibrium.attacked[row],
+            publisher_payoff=share * equilibrium.publisher_payoff[row],
+            adversary_payoff=share * equilibrium.adversary_payoff[row],
         )
-        for column in sums[2:]:
-            table[column] = share * getattr(equilibrium, column)[row]
-        how = {"people": "first"} | dict.fromkeys(["records", *sums], "sum")
-        classes = table.groupby(["node", *names], sort=False, observed=True).agg(how).reset_index()
-        classes.insert(0, "policy", policy)
-        parts.append(classes[["policy", "node", *names, "records", "people", *sums]])
+        by = lines.groupby(["policy", "node", *released], sort=False, observed=True)
+        parts.append(by.agg(dict.fromkeys(totals, "sum") | {"people": "first"}).reset_index())
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
@@ -225,46 +232,14 @@ def release_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> 
         Columns policy, record (from 0), the quasi-identifiers (all ``*`` if suppressed) and class_size: the number of
         released records with the same labels, or the number of people with such a record (0 if suppressed).
     """
-    person = None if study.persons is None else study.persons.of_record
-    parts = []
+    person, parts = None if study.persons is None else study.persons.of_record, []
     for policy, outcome in outcomes.items():
         strategies = outcome.equilibrium.strategies[study.row_of_record]
         table = released_table(study.lattice, strategies, study.cell_of_record).astype("str")
-        table["class_size"] = released_class_sizes(table, person)
-        table.insert(0, "policy", policy)
-        table.insert(1, "record", np.arange(study.n_records))
-        parts.append(table)
+        parts.append(table.assign(class_size=released_class_sizes(table, person)))
+        parts[-1].insert(0, "policy", policy)
+        parts[-1].insert(1, "record", np.arange(study.n_records))
     return pd.concat(parts, ignore_index=True)
-
-
-def record_table(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return one row per record and policy, with the released quasi-identifiers.
-
-    Quasi-identifiers are missing if the record is withheld.
-
-    Returns
-    -------
-    DataFrame
-        The columns of every kind (see `reidsim.scenarios.study.record_table`) and the quasi-identifiers; records in the
-        order of the release. With a person key also ``person``, numbered by first appearance; outcomes are then per
-        person and repeat in all records of a person. With households also ``household_risk``.
-    """
-    lattice, persons, household = study.lattice, study.persons, study.household_of
-    person = np.arange(study.n_records) if persons is None else persons.of_record
-
-    def beside(equilibrium: Equilibrium) -> dict[str, Any]:
-        columns: dict[str, Any] = {} if persons is None else {PERSON: person}
-        if household is not None:
-            columns[HOUSEHOLD] = largest_in_groups(equilibrium.risk[study.row_of_subject], household)[person]
-        return columns
-
-    return outcomes_by_record(
-        equilibria,
-        study.row_of_record,
-        lattice.describe,
-        beside=beside,
-        released=lambda record: lattice.released(record.strategies, study.cell_of_record),
-    )
 
 
 def node_tables(
@@ -286,23 +261,23 @@ def node_tables(
     left_out : tuple of str
         Notes on tables that are not listed, with the reason.
     """
-    section = study.scenario.figures.nodes or NodesSection()
-    policies = [policy for policy in outcomes if policy_named(policy).picks_node(study.scenario.publisher)]
-    if not section.top or not policies:
-        return pd.DataFrame(), pd.DataFrame(), ()
+    section, publisher = study.scenario.figures.nodes or NodesSection(), study.scenario.publisher
     listable = study.scenario.figures.nodes is not None or study.n_nodes <= _MOST_NODES_LISTED
-    best, front = list[pd.DataFrame](), list[pd.DataFrame]()
-    for policy in policies:
-        rule: Any = POLICIES[policy]
-        nodes = found_by(outcomes[policy]).listed
-        if nodes is None and listable:
-            nodes = every_node(rule.whole_game(study, study.belief))
-        if nodes is not None:
-            best.append(_node_rows(study, policy, nodes.best(section.top)))
-            front.append(_node_rows(study, policy, nodes.pareto_front()))
+    best, front, left_out = list[pd.DataFrame](), list[pd.DataFrame](), tuple[str, ...]()
+    for name, outcome in outcomes.items() if section.top else ():
+        policy: Any = policy_named(name)
+        if policy.picks_node(publisher):
+            nodes = found_by(outcome).listed
+            if nodes is None and listable:
+                nodes = every_node(policy.whole_game(study, study.belief))
+            if nodes is not None:
+                best.append(_node_rows(study, name, nodes.best(section.top)))
+                front.append(_node_rows(study, name, nodes.pareto_front()))
+            else:
+                reason = f"there are {study.n_nodes:,} nodes; set figures.nodes to list them"
+                left_out = (f"the best nodes are not listed: {reason}",)
     if not best:
-        reason = f"the best nodes are not listed: there are {study.n_nodes:,} nodes; set figures.nodes to list them"
-        return pd.DataFrame(), pd.DataFrame(), (reason,)
+        return pd.DataFrame(), pd.DataFrame(), left_out
     return pd.concat(best, ignore_index=True), pd.concat(front, ignore_index=True), ()
 
 
@@ -338,75 +313,69 @@ class DroppedColumns:
     """
 
     def __init__(self, study: TablesStudy) -> None:
-        publisher = study.scenario.publisher
-        self.names = study.lattice.domain.names
+        publisher, self.names = study.scenario.publisher, study.lattice.domain.names
         greedy = publisher.solver == "lattice-search"
         named = [policy_named(name) for name in publisher.policies]
         limited = [each for each in named if each.has_lowest_level and not (greedy and each.picks_each(publisher))]
         self.policies = tuple(each.name for each in limited)
-        self.left_out = tuple(
-            f"policy {name} is left out: the policy does not support a minimum level of a column"
-            for name in publisher.policies
-            if name not in self.policies
-        )
         problem, found = "no policy supports a minimum level of a column", list(publisher.policies)
         expected = "a policy such as basic, no-attack or no-protection"
         with locating(study.loaded.path):
             refuse_first((not self.policies, problem, WHERE, found, expected))
-        if publisher.unit == "record":
-            # Branch and bound is also exact, and searches only the remaining generalizations.
-            study = study.with_sections(publisher=publisher.model_copy(update={"solver": "branch-and-bound"}))
-        self._study = study
+        # Branch and bound is also exact, and searches only the remaining generalizations.
+        solver = {"solver": "branch-and-bound"} if publisher.unit == "record" else {}
+        self._study = study.with_sections(publisher=publisher.model_copy(update=solver))
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about columns that keep groups when dropped, and omitted policies."""
-        hierarchies = zip(self.names, self._study.lattice.hierarchies, strict=True)
-        kept = tuple(
-            f"column {name} keeps {each.n_groups[-1]} groups when it is dropped: the highest level of its hierarchy"
-            for name, each in hierarchies
-            if each.n_groups[-1] > 1
+        """Warnings about omitted policies, and columns that keep groups when dropped."""
+        return (
+            *(
+                f"policy {name} is left out: the policy does not support a minimum level of a column"
+                for name in self._study.scenario.publisher.policies
+                if name not in self.policies
+            ),
+            *(
+                f"column {name} keeps {each.n_groups[-1]} groups when it is dropped: the highest level of its hierarchy"
+                for name, each in zip(self.names, self._study.lattice.hierarchies, strict=True)
+                if each.n_groups[-1] > 1
+            ),
         )
-        return (*self.left_out, *kept)
 
     def play(self, kept: Collection[str]) -> Mapping[str, Equilibrium]:
         """Return the outcome of each policy if only the columns `kept` may be released.
 
         Rows of an outcome are the game rows of the study.
         """
-        study = self._study
-        attributes = dict(study.scenario.attributes)
-        for name, levels in zip(self.names, study.lattice.shape, strict=True):
-            if name not in kept:
-                attributes[name] = attributes[name].model_copy(update={"minimum_level": levels - 1})
-        limited, found = study.with_sections(attributes=attributes), {}
-        lowest = everywhere(study, study.lattice.index(limited.minimum))
+        study, lattice, found = self._study, self._study.lattice, dict[str, Equilibrium]()
+        attributes = {
+            name: each if name in kept else each.model_copy(update={"minimum_level": levels - 1})
+            for (name, each), levels in zip(study.scenario.attributes.items(), lattice.shape, strict=True)
+        }
+        limited = study.with_sections(attributes=attributes)
+        lowest = everywhere(study, lattice.index(limited.minimum))
         for name, outcome in play(limited, self.policies).items():
             found[name], choice = outcome.equilibrium, found_by(outcome)
-            given = choice.strategies
-            joined = np.where(given == WITHHELD, WITHHELD, study.lattice.join(np.maximum(given, 0), lowest))
-            if not np.array_equal(joined, given):
-                choice = replace(choice, strategies=joined)
-                found[name] = evaluate(_paid_in(limited, name, choice, limited.truth), choice)
+            joined = lattice.join(np.maximum(choice.strategies, 0), lowest)
+            choice = replace(choice, strategies=np.where(choice.strategies == WITHHELD, WITHHELD, joined))
+            if not np.array_equal(choice.strategies, found[name].strategies):
+                found[name] = evaluate(paid_in(limited, name, choice), choice)
         return found
 
 
 def figure_tables(study: TablesStudy, *, progress: Callable[[int, int], object] = no_progress) -> TablesAnalysis:
     """Compute the tables that the scenario section ``figures`` requests."""
-    wanted, work = study.scenario.figures, dict[str, Callable[[], pd.DataFrame]]()
-    if wanted.strategies is not None:
-        work["strategies"] = partial(strategy_table, study, wanted.strategies)
-    if (sequential := wanted.sequential) is not None:
-        work["attacks"] = partial(attack_table, study, sequential)
-        if sequential.beliefs:
-            work["beliefs"] = partial(belief_table, study, sequential)
-        if sequential.file_attack is not None:
-            work["file_attack"] = partial(file_table, study, sequential, sequential.file_attack)
-    tables: dict[str, Any] = {}
-    for name, make in work.items():
-        progress(len(tables), len(work))
+    wanted, sequential = study.scenario.figures, study.scenario.figures.sequential
+    work: dict[str, Any] = {
+        "strategies": wanted.strategies is not None and partial(strategy_table, study, wanted.strategies),
+        "attacks": sequential and partial(attack_table, study, sequential),
+        "beliefs": sequential and sequential.beliefs and partial(belief_table, study, sequential),
+        "file_attack": sequential and sequential.file_attack and partial(file_table, study, sequential),
+    }
+    tables, makers = {}, {name: make for name, make in work.items() if make}
+    for done, (name, make) in enumerate(makers.items()):
+        progress(done, len(makers))
         tables[name] = make()
-        progress(len(tables), len(work))
     return TablesAnalysis(**tables)
 
 
@@ -429,12 +398,13 @@ def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFram
     codes = coded_records(study.lattice.domain, [record], "figures.strategies")
     alone = study.on_records(codes)
     game, lattice = alone.truth, alone.lattice
+    every = np.arange(lattice.size)
     outcomes = [game.outcome(strategy) for strategy in range(lattice.size)]
     outcome_table = pd.DataFrame(
         {
             "record": ", ".join(record[name] for name in lattice.domain.names),
             "strategy": [lattice.describe(strategy) for strategy in range(lattice.size)],
-            "generalization_intensity": lattice.generalization_intensity(np.arange(lattice.size)),
+            "generalization_intensity": lattice.generalization_intensity(every),
             "utility": [outcome.utility[0] for outcome in outcomes],
             "publisher_payoff": [outcome.publisher_payoff[0] for outcome in outcomes],
             "adversary_payoff": [outcome.response.adversary_payoff[0] for outcome in outcomes],
@@ -442,9 +412,7 @@ def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFram
             "success_probability": [outcome.response.success[0] for outcome in outcomes],
         }
     )
-    every = np.arange(lattice.size)
-    released = lattice.released(every, np.zeros_like(every)).astype("str")
-    return pd.concat([outcome_table, released], axis=1)
+    return pd.concat([outcome_table, lattice.released(every, np.zeros_like(every)).astype("str")], axis=1)
 
 
 def settings_of(study: TablesStudy, section: SequentialFiguresSection) -> dict[str, SequentialAttack]:
@@ -463,17 +431,16 @@ def attack_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
         at the outset, in currency units), risk (probability of re-identification) and exploits (number of exploits if
         none succeeds and none is detected).
     """
-    sizes = np.arange(1, section.largest_group + 1)
-    parts = []
+    sizes, parts = np.arange(1, section.largest_group + 1), []
     for setting, attack in settings_of(study, section).items():
-        plans = {"fmdp": plan_known(attack, sizes), "baseline": plan_baseline(attack, sizes)}
-        for planner, plan in plans.items():
-            made = exploits_undetected(attack, sizes) if planner == "fmdp" else np.ones_like(sizes)
-            part = pd.DataFrame({"group_size": sizes, "value": plan.value, "risk": plan.reidentified})
-            part["exploits"] = np.where(plan.accesses, made, 0)
-            parts.append(part.assign(setting=setting, planner=planner))
-    columns = ["setting", "planner", "group_size", "value", "risk", "exploits"]
-    return pd.concat(parts, ignore_index=True)[columns]
+        for planner, plan, made in (
+            ("fmdp", plan_known(attack, sizes), exploits_undetected(attack, sizes)),
+            ("baseline", plan_baseline(attack, sizes), np.ones_like(sizes)),
+        ):
+            part = {"setting": setting, "planner": planner, "group_size": sizes, "value": plan.value}
+            part |= {"risk": plan.reidentified, "exploits": np.where(plan.accesses, made, 0)}
+            parts.append(pd.DataFrame(part))
+    return pd.concat(parts, ignore_index=True)
 
 
 def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.DataFrame:
@@ -494,18 +461,17 @@ def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
     link = study.truth.linker.link(study.lattice.most_specific)
     share = link.match_probability
     assert share is not None  # noqa: S101 - a linker of a registry knows the population
-    parts, kinds = [], ["group_size", "match_probability", "risk_known", "risk_unknown"]
+    sizes, parts = link.group_sizes, []
     for setting, attack in settings_of(study, section).items():
-        belief = BinomialBelief(round(registry.total), share)
-        known = plan_known(attack, link.group_sizes).reidentified
-        unknown = plan_unknown(attack, link.group_sizes, belief).reidentified
-        cells = pd.DataFrame(dict(zip(kinds, (link.group_sizes, share, known, unknown), strict=True)))
-        pairs = cells.assign(records=study.weights).groupby(kinds, as_index=False, observed=True)
-        parts.append(pd.DataFrame(pairs["records"].sum()).assign(setting=setting))
-    return pd.concat(parts, ignore_index=True)[["setting", *kinds, "records"]]
+        known = plan_known(attack, sizes).reidentified
+        unknown = plan_unknown(attack, sizes, BinomialBelief(round(registry.total), share)).reidentified
+        pairs = {"setting": setting, "group_size": sizes, "match_probability": share}
+        cells = pd.DataFrame({**pairs, "risk_known": known, "risk_unknown": unknown, "records": study.weights})
+        parts.append(cells.groupby(list(cells)[:-1], as_index=False, observed=True).sum())
+    return pd.concat(parts, ignore_index=True)
 
 
-def file_table(study: TablesStudy, section: SequentialFiguresSection, file_attack: FileAttackSection) -> pd.DataFrame:
+def file_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.DataFrame:
     """Compare separate attacks on records with one attack on the whole file.
 
     The attack on the file pays for access once. The records are unchanged, without generalization. Settings with a
@@ -521,7 +487,7 @@ def file_table(study: TablesStudy, section: SequentialFiguresSection, file_attac
         exploits (expected number).
     """
     sizes = np.asarray(study.group_sizes.at(study.lattice.most_specific))[study.cell_of_record]
-    rows = []
+    rows, budgeted = [], section.file_attack
     for setting, attack in settings_of(study, section).items():
         if attack.counts_penalties:
             continue
@@ -530,14 +496,153 @@ def file_table(study: TablesStudy, section: SequentialFiguresSection, file_attac
             ("one by one", alone.value.sum(), np.nan, 0.0, alone),
             ("whole file", whole.value, np.nan, 0.0, whole),
         ]
-        if file_attack.budget is not None and not attack.detection_ends_attack:
+        if budgeted is not None and budgeted.budget is not None and not attack.detection_ends_attack:
             rng = random_stream(study.scenario.seed, "file-attack")
-            plan = plan_with_budget(attack, sizes, file_attack.budget, rng, draws=file_attack.draws)
+            plan = plan_with_budget(attack, sizes, budgeted.budget, rng, draws=budgeted.draws)
             bound = attack.discount * plan.upper_bound - attack.access_cost
-            error = attack.discount * plan.standard_error
-            plans.append(("whole file with budget", plan.value, bound, error, plan))
+            plans.append(("whole file with budget", plan.value, bound, attack.discount * plan.standard_error, plan))
         for name, *value, found in plans:
             risk, exploits = float(found.reidentified.mean()), found.exploits
             rows.append((setting, name, *value, float((exploits > 0).mean()), risk, float(exploits.sum())))
     columns = ["setting", "plan", "value", "upper_bound", "standard_error", "share_attacked", "risk", "exploits"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
+    """Return whether `OneShotPoints` can play all points of these scenario keys.
+
+    The keys must be payoff parameters. The publisher must optimize each record exactly, with policies that allow
+    dominated strategies to be dropped (`TablesPolicy.thins`), ``safe_class = "at-least"``, no limits on sensitive
+    columns and no rounds. There must be a single one-shot adversary (see `TablesScenario.plain_adversary`) without
+    stages, whose linkage the publisher knows.
+    """
+    publisher, adversary = scenario.publisher, scenario.plain_adversary
+    return (
+        publisher.unit == "record"
+        and publisher.solver != "lattice-search"
+        and publisher.safe_class == "at-least"
+        and all(policy_named(name).thins for name in publisher.policies)
+        and adversary is not None
+        and adversary.stages is None
+        and scenario.planned_risk == adversary.risk
+        and scenario.beliefs.lists == "members"
+        and not scenario.in_rounds
+        and not publisher.attribute_limits
+        and set(keys) <= set(MONEY_KEYS)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PointPlan:
+    """Strategies, and their outcome at each set of payoff parameters.
+
+    Parameters
+    ----------
+    strategies : ndarray of int64, shape (n_cells,)
+        Strategy of each cell.
+    equilibrium : callable
+        Returns the outcome under the true economics.
+    one_shot_success : ndarray of float64, shape (n_cells,), optional
+        Success probability of an attack, if it does not depend on payoff parameters.
+    """
+
+    strategies: Strategies
+    equilibrium: Callable[[EconomicsSection], Equilibrium]
+    one_shot_success: Floats | None = None
+
+
+class SolvedPoints:
+    """Planner that solves the study again for every plan; for any adversary.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    """
+
+    def __init__(self, study: TablesStudy) -> None:
+        self.study = study
+
+    def plan(self, policy: str, believed: EconomicsSection) -> PointPlan:
+        """Solve the game with the believed payoff parameters; see `Kind.amount_points`."""
+        choice = policy_named(policy).choose(self.study, self.study.game(believed, believed=True), 0)
+        return PointPlan(choice.strategies, lambda truth: evaluate(self.study.game(truth), choice))
+
+    def play(self, strategies: Strategies) -> PointPlan:
+        """Return a plan with the given strategies; see `Kind.amount_points`."""
+        choice = Choice(strategies, "given", np.zeros(len(strategies), dtype=np.int64), exact=False)
+        return PointPlan(strategies, lambda truth: evaluate(self.study.game(truth), choice))
+
+
+class OneShotPoints(SolvedPoints):
+    """Planner that compares only undominated strategies of each record.
+
+    A strategy is kept if it is optimal at some payoff parameters against a one-shot adversary.
+    """
+
+    def __init__(self, study: TablesStudy) -> None:
+        super().__init__(study)
+        self._thinned: dict[bool, Options] = {}
+        self._fixed: dict[str, PointPlan] = {}
+
+    def plan(self, policy: str, believed: EconomicsSection) -> PointPlan:
+        """Pick the best of the undominated strategies; see `Kind.amount_points`."""
+        rule: Any = policy_named(policy)
+        if rule.is_rule:
+            if policy not in self._fixed:
+                self._fixed[policy] = self.play(rule.form(self.study))
+            return self._fixed[policy]
+        constraint = rule.constraint(self.study)
+        restricted = constraint.minimum is not None
+        if restricted not in self._thinned:
+            self._thinned[restricted] = undominated_options(self.study.space, self.study.truth.linker, constraint)
+        options = self._thinned[restricted]
+        amounts = (believed.benefit, believed.loss, believed.adversary_gain, believed.cost)
+        chosen = best_options(options, *amounts, no_attack=constraint.no_attack)
+        withheld, nothing = chosen < 0, np.zeros(len(chosen))
+        return _replied(
+            Equilibrium(
+                strategies=np.where(withheld, WITHHELD, options.strategies[chosen]),
+                publisher_payoff=nothing,
+                adversary_payoff=nothing,
+                attacked=withheld,
+                success_probability=np.where(withheld, 0.0, options.success[chosen]),
+                utility=np.where(withheld, 0.0, options.utility[chosen]),
+                generalization_intensity=np.where(withheld, 1.0, options.intensity[chosen]),
+                solver="thinned",
+                evaluated=np.diff(options.start),
+                exact=True,
+            )
+        )
+
+    def play(self, strategies: Strategies) -> PointPlan:
+        """Return a plan with the given strategies; see `Kind.amount_points`."""
+        one = np.ones(len(strategies), dtype=np.int64)
+        return _replied(evaluate(self.study.truth, Choice(strategies, "thinned", one, exact=False)))
+
+
+def record_points(study: TablesStudy) -> SolvedPoints:
+    """Return the fastest planner that gives the same results as `play`."""
+    thins = study.space.size <= _MOST_THINNED and is_thinnable(study.scenario, ())
+    return OneShotPoints(study) if thins else SolvedPoints(study)
+
+
+def _replied(outcome: Equilibrium) -> PointPlan:
+    """Return the plan whose records a one-shot adversary attacks where that pays.
+
+    `outcome` has the strategy, utility, success probability and intensity of each cell. Payoffs and attacks follow from
+    the payoff parameters (Wan et al. 2015, Table 3).
+    """
+
+    def reply(truth: EconomicsSection) -> Equilibrium:
+        gain, success = truth.adversary_gain, outcome.success_probability
+        attacked = gain * success > truth.cost * (1 + INDIFFERENCE)
+        risk, payoff = np.where(attacked, success, 0.0), np.where(attacked, gain * success - truth.cost, 0.0)
+        return replace(
+            outcome,
+            publisher_payoff=truth.benefit * outcome.utility - truth.loss * risk,
+            adversary_payoff=payoff,
+            attacked=attacked,
+            attempts=Attempts.of_one(risk, payoff, gain, truth.loss),
+        )
+
+    return PointPlan(outcome.strategies, reply, outcome.success_probability)
