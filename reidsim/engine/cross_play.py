@@ -40,12 +40,13 @@ from reidsim.games.matrix_games import Floats, Mixtures, equilibrium, exploitabi
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET
 from reidsim.scenarios.agents import (
     WHO_COMES,
+    OpponentOptions,
+    Opponents,
     are_equipped,
     left_out_of_rounds,
     who_may_come,
     without_adversary_uncertainty,
 )
-from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead

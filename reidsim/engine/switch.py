@@ -29,9 +29,8 @@ from reidsim.engine.results import Result, begun, make_manifest
 from reidsim.errors import InputError, locating, not_among
 from reidsim.games.measures import PUBLISHER_PAYOFF, averages
 from reidsim.scenarios.agents import left_out_of_rounds
-from reidsim.scenarios.kind import Kind, kind_of
+from reidsim.scenarios.kind import Kind, gain_goes_with_loss, kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.report_sentences import gain_goes_with_loss
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
 from reidsim.scenarios.study import Progress, Study
 

@@ -17,7 +17,7 @@ from reidsim.figures.maps import ALL_RECORDS, parameter_maps
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.palette import GREY
 from reidsim.scenarios.design_schema import SweepSection, rows_along
-from reidsim.scenarios.report_sentences import gain_goes_with_loss, loss_text
+from reidsim.scenarios.kind import gain_goes_with_loss, loss_text
 from reidsim.validation import validated
 
 _PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))

@@ -14,8 +14,8 @@ from reidsim.engine.batch.statistics import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.terminal_table import WIDTH, columns_that_fit, text_with_interval, titled_table
 from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels
+from reidsim.scenarios.kind import GAIN, LOSS, gain_goes_with_loss
 from reidsim.scenarios.people import counted_units
-from reidsim.scenarios.report_sentences import GAIN, LOSS, gain_goes_with_loss
 from reidsim.validation import validated
 
 _SHORTEST_VALUE, _SHORTEST_INTERVAL = 8, 17

@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 
 from reidsim.engine.switch import BestAt
 from reidsim.errors import listed
-from reidsim.scenarios.report_sentences import loss_text
+from reidsim.scenarios.kind import loss_text
 from reidsim.wording import Code, Inline, counted, number_text
 
 # Maximum length of a row name that is kept on one line.

@@ -21,11 +21,10 @@ from reidsim.scenarios.adversary_schema import (
     SequentialSection,
     WeightedSection,
 )
-from reidsim.scenarios.attack_recipe import AttackRecipe
 from reidsim.scenarios.design_schema import StressSection, SweepSection, SweepValues, UncertaintySection
 from reidsim.scenarios.hierarchies import GeneralizedSection
 from reidsim.scenarios.kind import schemas
-from reidsim.scenarios.lists import DrawnResourceSection
+from reidsim.scenarios.resources import AttackRecipe, DrawnResourceSection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section, section_classes
 

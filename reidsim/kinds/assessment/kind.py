@@ -9,9 +9,8 @@ from reidsim.adversaries.knowledge.groups import count_sets
 from reidsim.kinds.assessment.outputs import MEASURES, MEASURES_OF_PEOPLE, assess_study
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
-from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.kind import Kind, section
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.report_sentences import section
 from reidsim.scenarios.study import Played, Progress
 from reidsim.wording import Code, Sentence, codes, counted, number_text
 

@@ -22,9 +22,8 @@ from reidsim.kinds.dynamic.lattice import share_below
 from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
 from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
 from reidsim.kinds.dynamic.study import DynamicStudy, build_study, columns_of
-from reidsim.scenarios.kind import Kind, SharedColumns
+from reidsim.scenarios.kind import Kind, SharedColumns, adversaries, by_generalization, plan, section
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan, section
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
 from reidsim.validation import read_toml

@@ -31,18 +31,27 @@ from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.masking import FocusedSpace
 from reidsim.scenarios.adversary_schema import WeightedSection
-from reidsim.scenarios.agents import are_equipped
-from reidsim.scenarios.cross_play_adversaries import (
+from reidsim.scenarios.agents import (
     LEFT_OUT,
     OpponentOptions,
     Opponents,
+    are_equipped,
     ideas_of_several,
     types_of_setting,
 )
-from reidsim.scenarios.kind import Control, Kind, SharedColumns, Slider
+from reidsim.scenarios.kind import (
+    Control,
+    Kind,
+    SharedColumns,
+    Slider,
+    adversaries,
+    beliefs,
+    gain_and_cost,
+    knowledge,
+    section,
+)
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.policy import K_ANONYMITY, k_of, with_each_k
-from reidsim.scenarios.report_sentences import adversaries, beliefs, gain_and_cost, knowledge, section
 from reidsim.scenarios.schema import spelled_out
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of, record_table
 from reidsim.tables import read_table

@@ -19,24 +19,34 @@ from reidsim.kinds.masking.policies import policy_named
 from reidsim.kinds.masking.schema import MaskingAdversarySection
 from reidsim.kinds.masking.study import Games, MaskingStudy, build_masking_study, presence_of
 from reidsim.releases.masking import FocusedSpace
-from reidsim.scenarios import cross_play_adversaries as cross_play
 from reidsim.scenarios.adversary_schema import TOGETHER, AgentsSection, WeightedSection
 from reidsim.scenarios.agents import (
+    NO_RECIPE,
+    NO_STAGES,
+    ONE_STAGE,
     OWN_ADVERSARY,
+    OpponentOptions,
+    Opponents,
     are_equipped,
     check_accuracy,
     check_resources,
     economics_of,
     linker_of,
+    name_of,
     named,
+    played_by,
     profile_of,
     rules_of,
     section_of,
     types_of,
+    with_adversaries,
     with_detection,
 )
-from reidsim.scenarios.attack_recipe import IdentifySection
+from reidsim.scenarios.agents import (
+    Games as GamesAgainst,
+)
 from reidsim.scenarios.python_objects import planner
+from reidsim.scenarios.resources import IdentifySection
 from reidsim.scenarios.schema import economics_of as economics_and_belief
 from reidsim.scenarios.study import World
 
@@ -195,9 +205,7 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
     )
 
 
-def masking_adversaries(
-    study: MaskingStudy, options: cross_play.OpponentOptions, draw: int = 0
-) -> cross_play.Opponents:
+def masking_adversaries(study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> Opponents:
     """Return the adversaries of cross-play in a draw of a scenario's tables.
 
     The result also contains the reasons why other adversaries cannot play. Named adversaries with resources for rounds
@@ -209,11 +217,11 @@ def masking_adversaries(
             # The named adversaries play with the resources they own and may buy; see `MaskingKind.opponent_types`.
             return replace(others, own=TOGETHER)
         alone = {str(name): World(*games, world.weights) for name, games in study.games_against_each(draw).items()}
-        return cross_play.with_adversaries(others, alone, world)
+        return with_adversaries(others, alone, world)
     both = study.games(draw)
     section, knowledge, recipe = study.scenario.adversary, options.knowledge, study.scenario.adversary.knowledge
     staged = bool(both[0].attack.inferences)
-    own = cross_play.name_of(section, "partial-knowledge" if recipe is not None else "multistage" if staged else "")
+    own = name_of(section, "partial-knowledge" if recipe is not None else "multistage" if staged else "")
     # One-shot versions of the games, with the linkage of the scenario's own adversary.
     once = replace(both[0], planner=None), replace(both[1], planner=None)
 
@@ -224,7 +232,7 @@ def masking_adversaries(
 
     linked = one_stage(once[0]), one_stage(once[1])
 
-    def planned(name: str) -> Callable[[], cross_play.Games]:
+    def planned(name: str) -> Callable[[], GamesAgainst]:
         plan = {"planner": name, "parameters": {}, "rate": options.attack_rate, "rationality": "perfect"}
         changed = section.model_copy(update=plan)
 
@@ -235,9 +243,9 @@ def masking_adversaries(
 
         return lambda: (game(linked[0]), game(linked[1]))
 
-    def informed() -> cross_play.Games:
+    def informed() -> GamesAgainst:
         if knowledge is None and recipe is None:
-            raise InputError(cross_play.NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
+            raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
         if knowledge is None:
             return once
         content = {key: value for key, value in study.loaded.content.items() if key not in _NOT_PLAYED}
@@ -245,11 +253,11 @@ def masking_adversaries(
         truth, belief = build_masking_study(study.loaded.with_content(content)).games(draw)
         return _focused(truth), _focused(belief)
 
-    def in_stages() -> cross_play.Games:
+    def in_stages() -> GamesAgainst:
         if not staged and recipe is None:
-            raise InputError(cross_play.ONE_STAGE)
+            raise InputError(ONE_STAGE)
         if not staged:
-            raise InputError(cross_play.NO_STAGES, expected="adversary.stages in place of adversary.knowledge")
+            raise InputError(NO_STAGES, expected="adversary.stages in place of adversary.knowledge")
         return once
 
     makers = {name: planned(name) for name in planners}
@@ -258,10 +266,10 @@ def masking_adversaries(
     makers |= {"partial-knowledge": informed, "multistage": in_stages}
     if own != "partial-knowledge" or knowledge is None:
         makers[own] = lambda: both
-    return cross_play.played_by(own, makers, options.asks_for)
+    return played_by(own, makers, options.asks_for)
 
 
-def _unnamed(study: MaskingStudy, options: cross_play.OpponentOptions, draw: int) -> cross_play.Opponents:
+def _unnamed(study: MaskingStudy, options: OpponentOptions, draw: int) -> Opponents:
     """Return the adversaries that a scenario with several adversaries does not name.
 
     They link on the same resource and attributes as the named adversaries. If named adversaries differ in these, no
@@ -275,14 +283,14 @@ def _unnamed(study: MaskingStudy, options: cross_play.OpponentOptions, draw: int
             expected = "the recipe in a section [adversaries.NAME]"
             raise InputError(problem, where="knowledge", found=options.knowledge, expected=expected)
         reason = f"adversaries that the scenario does not name cannot play: the named adversaries {differ}"
-        return cross_play.Opponents(left_out=(reason,))
+        return Opponents(left_out=(reason,))
     end = IdentifySection(stage="identify", resource=ends[0].resource, on=ends[0].on)
     section = MaskingAdversarySection(stages=(end,))
     loaded = study.loaded.with_sections(adversary=section, adversaries={})
     plain = MaskingStudy(loaded, replace(study.tables, loaded=loaded), (ends[0],))
     found = masking_adversaries(plain, options, draw)
     # Drop the reason about stages: the named adversaries attack in stages.
-    return replace(found, left_out=tuple(reason for reason in found.left_out if cross_play.ONE_STAGE not in reason))
+    return replace(found, left_out=tuple(reason for reason in found.left_out if ONE_STAGE not in reason))
 
 
 def _focused(game: MaskingGame) -> RecordGame:

@@ -12,16 +12,17 @@ from reidsim.errors import InputError, listed, nearest, refuse_first, require_am
 from reidsim.kinds.masking.policies import PolicyName, policy_named
 from reidsim.scenarios.adversary_schema import AgentsSection, PlannerSection, WeightedSection, check_adversaries
 from reidsim.scenarios.agents import named, scenario_alone
-from reidsim.scenarios.attack_recipe import IdentifySection, StageSection
-from reidsim.scenarios.lists import (
+from reidsim.scenarios.policy import K_ANONYMITY, WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
+from reidsim.scenarios.read_keys import Count, Delimiter, PopulationSeed, ReadIf, Share, Text, with_key
+from reidsim.scenarios.resources import (
     DrawnResourceSection,
+    IdentifySection,
     ListBeliefsSection,
+    StageSection,
     Together,
     check_together,
     drawn_lists_of,
 )
-from reidsim.scenarios.policy import K_ANONYMITY, WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
-from reidsim.scenarios.read_keys import Count, Delimiter, PopulationSeed, ReadIf, Share, Text, with_key
 from reidsim.scenarios.schema import RECORD_COLUMNS, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
 

@@ -24,10 +24,9 @@ from reidsim.populations.domain import Domain
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.agents import OWN_ADVERSARY, loaded_alone, named
-from reidsim.scenarios.attack_recipe import IdentifySection, InferSurnameSection, StageSection, stage_of
-from reidsim.scenarios.lists import check_buyer
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import planner
+from reidsim.scenarios.resources import IdentifySection, InferSurnameSection, StageSection, check_buyer, stage_of
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.study import Study, World, digest_of
 

@@ -21,10 +21,9 @@ from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
 from reidsim.populations.population import UNKNOWN
 from reidsim.populations.resources import PeopleList
-from reidsim.scenarios.attack_recipe import InferSurnameSection
-from reidsim.scenarios.lists import AGE, Integers, ListsOfPeople, People, lists_of_people
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import require_distinct_people
+from reidsim.scenarios.resources import AGE, InferSurnameSection, Integers, ListsOfPeople, People, lists_of_people
 from reidsim.tables import read_table, require_columns
 from reidsim.wording import whole_number
 

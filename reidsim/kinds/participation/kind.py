@@ -23,11 +23,10 @@ from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
 from reidsim.palette import BLACK, BLUE, GREEN, GREY, VERMILION
-from reidsim.scenarios.cross_play_adversaries import OpponentOptions
-from reidsim.scenarios.kind import Control, Kind, Slider, amount_slider
+from reidsim.scenarios.agents import OpponentOptions
+from reidsim.scenarios.kind import Control, Kind, Slider, amount_slider, section
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.policy import Look, Policies, Policy
-from reidsim.scenarios.report_sentences import section
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
 from reidsim.validation import read_toml
 from reidsim.wording import Code, Sentence, counted, number_text

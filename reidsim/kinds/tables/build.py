@@ -36,9 +36,9 @@ from reidsim.populations.population import Individuals, Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.releases.strategy_space import Floats, Strategies
-from reidsim.scenarios.lists import People, check_buyer, lists_of_people
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys, key_columns
+from reidsim.scenarios.resources import People, check_buyer, lists_of_people
 from reidsim.scenarios.schema import spelled_out
 from reidsim.tables import numbers, read_table, require_columns
 

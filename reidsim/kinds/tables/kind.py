@@ -52,9 +52,7 @@ from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
-from reidsim.scenarios.agents import are_equipped, named
-from reidsim.scenarios.attack_recipe import require_recipe
-from reidsim.scenarios.cross_play_adversaries import OpponentOptions, Opponents, study_against, with_adversaries
+from reidsim.scenarios.agents import OpponentOptions, Opponents, are_equipped, named, study_against, with_adversaries
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.kind import (
     Control,
@@ -63,12 +61,16 @@ from reidsim.scenarios.kind import (
     Selection,
     SensitiveColumn,
     SharedColumns,
+    adversaries,
     amount_slider,
+    by_generalization,
+    plan,
+    section,
 )
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON, key_columns
 from reidsim.scenarios.policy import require_by_agents, with_each_k
-from reidsim.scenarios.report_sentences import adversaries, by_generalization, plan, section
+from reidsim.scenarios.resources import require_recipe
 from reidsim.scenarios.schema import MONEY_KEYS, spelled_out
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, record_table, solver_facts
 from reidsim.validation import read_toml

@@ -36,11 +36,11 @@ from reidsim.releases.hierarchy import Hierarchy, check_header, read_hierarchy_r
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
 from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.attack_recipe import AttackRecipe, AttackResourceSection, stage_of
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys, key_columns, keys_of_records, require_same
 from reidsim.scenarios.python_objects import people_named, table_named
+from reidsim.scenarios.resources import AttackRecipe, AttackResourceSection, stage_of
 from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
 
 Integers = NDArray[np.int64]

@@ -33,10 +33,10 @@ from reidsim.scenarios.adversary_schema import (
     check_adversaries,
 )
 from reidsim.scenarios.hierarchies import GeneralizedSection, HierarchySection, ReadingSection
-from reidsim.scenarios.lists import DrawnResourceSection, ListBeliefsSection, Together, check_together
 from reidsim.scenarios.people import HOUSEHOLD, PERSON, key_columns
 from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, require_by_agents, with_each_k
 from reidsim.scenarios.read_keys import Count, Delimiter, PersonKey, PopulationSeed, ReadIf, Share, Text, with_key
+from reidsim.scenarios.resources import DrawnResourceSection, ListBeliefsSection, Together, check_together
 from reidsim.scenarios.schema import RECORD_COLUMNS, EconomicsSection, FiguresSection, ScenarioHead
 from reidsim.validation import Section
 

@@ -43,11 +43,11 @@ from reidsim.releases.lattice import MOST_NUMBERED, GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.agents import loaded_alone, named
-from reidsim.scenarios.attack_recipe import AttackRecipe, require_recipe
 from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys
 from reidsim.scenarios.python_objects import people_named, planner
+from reidsim.scenarios.resources import AttackRecipe, require_recipe
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.study import Study, World, digest_of
 from reidsim.validation import read_toml, revalidated, validated

@@ -22,8 +22,8 @@ from reidsim.reports.shared.records import SharedRecords, chosen_forms, policies
 from reidsim.reports.writer import Cell, Table, amount_text, shortened
 from reidsim.scenarios.hierarchies import Dates, Groups, Intervals, Prefix
 from reidsim.scenarios.hierarchies import Table as HierarchyFile
+from reidsim.scenarios.kind import GAIN, LOSS, gain_goes_with_loss, section
 from reidsim.scenarios.people import PERSON, once_each
-from reidsim.scenarios.report_sentences import GAIN, LOSS, gain_goes_with_loss, section
 from reidsim.validation import validated
 from reidsim.wording import Code, Inline, counted, number_text
 

@@ -17,9 +17,8 @@ from reidsim.errors import InputError
 from reidsim.reports.captions import DESCRIBED_SECTIONS
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Cell, shortened
-from reidsim.scenarios.kind import schemas
+from reidsim.scenarios.kind import gain_goes_with_loss, plain, schemas, section, varied_keys
 from reidsim.scenarios.load import leaves, origins_of
-from reidsim.scenarios.report_sentences import gain_goes_with_loss, plain, section, varied_keys
 from reidsim.scenarios.schema import spelled_out
 from reidsim.validation import Section, read_text, section_classes, validated
 from reidsim.wording import Code, number_text

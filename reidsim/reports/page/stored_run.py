@@ -14,11 +14,10 @@ from reidsim.core.files import require_parquet_fits
 from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.results import RunResult, measures_in_manifest, require_no_links, require_sound
 from reidsim.errors import InputError, locating, reading
-from reidsim.scenarios.kind import Kind, kind_of_content
+from reidsim.scenarios.kind import Kind, kind_of_content, section
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.registry import DEFAULT_KIND
-from reidsim.scenarios.report_sentences import section
 from reidsim.tables import reading_parquet
 from reidsim.validation import read_json
 
