@@ -27,7 +27,6 @@ from reidsim.adversaries.response import (
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.games.record_game import Linker
 from reidsim.linkage.people import RowSets, best_entries, smallest_groups
-from reidsim.linkage.row_groups import classes_at
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats, Rows
@@ -77,15 +76,6 @@ class PeopleLattice(GeneralizationLattice):
     def cells(self) -> GeneralizationLattice:
         """Lattice over the cells, one record per cell."""
         return GeneralizationLattice(self.hierarchies, self.codes, self.loss_attributes)
-
-    def class_sizes(self, node: int) -> NDArray[np.int64]:
-        """Return the number of people in each set's smallest class, shape (n_sets,).
-
-        The minimum is over the equivalence classes of the set's records.
-        """
-        classes = classes_at(self.cells, node)
-        people = self.row_sets.in_classes(classes, int(classes.max()) + 1)[classes[self.row_sets.cells]]
-        return np.minimum.reduceat(people, self.row_sets.start[:-1])
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from reidsim.adversaries.simple_behaviours import AlwaysAttacks
 from reidsim.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE, Opponent, all_types, cross_play
-from reidsim.games.defenders.defender import BestReply, FixedForms, OptIn, outcome_of
-from reidsim.games.defenders.whole_table import SameForm
+from reidsim.games.defenders.defender import BestReply, FixedForms, OptIn, SameForm, outcome_of
 
 WEIGHTS = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])
 DEFENDERS = [

@@ -21,8 +21,7 @@ from tiers import cases, examples
 from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.rationality import ProspectTheory
 from reidsim.games.adversary_types import AdversaryType, TypesGame, average_type
-from reidsim.games.defenders.defender import BestReply
-from reidsim.games.defenders.whole_table import SameForm
+from reidsim.games.defenders.defender import BestReply, SameForm
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.anytime import anytime_search

@@ -10,14 +10,13 @@ from contract_worlds import PLAYERS
 from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import given
 from hypothesis import strategies as st
-from recoding_defenders import WholeTable, in_regions, in_rounds, one_node
+from recoding_defenders import WholeTable, in_regions, in_rounds, k_anonymous, one_node
 from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
 from reidsim.games.defenders import defender
-from reidsim.games.defenders.defender import outcome_of
-from reidsim.games.defenders.whole_table import KAnonymity, SameForm
+from reidsim.games.defenders.defender import SameForm, outcome_of
 from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.record_game import WITHHELD, PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
@@ -133,7 +132,7 @@ def test_no_other_way_of_splitting_pays_more(small):
 @examples(60)
 def test_k_anonymity_keeps_most_where_nobody_is_rare(small, k):
     game, lowest = record_game(small)
-    chosen = KAnonymity(k=k, limit=small.limit, minimum=lowest).choose(game).strategies
+    chosen = WholeTable(partial(k_anonymous, k=k), limit=small.limit, minimum=lowest).choose(game).strategies
     kept = {}
     for node in small.nodes():
         forms = [small.generalized(row, node) for row in small.records]
@@ -165,7 +164,7 @@ def alone(n_alone, n_alike, share):
 @pytest.mark.parametrize(
     "made",
     [
-        lambda limit: KAnonymity(k=2, limit=limit),
+        lambda limit: WholeTable(partial(k_anonymous, k=2), limit=limit),
         lambda limit: WholeTable(one_node, limit=limit, no_attack=True),
         lambda limit: WholeTable(in_rounds, limit=limit, no_attack=True),
         lambda limit: WholeTable(in_regions, limit=limit, no_attack=True),
@@ -182,6 +181,5 @@ def test_a_limit_of_29_of_100_records_allows_29(made):
 
 def test_too_many_forms_are_refused(monkeypatch):
     monkeypatch.setattr(defender, "_MOST_FORMS", 5)
-    for player in (KAnonymity(), SameForm("k-anonymity")):
-        with pytest.raises(InputError, match="k-anonymity: too many releases to compare; found 12; expected at most 5"):
-            player.choose(PLAYERS["lattice-one-shot"].game)
+    with pytest.raises(InputError, match="same: too many releases to compare; found 12; expected at most 5"):
+        SameForm("same").choose(PLAYERS["lattice-one-shot"].game)

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.core.numerics import dot
 from reidsim.errors import InputError
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import by_record, directed_linker
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.masking.game import MaskingGame
+from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.masking.searches import best_first
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Choice, Constraint, RecordGame
 from reidsim.games.solvers import branch_and_bound
-from reidsim.releases.strategy_space import Strategies
+from reidsim.releases.strategy_space import Rows, Strategies
 
 # Largest number of strategies that a defender enumerates; more would take too long.
 _MOST_FORMS = 1_000_000
@@ -143,6 +146,71 @@ class BestReply:
             return best_release(game, linker, alone, constraint, may_withhold=self.may_withhold)
         choice = branch_and_bound(game, constraint)
         return withholding(game, choice) if self.may_withhold else choice
+
+
+@dataclass(frozen=True, eq=False)
+class SameForm:
+    """Choose the single strategy for all records with the highest total payoff.
+
+    Either all records are shared or none. Strategies are evaluated in order of falling total benefit, which is an upper
+    bound of the total payoff. The search ends when the bound falls below the best payoff found, so the choice is exact.
+    Of strategies with equal total payoff, the lowest number is chosen. If no strategy is allowed or pays as much as
+    withholding, all records are withheld.
+
+    Parameters
+    ----------
+    name : str
+    weights : ndarray of int64, shape (n_records,), optional
+        Number of records that each row of the game represents; 1 if not given.
+    no_attack : bool
+        Whether to allow only strategies under which an attack pays on no record.
+    """
+
+    plans: ClassVar[bool] = True
+
+    name: str = "full-domain"
+    weights: NDArray[np.int64] | None = None
+    no_attack: bool = False
+
+    def choose(self, game: Game) -> Choice:
+        """Return one strategy for all records; see `Defender`.
+
+        Raises
+        ------
+        InputError
+            If there are more than a million strategies, except in a masking game that `same_strategy` solves.
+        """
+        if isinstance(game, MaskingGame) and game.is_compiled and self.weights is None and not self.no_attack:
+            return same_strategy(game)
+        form, evaluated = self.best_of(record_game_of(game), np.arange(game.n_records))
+        strategies, evaluations = (np.full(game.n_records, each, dtype=np.int64) for each in (form, evaluated))
+        return Choice(strategies, "same-form", evaluations, exact=True)
+
+    def best_of(self, game: RecordGame, rows: Rows) -> tuple[int, int]:
+        """Return the best single strategy for `rows`, and the number of strategies evaluated.
+
+        All other records are ignored. The strategy is ``WITHHELD`` (-1) if no allowed strategy pays as much as
+        withholding all of `rows`.
+
+        Raises
+        ------
+        InputError
+            If there are more than a million strategies.
+        """
+        require_comparable(self.name, game.space.size)
+        weights = np.ones(len(rows)) if self.weights is None else self.weights[rows].astype(np.float64)
+        tie = INDIFFERENCE * dot(weights, game.benefit[rows] + game.loss[rows])
+        bounds = np.array([dot(weights, game.benefit_of(form, rows)) for form in range(game.space.size)])
+        best, most, evaluated = WITHHELD, dot(weights, payoff_of_withholding(game, rows)), 0
+        for form in np.argsort(-bounds, kind="stable").tolist():
+            if not bounds[form] >= most - tie:
+                break
+            outcome, evaluated = game.outcome(form, rows), evaluated + 1
+            payoff = dot(weights, outcome.publisher_payoff)
+            better = payoff > most + tie or (payoff >= most - tie and (best == WITHHELD or form < best))
+            if better and not (self.no_attack and outcome.response.invited.any()):
+                best, most = form, payoff
+        return best, evaluated
 
 
 @dataclass(frozen=True)

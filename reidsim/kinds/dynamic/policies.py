@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from reidsim.games.defenders.defender import FixedForms, Game, record_game_of, require_comparable
-from reidsim.games.defenders.whole_table import SameForm
+from reidsim.games.defenders.defender import FixedForms, Game, SameForm, record_game_of, require_comparable
 from reidsim.games.record_game import Choice
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.policy import Policies, Policy

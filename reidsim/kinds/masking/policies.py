@@ -14,8 +14,7 @@ from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError
-from reidsim.games.defenders.defender import Game, OptIn, withholding
-from reidsim.games.defenders.whole_table import SameForm
+from reidsim.games.defenders.defender import Game, OptIn, SameForm, withholding
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.opponents import without_inference

@@ -12,8 +12,7 @@ from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating
 from reidsim.games.adversary_types import TypesGame
-from reidsim.games.defenders.defender import Game, OptIn, record_game_of
-from reidsim.games.defenders.whole_table import KAnonymity
+from reidsim.games.defenders.defender import Game, OptIn, record_game_of, require_comparable
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
 from reidsim.games.equilibrium import evaluate
@@ -657,12 +656,22 @@ class KAnonymityPolicy(SolvedPolicy):
         If the publisher's unit is the table, some records may be withheld, and the result is a `TablesChoice` with the
         node and the equivalence classes at the node, unless all records are withheld.
         """
-        section = study.scenario.publisher
-        k, of_table = k_of(self, section.k, "publisher.k"), section.unit == "table"
-        limit = section.suppression_limit if of_table else 0.0
-        lowest, admissible = study.lattice.index(study.minimum), study.admissible
-        choice = KAnonymity(k, study.weights, limit, lowest, self.name, admissible).choose(game)
-        node = int(choice.strategies.max(initial=WITHHELD))
+        section, ones = study.scenario.publisher, np.ones(study.space.n_records)
+        k, of_table = float(k_of(self, section.k, "publisher.k")), section.unit == "table"
+        require_comparable(self.name, study.space.size)
+        # An attack on a class of k people does not pay an adversary who gains k times its cost.
+        played = replace(
+            study.node_game("prosecutor", Prices.of_kinds(1.0, 0.0, k, 1.0), no_attack=True),
+            safe_class="at-least",
+            suppression_limit=section.suppression_limit if of_table else 0.0,
+        )
+        if study.persons is not None or study.admissible is not None:
+            linker, adversary = study.of_people(study.linker("prosecutor"), OneShotAdversary(k, 1.0))
+            record_game = RecordGame(study.space, linker, adversary, ones, 0.0 * ones)
+            played = AnyAdversaryGame.from_record_game(played, record_game, admissible=study.admissible)
+        solution = search(played)
+        strategies, evaluated = node_strategies(played, int(solution.nodes[0])), everywhere(study, solution.evaluated)
+        choice, node = Choice(strategies, "fixed", evaluated, exact=False), int(strategies.max(initial=WITHHELD))
         if not of_table or node == WITHHELD:
             return choice
         return TablesChoice(**vars(choice), nodes=(node,), classes=everywhere(study, node))
