@@ -20,14 +20,19 @@ FIRST_YEAR, LAST_YEAR = 1800, 2199
 _SERIAL_DAY_0, _LAST_SERIAL_DAY = date(1899, 12, 30), date(2099, 12, 31)
 
 _TIME = r"(?:[T ]\d{1,2}(?::\d{2}){0,2}(?:\.\d+)?(?: ?[AaPp][Mm])?(?:Z|[+-]\d{2}:?\d{2})?)?"
-_YEAR_FIRST = re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){_TIME}")
-_YEAR_LAST = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}|\d{{2}}){_TIME}")
-_MONTH_NAMED = re.compile(rf"(\d{{1,2}})[. -]*([^\W\d_]{{3,9}})[. -]*(\d{{4}}|\d{{2}}){_TIME}")
-_MONTH_FIRST = re.compile(rf"([^\W\d_]{{3,9}})[. ]*(\d{{1,2}}),? +(\d{{4}}){_TIME}")
+# Notations of a day, of which each is the only one that matches its texts.
+_DAYS = [
+    re.compile(pattern + _TIME)
+    for pattern in (
+        r"(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})",
+        r"(?P<day>\d{1,2})(?P<sign>[-/.])(?P<month>\d{1,2})(?P=sign)(?P<year>\d{4}|\d{2})",
+        r"(?P<day>\d{1,2})[. -]*(?P<name>[^\W\d_]{3,9})[. -]*(?P<year>\d{4}|\d{2})",
+        r"(?P<name>[^\W\d_]{3,9})[. ]*(?P<day>\d{1,2}),? +(?P<year>\d{4})",
+    )
+]
 _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _SERIAL = re.compile(r"(\d{5})(?:[.,]\d+)?")
-_YEAR_AND_MONTH = re.compile(r"(\d{4})-(\d{2})")
-_YEAR = re.compile(r"(\d{4})(?:[.,]0+)?")
+_YEAR = re.compile(r"(\d{4})(?:[.,]0+|-(?P<month>0[1-9]|1[0-2]))?")
 
 # Names of months in English and German; abbreviations need at least three letters.
 _MONTHS = (
@@ -91,64 +96,50 @@ def read_day(text: str, order: DayOrder = "day-month", two_digit_years_from: int
     two_digit_years_from : int, optional
         First of the hundred years that two digits denote; without it, texts with two-digit years are no dates.
     """
-    if found := _YEAR_FIRST.fullmatch(text):
-        return _day(int(found[1]), int(found[3]), int(found[4]))
-    if found := _YEAR_LAST.fullmatch(text):
-        return _year_last(found, order, two_digit_years_from)
-    if found := _MONTH_NAMED.fullmatch(text) or _MONTH_FIRST.fullmatch(text):
-        named, day = (found[2], found[1]) if found[1].isdecimal() else (found[1], found[2])
-        year = _full_year(found[3], two_digit_years_from)
-        begins = (any(name.startswith(named.lower()) for name in names) for names in _MONTHS)
-        month = next((at for at, is_it in enumerate(begins, 1) if is_it), None)
-        return None if month is None or year is None else _day(year, month, int(day), short_year=len(found[3]) == 2)
+    found = next((found for pattern in _DAYS if (found := pattern.fullmatch(text))), None)
+    if found is not None:
+        return _written_day(found.groupdict(), order, two_digit_years_from)
     if found := _COMPACT.fullmatch(text):
-        return _day(int(found[1]), int(found[2]), int(found[3]), way="compact")
+        calendar = _day(*found.groups())
+        return Day(calendar, "compact") if calendar else None
     if found := _SERIAL.fullmatch(text):
         day = _SERIAL_DAY_0 + timedelta(int(found[1]))
         return Day(day.isoformat(), "serial") if int(found[1]) >= 10_000 and day <= _LAST_SERIAL_DAY else None
-    if (found := _YEAR_AND_MONTH.fullmatch(text)) and 1 <= int(found[2]) <= 12 and _is_year(int(found[1])):
-        return Day(text, "year")
-    if (found := _YEAR.fullmatch(text)) and _is_year(int(found[1])):
-        return Day(found[1], "year")
-    return None
-
-
-def _year_last(found: re.Match[str], order: DayOrder, two_digit_years_from: int | None) -> Day | None:
-    first, second, year = int(found[1]), int(found[3]), _full_year(found[4], two_digit_years_from)
-    if year is None:
+    found = _YEAR.fullmatch(text)
+    if found is None or not FIRST_YEAR <= int(found[1]) <= LAST_YEAR:
         return None
-    short = len(found[4]) == 2
-    day_first = _day(year, second, first, short_year=short)
-    month_first = _day(year, first, second, short_year=short)
-    if found[2] == "." or first == second:
-        return day_first or month_first
-    if day_first is not None and month_first is not None:
-        return (day_first if order == "day-month" else month_first)._replace(order="either")
-    if day_first is not None:
-        return day_first._replace(order="day-month")
-    return None if month_first is None else month_first._replace(order="month-day")
+    return Day(text if found["month"] else found[1], "year")
 
 
-def _full_year(digits: str, two_digit_years_from: int | None) -> int | None:
-    if len(digits) == 4:
-        return int(digits)
-    if two_digit_years_from is None:
+def _written_day(parts: dict[str, str], order: DayOrder, two_digit_years_from: int | None) -> Day | None:
+    """Return the day with these parts, by name; see `read_day`."""
+    year, is_short = int(parts["year"]), len(parts["year"]) == 2
+    if is_short and two_digit_years_from is None:
         return None
-    return two_digit_years_from + (int(digits) - two_digit_years_from) % 100
+    if is_short and two_digit_years_from is not None:
+        year = two_digit_years_from + (year - two_digit_years_from) % 100
+    month: str | int = parts.get("month", 0)
+    if "name" in parts:
+        begins = (any(name.startswith(parts["name"].lower()) for name in names) for names in _MONTHS)
+        month = next((at for at, is_month in enumerate(begins, 1) if is_month), 0)
+    day_first = _day(year, month, parts["day"])
+    # Only the notation with a sign and the year last has two possible orders.
+    month_first = _day(year, parts["day"], month) if "sign" in parts else None
+    calendar = day_first or month_first
+    possible: DayOrder | Literal["either"] | None = None
+    if parts.get("sign", ".") != "." and day_first != month_first:
+        possible = "either" if day_first and month_first else "day-month" if day_first else "month-day"
+        calendar = month_first if possible == "either" and order == "month-day" else calendar
+    return Day(calendar, "day", is_short, possible) if calendar else None
 
 
-def _is_year(year: int) -> bool:
-    return FIRST_YEAR <= year <= LAST_YEAR
-
-
-def _day(
-    year: int, month: int, day: int, *, way: Literal["day", "compact"] = "day", short_year: bool = False
-) -> Day | None:
+def _day(year: str | int, month: str | int, day: str | int) -> str | None:
+    """Return a date in the form of `Day.calendar`; None if it does not exist or its year is out of range."""
     try:
-        found = date(year, month, day)
+        found = date(int(year), int(month), int(day))
     except ValueError:
         return None
-    return Day(found.isoformat(), way, short_year) if _is_year(year) else None
+    return found.isoformat() if FIRST_YEAR <= found.year <= LAST_YEAR else None
 
 
 def has_short_year(text: str) -> bool:

@@ -8,8 +8,7 @@ significant. So strategy 0 shares everything, and with masking alone the bits of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -47,6 +46,10 @@ class MaskingSpace(LevelSpace):
     total_weight : float, optional
         Weight of utility 1; the mean over records of the sum of weights by default. If weights differ by record, the
         sum of a record may be larger, and its utility is 1.
+    focus : frozenset of str, optional
+        Attributes that the adversary uses; names outside the space are ignored. Only these have successors. Sharing an
+        unused attribute brings no attack, costs nothing and has the lower number, so a search that starts from sharing
+        everything is exact; without a focus, it visits all combinations of unused attributes.
 
     Raises
     ------
@@ -61,6 +64,7 @@ class MaskingSpace(LevelSpace):
     kept: tuple[Floats, ...] = ()
     groups: tuple[tuple[NDArray[np.int64], ...], ...] = ()
     total_weight: float = 0.0
+    focus: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         n = len(self.attributes)
@@ -155,12 +159,16 @@ class MaskingSpace(LevelSpace):
         return True
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level further towards masked.
+        """Yield the strategies with one attribute in focus one level further towards masked.
 
         They are in lattice order: ascending numbers.
         """
-        steps = zip(self.strides[::-1], self.shape[::-1], strict=True)
-        return (strategy + place for place, size in steps if strategy // place % size + 1 < size)
+        steps = zip(self.attributes[::-1], self.strides[::-1], self.shape[::-1], strict=True)
+        return (
+            strategy + place
+            for name, place, size in steps
+            if strategy // place % size + 1 < size and (self.focus is None or name in self.focus)
+        )
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return the utility of each record, or of each of `rows`, in [0, 1]."""
@@ -194,90 +202,16 @@ class MaskingSpace(LevelSpace):
         return np.where(everything, 1.0, np.minimum((weights * share).sum(axis=-1) / self.total_weight, 1.0))
 
 
-@dataclass(frozen=True, eq=False)
-class FocusedSpace:
-    """Masking space in which searches mask only some attributes (a `StrategySpace`).
-
-    These are the attributes in focus: the attributes that the adversary uses. Strategies keep their numbers. Sharing an
-    unused attribute brings no attack, costs nothing and has the lower number, so a search that starts from sharing
-    everything and only masks used attributes is exact. A search of the whole space would visit all combinations of
-    unused attributes.
-
-    Parameters
-    ----------
-    whole : MaskingSpace
-        The space with all attributes.
-    attributes : tuple of str
-        Attributes that the adversary uses; names outside the space are ignored.
-    """
-
-    whole: MaskingSpace
-    attributes: tuple[str, ...]
-
-    @cached_property
-    def _steps(self) -> frozenset[int]:
-        """Changes of strategy number by one level of each attribute in focus."""
-        in_focus = np.isin(self.whole.attributes, self.attributes)
-        return frozenset(self.whole.number(np.eye(len(in_focus), dtype=np.int64))[in_focus].tolist())
-
-    @property
-    def size(self) -> int:
-        """Number of strategies of the whole space."""
-        return self.whole.size
-
-    @property
-    def n_records(self) -> int:
-        """Number of records."""
-        return self.whole.n_records
-
-    @property
-    def most_specific(self) -> int:
-        """The strategy that shares everything."""
-        return self.whole.most_specific
-
-    def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute in focus one level further.
-
-        They are in lattice order. Attributes in focus are the attributes that the adversary uses.
-        """
-        return (below for below in self.whole.successors(strategy) if below - strategy in self._steps)
-
-    def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy is at least as protective as each minimum.
-
-        The comparison holds in every attribute.
-        """
-        return self.whole.at_least(strategy, minimum)
-
-    def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the utility of each record, or of each of `rows`, in [0, 1], as in the whole space."""
-        return self.whole.utility(strategy, rows)
-
-    def average_utility(self, strategy: int) -> float:
-        """Return the mean utility over all records."""
-        return self.whole.average_utility(strategy)
-
-    def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the sum of levels as a share of the largest sum; see `MaskingSpace`."""
-        return self.whole.generalization_intensity(strategies)
-
-    def describe(self, strategy: int) -> str:
-        """Return the names of attributes that are not masked; see `MaskingSpace`."""
-        return self.whole.describe(strategy)
-
-
 def space_of_all(spaces: Sequence[StrategySpace]) -> StrategySpace:
-    """Return the space focused on the attributes in focus in any of several spaces.
+    """Return the space whose focus is the union of the foci of several spaces with the same attributes.
 
-    The spaces have the same attributes. If a space is not a `FocusedSpace`, the result is the whole space.
+    The first space is returned if a space has no focus.
     """
-    focused = [space for space in spaces if isinstance(space, FocusedSpace)]
+    focused = [space for space in spaces if isinstance(space, MaskingSpace) and space.focus is not None]
     if not focused:
         return spaces[0]
-    if len(focused) < len(spaces):
-        return focused[0].whole
-    seen = dict.fromkeys(name for space in focused for name in space.attributes)
-    return FocusedSpace(focused[0].whole, tuple(seen))
+    union = frozenset(name for space in focused for name in space.focus or ())
+    return replace(focused[0], focus=union if len(focused) == len(spaces) else None)
 
 
 def entropy(values: NDArray[np.generic]) -> float:

@@ -672,7 +672,8 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
         If a type cannot play.
     """
     space, together = setting.space if space is None else space, setting.meeting
-    assert not isinstance(space, MaskingSpace)  # noqa: S101 # searches would mask what nobody looks at in every way
+    # Without a focus, searches would visit every combination of attributes that no adversary uses.
+    assert not isinstance(space, MaskingSpace) or space.focus is not None  # noqa: S101
     views: dict[_View, Floats] = {"truth": setting.loss, "belief": setting.believed_loss}
     types: dict[_View, list[AdversaryType]] = {view: [] for view in views}
     for profile in setting.profiles:

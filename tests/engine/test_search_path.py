@@ -58,7 +58,7 @@ def test_the_path_is_that_of_the_compiled_search(small, n_always):
     if n_always:
         space = game.space
         rest = (space.n_records, space.kept, space.groups, space.total_weight)
-        limited = PartialMaskingSpace(space.attributes, space.weights, *rest, n_always)
+        limited = PartialMaskingSpace(space.attributes, space.weights, *rest, n_always=n_always)
         game = MaskingGame(limited, game.attack, game.world, game.benefit, game.loss)
     choice = greedy(game)
     for record in range(game.n_records):

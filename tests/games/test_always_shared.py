@@ -19,7 +19,7 @@ from reidsim.games.record_game import WITHHELD, Choice
 def partial(game, n_always):
     space = game.space
     rest = (space.n_records, space.kept, space.groups, space.total_weight)
-    limited = PartialMaskingSpace(space.attributes, space.weights, *rest, n_always)
+    limited = PartialMaskingSpace(space.attributes, space.weights, *rest, n_always=n_always)
     return MaskingGame(limited, game.attack, game.world, game.benefit, game.loss)
 
 

@@ -14,7 +14,7 @@ from wan2021_oracle import supported_weights
 from reidsim.errors import InputError
 from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import branch_and_bound
-from reidsim.releases.masking import FocusedSpace, MaskingSpace, minority_weights, space_of_all
+from reidsim.releases.masking import MaskingSpace, minority_weights, space_of_all
 
 
 @st.composite
@@ -139,7 +139,7 @@ def test_bad_input_is_named(change, message):
 @examples(30)
 def test_the_best_reply_is_that_of_the_whole_space(no_attack, world):
     game = world.game.one_stage().record_game
-    focused = replace(game, space=FocusedSpace(game.space, ("age", "state", "surname")))
+    focused = replace(game, space=replace(game.space, focus=frozenset(("age", "state", "surname"))))
     constraint = Constraint(no_attack=no_attack)
     found, expected = branch_and_bound(focused, constraint), branch_and_bound(game, constraint)
     np.testing.assert_array_equal(found.strategies, expected.strategies)
@@ -148,7 +148,7 @@ def test_the_best_reply_is_that_of_the_whole_space(no_attack, world):
 
 def test_who_plans_against_several_looks_at_what_any_of_them_does():
     space, lattice = masking_world().space, SMALL.lattice()
-    one, other = FocusedSpace(space, ("age", "state")), FocusedSpace(space, ("state", "locus0"))
-    assert space_of_all([one, other]).attributes == ("age", "state", "locus0")
-    assert space_of_all([one, space]) is space
+    one, other = (replace(space, focus=frozenset(names)) for names in (("age", "state"), ("state", "locus0")))
+    assert space_of_all([one, other]).focus == {"age", "state", "locus0"}
+    assert space_of_all([one, space]).focus is None
     assert space_of_all([lattice, lattice]) is lattice

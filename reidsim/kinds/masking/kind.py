@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,6 @@ from reidsim.kinds.masking.policies import POLICIES, check_policies, policy_name
 from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.releases.masking import FocusedSpace
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.agents import (
     LEFT_OUT,
@@ -288,8 +287,8 @@ class MaskingKind(Kind):
             reason = f"adversary types cannot play: there are more than {MOST_FORMS:,} possible releases"
             return Opponents(left_out=(reason, LEFT_OUT))
         setting = self.settings(study)("masking", draw, 0)
-        looked_at = tuple(dict.fromkeys(name for game in games for name in game.attack.looked_at))
-        return types_of_setting(setting, FocusedSpace(space, looked_at))
+        looked_at = frozenset(name for game in games for name in game.attack.looked_at)
+        return types_of_setting(setting, replace(space, focus=looked_at))
 
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
         """Return the policies of cross-play: of the kind, then of the scenario.

@@ -18,7 +18,6 @@ from reidsim.games.record_game import Linker, RecordGame
 from reidsim.kinds.masking.policies import policy_named
 from reidsim.kinds.masking.schema import MaskingAdversarySection
 from reidsim.kinds.masking.study import Games, MaskingStudy, build_masking_study, presence_of
-from reidsim.releases.masking import FocusedSpace
 from reidsim.scenarios.adversary_schema import TOGETHER, AgentsSection, WeightedSection
 from reidsim.scenarios.agents import (
     NO_RECIPE,
@@ -298,4 +297,4 @@ def _focused(game: MaskingGame) -> RecordGame:
 
     Its strategy space has only the attributes on which the adversary links.
     """
-    return replace(game.record_game, space=FocusedSpace(game.space, game.attack.identify.on))
+    return replace(game.record_game, space=replace(game.space, focus=frozenset(game.attack.identify.on)))

@@ -257,7 +257,7 @@ def _compiled(game: Game) -> Game:
 
     Other games are returned unchanged.
     """
-    if isinstance(game, MaskingGame) or not isinstance(game.space, MaskingSpace):
+    if isinstance(game, MaskingGame) or not isinstance(game.space, MaskingSpace) or game.space.focus:
         return game
     if not (isinstance(game.adversary, MultistageAttack) and isinstance(game.linker, MultistageLinker)):
         return game

@@ -150,9 +150,8 @@ class MaskingStudy(Study[MaskingScenario]):
             with locating(where="subjects.minority_support"):
                 weights = minority_weights(weights, values, reference, section.minority_support, unknown)
         parts = (section.attributes, weights, world.n_targets, kept, groups, total)
-        return (
-            PartialMaskingSpace(*parts, len(section.always_shared)) if section.always_shared else MaskingSpace(*parts)
-        )
+        n_always = len(section.always_shared)
+        return PartialMaskingSpace(*parts, n_always=n_always) if n_always else MaskingSpace(*parts)
 
     def weights(self, world: MultistageWorld) -> Floats:
         """Return the weight of each attribute in the utility, shape (n_attributes,).
