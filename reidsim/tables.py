@@ -36,7 +36,6 @@ from reidsim.core.files import (
     STATA,
     TYPED_ENDINGS,
     read_within_memory,
-    require_memory,
     require_no_device,
     require_parquet_fits,
     require_workbook_fits,
@@ -52,9 +51,6 @@ _MOST_COLUMNS = 10_000
 # Line ends of delimited text; str.splitlines recognizes additional ones.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _ZIP = b"PK\x03\x04"
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-# Memory of an empty cell of a workbook, bytes: references in a row, in a table, and in a column of text.
-_EMPTY_CELL_BYTES = 32
 # Description of a typed file by its ending, and the extra dependency that reads it.
 _KINDS = {
     **dict.fromkeys(STATA, ("a Stata file", "")),
@@ -259,45 +255,32 @@ def _text(path: Path, encoding: str | None) -> str:
 
 
 def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
-    """Return the decoded text of a file.
-
-    Errors name the line, and a likely encoding if the file is not UTF-8.
-    """
-    codec = _codec(path, encoding)
-    is_utf8 = codec == "utf-8"
-    if is_utf8:
-        content = content.removeprefix(codecs.BOM_UTF8)
+    """Return the decoded text of a file; errors name the line."""
+    try:
+        codec = codecs.lookup(encoding or "utf-8")
+    except LookupError:
+        expected = "an encoding such as utf-8, latin-1 or cp1252"
+        raise InputError("unknown encoding", source=path, found=encoding, expected=expected) from None
+    if not codec._is_text_encoding:
+        raise InputError("not a text encoding", source=path, found=encoding)
+    is_utf8 = codec.name in ("utf-8", "utf-8-sig")
     archive = "the file is a zip archive: if it is an Excel workbook, rename it to .xlsx or export it as CSV"
     hint = archive if content.startswith(_ZIP) else None
     try:
-        text = content.decode(codec)
+        text = content.removeprefix(codecs.BOM_UTF8 if is_utf8 else b"").decode("utf-8" if is_utf8 else codec.name)
     except UnicodeDecodeError as error:
-        line, found = content.count(b"\n", 0, error.start) + 1, f"byte 0x{content[error.start]:02x}"
         if is_utf8 and hint is None:
-            has_option = encoding is not None
-            if content.startswith(_UTF16):
-                hint = "the file is in UTF-16: save it as UTF-8" + has_option * ", or set the encoding to utf-16"
-            elif content[: error.start].isascii():
-                hint = "save the file as UTF-8" + has_option * ", or set its encoding, such as latin-1"
-            else:
-                hint = "earlier lines are in UTF-8: the file mixes encodings"
-        problem = f"not a text file in {'UTF-8' if is_utf8 else codec}"
+            is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+            hint = "the file is in UTF-16: save it as UTF-8" if is_utf16 else "save the file as UTF-8"
+            option = "set the encoding to utf-16" if is_utf16 else "set its encoding, such as latin-1"
+            hint += f", or {option}" if encoding else ""
+        line = error.object.count(b"\n", 0, error.start) + 1
+        problem = f"not a text file in {'UTF-8' if is_utf8 else codec.name}"
+        found = f"byte 0x{error.object[error.start]:02x}"
         raise InputError(problem, source=path, where=f"line {line}", found=found, hint=hint) from None
     if "\0" in text:
         raise InputError("not a text file", source=path, found="a zero byte", hint=hint)
     return text
-
-
-def _codec(path: Path, encoding: str | None) -> str:
-    """Return the name of Python's codec for an encoding."""
-    try:
-        found = codecs.lookup(encoding or "utf-8")
-    except LookupError:
-        expected = "an encoding such as utf-8, latin-1 or cp1252"
-        raise InputError("unknown encoding", source=path, found=encoding, expected=expected) from None
-    if not found._is_text_encoding:
-        raise InputError("not a text encoding", source=path, found=encoding)
-    return "utf-8" if found.name == "utf-8-sig" else found.name
 
 
 def refuse_encoding_of_types(path: Path, encoding: str | None, where: str = "--encoding") -> None:
@@ -490,9 +473,9 @@ def _opening(path: Path) -> Iterator[None]:
             # Libraries warn about irrelevant details, such as styles of a workbook.
             warnings.simplefilter("ignore")
             yield
-    except ModuleNotFoundError as error:
-        hint = f"run pip install 'reidsim[{extra}]'"
-        raise InputError(f"package {error.name} is needed to read {kind}", source=path, hint=hint) from None
+    except ImportError as error:
+        problem = f"package {error.name or 'openpyxl'} is needed to read {kind}"
+        raise InputError(problem, source=path, hint=f"run pip install 'reidsim[{extra}]'") from None
     except InputError:
         raise
     except Exception as error:
@@ -519,22 +502,13 @@ def _statistical(
 
 
 def _workbook(path: Path) -> pd.DataFrame:
-    openpyxl: ModuleType = importlib.import_module("openpyxl")
     require_workbook_fits(path)
-    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    try:
-        # A sheet is as wide as its last formatted cell; without the empty cells, rows stay small.
-        cells = (list(map(_cell, row)) for row in book.worksheets[0].iter_rows(values_only=True))
-        filled = ((row, [at for at, cell in enumerate(row, start=1) if cell.strip()]) for row in cells)
-        rows = [row[: places[-1]] for row, places in filled if places]
-    finally:
-        book.close()
-    if not rows:
+    cells = pd.read_excel(path, header=None, dtype=object, keep_default_na=False, engine="openpyxl").map(_cell)
+    filled = cells.map(str.strip) != ""
+    cells = cells.loc[filled.any(axis=1), filled.any(axis=0)]
+    if cells.empty:
         raise InputError("the first sheet is empty", source=path)
-    width = max(map(len, rows))
-    require_memory(len(rows) * width * _EMPTY_CELL_BYTES, "too large for memory", source=path)
-    whole = [row + [""] * (width - len(row)) for row in rows]
-    return pd.DataFrame(whole[1:], columns=whole[0], dtype="str")
+    return pd.DataFrame(cells.iloc[1:].to_numpy(), columns=cells.iloc[0].tolist(), dtype="str")
 
 
 def _cell(value: Any) -> str:

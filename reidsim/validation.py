@@ -88,16 +88,13 @@ _PLAIN = {
     "(Tuple|List|Dictionary|String) should have": "a value with",
     " after validation, not .*": "",
 }
+_TYPES = {str: "text", bool: "true/false", int: "whole number", float: "number", list: "list", dict: "table"}
 
 Model = TypeVar("Model", bound=BaseModel)
 # Larger text files are refused before they fill memory.
 _MOST_BYTES = 32 << 20
-# Maximum nesting of sections, and maximum number of dots before names in a line; tomllib's time is quadratic in dots.
-_DEEPEST, _MOST_DOTS = 50, 5_000
-# Maximum number of keys and sections on their own lines; each takes some microseconds.
-_MOST_KEYS = 100_000
-_KEY_OF_LINE = re.compile(r"^[ \t]*(?:([\w.\"'-][\w.\"' \t-]*)=|\[+([^\[\],=\n]+)\]+[ \t]*$)", re.MULTILINE)
-_DOT_OF_KEY = re.compile(r"\.[ \t]*[\"']?[A-Za-z_-]")
+# Maximum nesting of sections.
+_DEEPEST = 50
 
 
 def read_json(path: Path) -> Any:
@@ -148,14 +145,6 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:
     """Parse the text of a TOML file; `path` is its name in errors. See `read_toml`."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        if len(line) > _MOST_DOTS and sum(1 for _ in _DOT_OF_KEY.finditer(line)) > _MOST_DOTS:
-            raise _too_deep(path, f"line {number}")
-    keys = [(key or section).strip() for key, section in _KEY_OF_LINE.findall(text)]
-    if len(keys) > _MOST_KEYS:
-        # Show names from the middle, where generated keys are likely.
-        some, expected = ", ".join(keys[len(keys) // 2 :][:3]), f"at most {_MOST_KEYS:,}"
-        raise InputError(f"too many keys, such as {some}", source=path, found=len(keys), expected=expected)
     try:
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -183,11 +172,8 @@ def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
         ]
         if not level:
             return
-    raise _too_deep(source, level[0][1])
-
-
-def _too_deep(source: str | Path, where: str) -> InputError:
-    return InputError("nested too deep", source=source, where=where, expected=f"at most {_DEEPEST} levels")
+    expected = f"at most {_DEEPEST} levels"
+    raise InputError("nested too deep", source=source, where=level[0][1], expected=expected)
 
 
 def validated(model: type[Model], data: Mapping[str, Any], source: str | Path, names: Collection[str] = ()) -> Model:
@@ -283,7 +269,7 @@ def _checked(validate: Callable[[Any], Model], model: type[Model], data: Any) ->
     if kind == "literal_error":
         hint = nearest(str(found), context["expected"].replace(" or ", ", ").replace("'", "").split(", "))
     elif kind.endswith("_type") or kind == "int_from_float":
-        problem = f"wrong type ({_toml_type(found)})"
+        problem = f"wrong type ({_TYPES.get(type(found), type(found).__name__)})"
     if isinstance(found, bool):
         found = "true" if found else "false"
     raise InputError(problem, where=path, found=found, expected=expected, hint=hint)
@@ -316,11 +302,6 @@ def _section_at(model: type[BaseModel], location: tuple[int | str, ...]) -> type
 def _fields(section: type[BaseModel]) -> dict[str, FieldInfo]:
     """Return the fields of a section by key."""
     return {field.alias or name: field for name, field in section.model_fields.items()}
-
-
-def _toml_type(value: object) -> str:
-    names = {str: "text", bool: "true/false", int: "whole number", float: "number", list: "list", dict: "table"}
-    return names.get(type(value), type(value).__name__)
 
 
 def section_classes(annotation: Any) -> list[type[Section]]:
