@@ -220,7 +220,7 @@ class Opponents:
             Whether only strategies that no adversary attacks are allowed.
         """
         space, together = game.space, game.together if isinstance(game, TypesGame) else "one-of"
-        if not isinstance(space, MaskingSpace) or together == "worst":
+        if not isinstance(space, MaskingSpace) or space.focus is not None or together == "worst":
             return None
         shared, sizes = linker_with_past(game), level_counts(space)
         groups: dict[tuple[object, ...], tuple[MultistageLinker, list[AdversaryType]]] = {}
