@@ -21,8 +21,7 @@ from reidsim.drafts.values import MISSING_MARKS, is_free_text
 from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.populations.counted import natural_categories
-from reidsim.populations.domain import Attribute
+from reidsim.populations.domain import Attribute, natural_categories
 from reidsim.releases.hierarchy import hierarchy_from_rows
 from reidsim.scenarios.hierarchies import hierarchy_of
 from reidsim.scenarios.load import Scenario

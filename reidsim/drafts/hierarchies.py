@@ -14,8 +14,7 @@ import pandas as pd
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.values import MISSING_MARKS, NUMBER, WHOLE_NUMBER, as_number, bands_of, regions_of, wider_bands
 from reidsim.errors import locating
-from reidsim.populations.counted import natural_categories
-from reidsim.populations.domain import Attribute
+from reidsim.populations.domain import Attribute, natural_categories
 from reidsim.releases.calendar import NOT_A_DATE, date_levels
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.hierarchy_rules import interval_levels

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.core.randomness import draw_multinomial, first_above
-from reidsim.errors import InputError, refuse_first, refuse_rows, require_among
+from reidsim.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import (
@@ -131,7 +131,6 @@ class AttributeRecipe(Section):
         refuse_first(
             (self.shares_by is not None and len(given) != 1, by, self.name, given, "one attribute"),
             (given and is_alone, independent, self.name, f"given = {given}", table),
-            (len(set(given)) != len(given), "attribute named twice", f"{self.name}.given", given, None),
         )
         return self
 
@@ -212,19 +211,13 @@ def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
     attributes: list[Attribute] = []
     conditionals: list[ConditionalShares] = []
     for section in recipe.attribute:
-        if section.name in [attribute.name for attribute in attributes]:
-            raise InputError("attribute named twice", where="attribute", found=section.name)
-        try:
+        with locating(where=f"attribute {section.name!r}"):
             given = _given(section, attributes, recipe.groupings)
             values, shares = _shares(section, given, folder)
             if section.name in recipe.fixed_shares:
                 shares = _with_fixed(shares, values, recipe.fixed_shares[section.name])
             attributes.append(Attribute(section.name, values))
-        except InputError as error:
-            named = f"attribute {section.name!r}"
-            raise error.located(where=None if error.where == named else named) from None
-        names = [attribute.name for attribute in attributes]
-        conditionals.append(ConditionalShares(tuple(map(names.index, section.given)), given, shares))
+            conditionals.append(ConditionalShares(given, shares))
     domain = Domain(tuple(attributes))
     require_among("no such attribute", recipe.fixed_shares, domain.names, where="fixed_shares")
     return AttributeModel(domain, tuple(conditionals))
@@ -304,8 +297,7 @@ def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, flo
     is_fixed = np.array([value in fixed for value in values])
     total = sum(fixed.values())
     others = shares[:, ~is_fixed].sum(axis=1)
-    room = (total <= 1 + SUM_TOLERANCE) if not is_fixed.all() else abs(total - 1) <= SUM_TOLERANCE
-    if not room or (total < 1 - SUM_TOLERANCE and not (others > 0).all()):
+    if total > 1 + SUM_TOLERANCE or (total < 1 - SUM_TOLERANCE and not (others > 0).all()):
         problem = "fixed shares do not fit the shares of the other values"
         expected = "a sum of at most 1, and exactly 1 if no other value has a positive share"
         raise InputError(problem, where="fixed_shares", found=round(total, 9), expected=expected)
@@ -370,16 +362,13 @@ class ConditionalShares:
 
     Parameters
     ----------
-    given : tuple of int
-        Positions of the attributes on which the shares depend.
     combinations : Combinations
-        Combinations of the groups of these attributes.
+        Combinations of the groups of the attributes on which the shares depend.
     shares : ndarray of float64, shape (n_combinations, n_values)
         Share of each value, given the combination; each row sums to 1. Rows of combinations without people are
         placeholders.
     """
 
-    given: tuple[int, ...]
     combinations: Combinations
     shares: Floats
 
@@ -479,11 +468,12 @@ def _split_by_attribute(
     model.domain.keys(np.zeros((0, len(model.domain.shape)), dtype=np.int32))
     codes = np.zeros((1, 0), dtype=np.int32)
     for attribute, conditional in zip(model.domain.attributes, model.conditionals, strict=True):
+        given = [model.domain.position(name) for name in conditional.combinations.names]
         parts: list[tuple[Codes, NDArray[Number]]] = []
         step, n_cells = max(_SPLIT_ENTRIES // attribute.size, 1), 0
         for start in range(0, len(codes), step):
             part, held = codes[start : start + step], counts[start : start + step]
-            rows = conditional.combinations.of_codes([part[:, earlier] for earlier in conditional.given], len(part))
+            rows = conditional.combinations.of_codes([part[:, earlier] for earlier in given], len(part))
             table = split(conditional, rows, held)
             cell, value = np.nonzero(table)
             parts.append((np.column_stack([part[cell], value.astype(np.int32)]), table[cell, value]))

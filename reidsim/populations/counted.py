@@ -10,12 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
-from reidsim.errors import InputError, locating, refuse_rows, require_among
-from reidsim.populations.domain import Attribute, Codes, Domain
-from reidsim.populations.domain import natural_categories as natural_categories
-from reidsim.populations.population import UNKNOWN, Counts, Population, complete_records
+from reidsim.errors import InputError, locating, require_among
+from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
+from reidsim.populations.population import UNKNOWN, Counts, Population, complete_records, read_counts
 from reidsim.populations.recipe import Delimiter, Making, RecipeHead, Seed, read_figures
-from reidsim.tables import numbers, require_columns
 
 # Label of the category for missing values, if the recipe requests one.
 MISSING = "missing"
@@ -84,29 +82,27 @@ class CountsRecipe(RecipeHead):
             self.file, at.folder, self.columns.values(), delimiter=self.delimiter, encoding=self.encoding
         )
         require_among("not an attribute of the recipe", self.categories, self.columns, where="categories")
-        counts = np.ones(len(frame), dtype=np.int64) if self.count is None else _counts(frame, self.count, path)
+        counts = np.ones(len(frame), dtype=np.int64) if self.count is None else read_counts(frame, self.count, path)
         attributes, columns = [], []
-        outside, incomplete = np.zeros(len(frame), dtype=bool), np.zeros(len(frame), dtype=bool)
-        for attribute, column in self.columns.items():
-            blank = frame[column].isin(self.missing_values).to_numpy()
-            values = frame[column].mask(blank, "")
+        blank = np.column_stack([frame[column].isin(self.missing_values) for column in self.columns.values()])
+        for attribute, column, is_blank in zip(self.columns, self.columns.values(), blank.T, strict=True):
+            values = frame[column].mask(is_blank, "")
             seen = self.categories.get(attribute) or natural_categories(values[values != ""])
             if not seen:
                 raise InputError("the column has no value", source=path, where=f"column {column!r}")
             attributes.append(Attribute(attribute, seen))
             columns.append(attributes[-1].labels.get_indexer(pd.Index(values)).astype(np.int32))
-            unknown = (columns[-1] == UNKNOWN) & ~blank
-            if self.unknown == "error":
-                hint = 'set unknown = "drop" or "missing" in the recipe'
-                _refuse(unknown, f"value outside the categories of {attribute!r}", path, column, frame[column], hint)
-            outside |= unknown & (self.unknown == "drop")
-            incomplete |= columns[-1] == UNKNOWN
-        incomplete &= ~outside
         codes = np.column_stack(columns)
+        unknown = (codes == UNKNOWN) & ~blank
+        if self.unknown == "error" and unknown.any():
+            hint = 'set unknown = "drop" or "missing" in the recipe'
+            raise self._refusal("value outside the categories", unknown, frame, path).but(hint=hint)
+        outside = unknown.any(axis=1) & (self.unknown == "drop")
+        incomplete = (codes == UNKNOWN).any(axis=1) & ~outside
         if self.missing == "error" and incomplete.any():
-            column = list(self.columns.values())[int((codes[incomplete.argmax()] == UNKNOWN).argmax())]
             hint = 'set missing = "drop", "category" or "draw" in the recipe'
-            _refuse(incomplete, "value missing", path, column, None, hint)
+            wrong = (codes == UNKNOWN) & incomplete[:, None]
+            raise self._refusal("value missing", wrong, frame, path).but(found=None, hint=hint)
         keep = ~outside & ~incomplete if self.missing == "drop" else ~outside
         row_numbers, codes, counts = np.flatnonzero(keep) + 1, codes[keep], counts[keep]
         source = self.source + _report(len(frame), int(outside.sum()), int(incomplete.sum()), self.missing)
@@ -119,25 +115,12 @@ class CountsRecipe(RecipeHead):
             codes, counts = _drawn(domain, codes, counts, row_numbers, at.rng(), path)
         return Population.from_records(domain, codes, counts, name=at.name, source=source)
 
-
-def _refuse(
-    wrong: NDArray[np.bool_], problem: str, path: Path, column: str, found: pd.Series[str] | None, hint: str
-) -> None:
-    try:
-        refuse_rows(wrong, problem, source=path, column=column, found=found)
-    except InputError as error:
-        raise error.but(hint=hint) from None
-
-
-def _counts(frame: pd.DataFrame, column: str, path: Path) -> Counts:
-    require_columns(frame, [column], path)
-    values = numbers(frame, column, path).to_numpy()
-    too_large = values >= 2**53
-    refuse_rows(
-        too_large, "count too large", source=path, column=column, found=frame[column], expected="a number below 2**53"
-    )
-    whole = bool((values == np.rint(values)).all())
-    return values.astype(np.int64 if whole else np.float64)
+    def _refusal(self, problem: str, wrong: NDArray[np.bool_], frame: pd.DataFrame, path: Path) -> InputError:
+        """Return the error about the first value that is wrong; `wrong` has the columns of the recipe."""
+        row, place = np.argwhere(wrong)[0]
+        column = list(self.columns.values())[place]
+        found = frame[column].iloc[row]
+        return InputError(problem, source=path, where=f"row {row + 1}, column {column!r}", found=found)
 
 
 def _with_missing_category(attribute: Attribute, codes: Codes, path: Path) -> Attribute:
@@ -179,13 +162,7 @@ def _drawn(
 
 
 def _report(rows: int, outside: int, incomplete: int, rule: str) -> str:
-    """Return a sentence on the rows with unknown or missing values.
-
-    It gives their number and their treatment.
-    """
-    parts = []
-    if outside:
-        parts.append(f"{outside:,} of {rows:,} rows left out: value outside the categories")
-    if incomplete:
-        parts.append(f"{incomplete:,} of {rows:,} rows with missing values: {_DONE[rule]}")
+    """Return a sentence on the number and treatment of rows with unknown or missing values."""
+    parts = [f"{outside:,} of {rows:,} rows left out: value outside the categories"] if outside else []
+    parts += [f"{incomplete:,} of {rows:,} rows with missing values: {_DONE[rule]}"] if incomplete else []
     return f" ({'; '.join(parts)})" if parts else ""

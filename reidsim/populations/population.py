@@ -92,12 +92,10 @@ class Population:
         Each row is one person, or with `counts`, shape (n,), that many people. Equal rows are added.
         """
         first, inverse = distinct_rows(list(codes.T), len(codes))
-        if counts is not None and (counts < 0).any():
-            raise InputError("negative count", where=name, found=counts.min().item(), expected="0 or more")
         totals: Counts = (
             np.bincount(inverse, minlength=len(first)) if counts is None else added_up(counts, inverse, len(first))
         )
-        occupied = totals > 0
+        occupied = totals != 0
         return cls(domain, codes[first[occupied]], totals[occupied], name=name, source=source)
 
     @classmethod
@@ -130,18 +128,12 @@ class Population:
             If a value is missing, or a count is not a number of 0 or more; the message names the row.
         """
         table, where = text_table(frame, name), Path(name)
-        if count is not None:
-            require_columns(table, [count], where)
-            amounts = numbers(table, count, where).to_numpy()
+        counts = None if count is None else read_counts(table, count, where)
         names = [column for column in table.columns if column != count]
         for column in names:
             missing = table[column].eq("")
             refuse_rows(missing, "value missing", source=name, column=column, expected="a value in every row")
         domain = Domain(tuple(Attribute(column, natural_categories(table[column])) for column in names))
-        counts: Counts | None = None
-        if count is not None:
-            whole = bool((amounts == np.rint(amounts)).all())
-            counts = amounts.astype(np.int64 if whole else np.float64)
         return cls.from_records(domain, domain.encode(table), counts, name=name, source=source)
 
     def relabelled(self, labels: Mapping[str, Callable[[str], str]]) -> Population:
@@ -154,19 +146,16 @@ class Population:
         labels : mapping of str to callable
             Function that returns the new label of a category, by attribute.
         """
-        attributes, columns, changed = [], [], False
-        for position, attribute in enumerate(self.domain.attributes):
+        attributes, columns = [], []
+        for attribute, codes in zip(self.domain.attributes, self.cells.T, strict=True):
             read = list(map(labels.get(attribute.name, str), attribute.categories))
-            changed |= read != list(attribute.categories)
-            categories = tuple(dict.fromkeys(read))
-            code_of = {category: code for code, category in enumerate(categories)}
-            of_code = np.array([code_of[label] for label in read], dtype=np.int32)
-            attributes.append(Attribute(attribute.name, categories))
-            columns.append(of_code[self.cells[:, position]])
-        if not changed:
+            attributes.append(Attribute(attribute.name, tuple(dict.fromkeys(read))))
+            columns.append(attributes[-1].labels.get_indexer(pd.Index(read))[codes].astype(np.int32))
+        domain = Domain(tuple(attributes))
+        if domain == self.domain:
             return self
         return Population.from_records(
-            Domain(tuple(attributes)), np.column_stack(columns), self.counts, name=self.name, source=self.source
+            domain, np.column_stack(columns), self.counts, name=self.name, source=self.source
         )
 
     def whole_counts(self, problem: str) -> NDArray[np.int64]:
@@ -285,6 +274,21 @@ class Individuals:
         Missing values are NaN.
         """
         return self.domain.decode(self.codes)
+
+
+def read_counts(frame: pd.DataFrame, column: str, source: Path) -> Counts:
+    """Return a column of numbers of people: int64 if all are whole numbers, else float64.
+
+    Raises
+    ------
+    InputError
+        If the column is missing, or a count is not a number of 0 or more below 2**53.
+    """
+    require_columns(frame, [column], source)
+    values = numbers(frame, column, source).to_numpy()
+    too_large, expected = values >= 2**53, "a number below 2**53"
+    refuse_rows(too_large, "count too large", source=source, column=column, found=frame[column], expected=expected)
+    return values.astype(np.int64 if (values == np.rint(values)).all() else np.float64)
 
 
 def complete_records(

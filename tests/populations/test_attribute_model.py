@@ -186,7 +186,7 @@ def test_fixed_shares_within_every_group(town: Path) -> None:
         ('where = { year = "1994" }', 'where = { yera = "1" }', "column missing.*did you mean 'year'"),
         ('count = "n"', 'share = "n"', r"attribute 'work': row 6: share given twice; found 'private'"),
         ('count = "n", ', "", r"attribute\[2\].table: the column of counts or shares is missing or given twice"),
-        ('name = "home"', 'name = "sex"', "attribute: attribute named twice; found 'sex'"),
+        ('name = "home"', 'name = "sex"', "attribute named twice; found 'sex'"),
         ('uniform = ["30..49"]', "", r"attribute\[1\]: the shares of the attribute are missing"),
         ('uniform = ["30..49"]', 'given = ["sex"]\nuniform = ["1"]', "shares and uniform cannot depend on other"),
         ("[groupings.age]", "[fixed_shares]\nsxe = { F = 0.6 }\n[groupings.age]", "fixed_shares: no such attri.*'sex'"),

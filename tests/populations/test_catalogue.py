@@ -4,7 +4,7 @@ import pytest
 
 from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
-from reidsim.populations.counted import natural_categories
+from reidsim.populations.domain import natural_categories
 
 PEOPLE = """\
 # the people of a town

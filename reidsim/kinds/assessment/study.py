@@ -20,8 +20,7 @@ from reidsim.linkage.people import largest_in_groups
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
 from reidsim.linkage.uniqueness.sample_cells import weights_in
 from reidsim.linkage.value_tree import TOP, ValueTree
-from reidsim.populations.counted import natural_categories
-from reidsim.populations.domain import Attribute, Codes, Domain
+from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.strategy_space import Floats

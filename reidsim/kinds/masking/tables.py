@@ -16,8 +16,7 @@ from reidsim.errors import InputError, refuse_rows, require_among
 from reidsim.kinds.masking.schema import TARGETS, MaskingScenario, ResourceSection, TableSection, TargetsSection
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
-from reidsim.populations.counted import natural_categories
-from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.domain import Attribute, Domain, natural_categories
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
 from reidsim.populations.population import UNKNOWN
 from reidsim.populations.resources import PeopleList

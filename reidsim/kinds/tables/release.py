@@ -29,8 +29,7 @@ from reidsim.kinds.tables.schema import (
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.linkage.sensitive_values import SensitiveAttribute
 from reidsim.populations.catalogue import as_individuals, make
-from reidsim.populations.counted import natural_categories
-from reidsim.populations.domain import Attribute, Codes, Domain
+from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
 from reidsim.populations.population import Population, complete_records
 from reidsim.releases.hierarchy import Hierarchy, check_header, read_hierarchy_rows, require_rows_of_values
 from reidsim.releases.lattice import GeneralizationLattice
