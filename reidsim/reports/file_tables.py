@@ -12,7 +12,7 @@ from rich.text import Text
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, in_a_line
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.linkage.group_frequencies import THRESHOLDS
-from reidsim.linkage.uniqueness.methods import Uniqueness
+from reidsim.linkage.uniqueness.log_linear import Uniqueness
 from reidsim.reports.description import FileDescription
 from reidsim.reports.terminal_table import titled_table
 

@@ -9,14 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.uniqueness.group_sizes import estimate_uniqueness
 from reidsim.linkage.uniqueness.likelihood import (
     TwoParameterModel,
     log_gamma_ratio,
-    sum_of_logs,
-    sum_of_reciprocals,
-    sum_of_weighted_reciprocals,
+    progression_sums,
 )
-from reidsim.linkage.uniqueness.methods import estimate_uniqueness
 from reidsim.populations.resources import draw_registry
 
 # Half the quantile of chi-square with one degree of freedom is .64 at this level.
@@ -85,10 +83,11 @@ steps = st.one_of(st.just(0.0), st.floats(-14, 0).map(lambda exponent: 10**expon
 def test_sums_over_a_progression_are_those_of_its_terms(start, step, terms):
     values = [start + i * step for i in range(terms)]
     scale = sum(abs(math.log(value)) for value in values) + terms
-    assert sum_of_logs(start, step, terms) == pytest.approx(math.fsum(map(math.log, values)), abs=1e-12 * scale)
-    assert sum_of_reciprocals(start, step, terms) == pytest.approx(math.fsum(1 / v for v in values), rel=1e-11)
+    logs, reciprocals, by_place = progression_sums(start, step, terms)
+    assert logs == pytest.approx(math.fsum(map(math.log, values)), abs=1e-12 * scale)
+    assert reciprocals == pytest.approx(math.fsum(1 / v for v in values), rel=1e-11)
     weighted = math.fsum(i / v for i, v in enumerate(values))
-    assert sum_of_weighted_reciprocals(start, step, terms) == pytest.approx(weighted, rel=1e-9)
+    assert by_place == pytest.approx(weighted, rel=1e-9)
 
 
 @given(x=starts.filter(lambda start: start > 1e-3), d=st.integers(0, 300))

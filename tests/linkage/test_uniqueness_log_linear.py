@@ -11,10 +11,15 @@ from tiers import cases
 
 from reidsim.errors import InputError
 from reidsim.linkage.individual_risk import individual_risk
-from reidsim.linkage.uniqueness import log_linear, methods
-from reidsim.linkage.uniqueness.log_linear import LogLinearModel, all_pairs, fitting_model
-from reidsim.linkage.uniqueness.methods import uniqueness_of_sample
-from reidsim.linkage.uniqueness.sample_cells import SampleCells, require_weights
+from reidsim.linkage.uniqueness import log_linear
+from reidsim.linkage.uniqueness.log_linear import (
+    LogLinearModel,
+    SampleCells,
+    all_pairs,
+    fitting_model,
+    require_weights,
+    uniqueness_of_sample,
+)
 
 RNG = np.random.default_rng(0)
 EVERY = list(itertools.product(POPULATIONS, (0.02, 0.1), (False, True)))
@@ -176,7 +181,7 @@ def test_the_rule(monkeypatch, biases, taken, said):
     monkeypatch.setattr(log_linear, "LogLinearModel", lambda cells, pairs=(), start=None: models[len(pairs)])
     fitting = fitting_model(None)
     assert fitting is models[taken]
-    reason = methods._reason_of_model(models[0], fitting)
+    reason = log_linear._reason_of_model(models[0], fitting)
     assert reason.endswith(said)
     assert reason.startswith(f"the model with independent attributes has a bias of z = {biases[0]:.1f}")
 

@@ -20,9 +20,8 @@ from simulated_samples import frequencies_of
 from tiers import examples
 
 from reidsim.errors import InputError
+from reidsim.linkage.uniqueness.group_sizes import PitmanLikelihood, estimate_uniqueness
 from reidsim.linkage.uniqueness.likelihood import log_gamma_ratio
-from reidsim.linkage.uniqueness.methods import estimate_uniqueness
-from reidsim.linkage.uniqueness.pitman import PitmanLikelihood, probability_of_staying_unique, uniques_given_sample
 
 VECTORS = at_least(3, json.loads((Path(__file__).parent / "pitman_vectors.json").read_text(encoding="utf-8")))
 SIZES = {vector["name"]: {int(size): count for size, count in vector["sizes"].items()} for vector in VECTORS}
@@ -43,7 +42,7 @@ def fitted(sample):
 
 def likelihood(sample, theta, a):
     """Return the log-likelihood without constants."""
-    model = PitmanLikelihood(sample)
+    model = PitmanLikelihood(sample, sample.records)
     return model.inner_part(1 - a, theta + a) + model.outer_part(1 - a)
 
 
@@ -169,12 +168,12 @@ def test_intervals_hold_the_values_of_all_likely_parameters_and_no_others(sizes,
     sample = frequencies_of(sizes)
     estimate = estimate_uniqueness(sample, people)
     floor = likelihood(sample, *fitted(sample)) - CHI_SQUARE / 2
-    likely, uniques = [], []
+    likely, uniques, model = [], [], PitmanLikelihood(sample, people)
     for a in np.linspace(0, 0.995, 200):
         for tau in np.geomspace(1e-2, 1e6, 400):
             if likelihood(sample, tau - a, a) >= floor:
-                likely.append(probability_of_staying_unique(tau, 1 - a, sample.records, people))
-                uniques.append(uniques_given_sample(tau, 1 - a, sample, people))
+                likely.append(model.staying_unique(1 - a, tau))
+                uniques.append(model.uniques(1 - a, tau))
     assert min(likely) >= estimate.low * (1 - 1e-6)
     assert max(likely) <= estimate.high * (1 + 1e-6)
     assert min(uniques) >= estimate.uniques_low * (1 - 1e-6)

@@ -11,8 +11,7 @@ from simulated_samples import frequencies_of
 from tiers import examples
 
 from reidsim.errors import InputError
-from reidsim.linkage.uniqueness.methods import estimate_uniqueness
-from reidsim.linkage.uniqueness.snb import SlideNegativeBinomial
+from reidsim.linkage.uniqueness.group_sizes import SlideNegativeBinomial, estimate_uniqueness
 
 
 def group_in_sample(shape, mean, fraction, largest=12):

@@ -14,7 +14,7 @@ from reidsim.kinds.assessment.outputs import RiskAnalysis, reduction
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.uniqueness.methods import estimate_uniqueness
+from reidsim.linkage.uniqueness.group_sizes import estimate_uniqueness
 from reidsim.populations.domain import distinct_rows
 from reidsim.scenarios.load import Scenario
 from reproduction.ledger import Computed, Found, Ledger, compared

@@ -18,7 +18,7 @@ from reidsim.errors import InputError, listed, locating, refuse_rows, require_am
 from reidsim.kinds.assessment.schema import RISK_COLUMNS, WORST_CASE, RiskReleaseSection, RiskScenario, TreeSection
 from reidsim.linkage.people import largest_in_groups
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
-from reidsim.linkage.uniqueness.sample_cells import weights_in
+from reidsim.linkage.uniqueness.log_linear import weights_in
 from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
 from reidsim.populations.population import Population

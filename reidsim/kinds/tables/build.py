@@ -29,8 +29,7 @@ from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
 from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
 from reidsim.linkage.individual_risk import SampledPeople
 from reidsim.linkage.sensitive_values import SensitiveValues
-from reidsim.linkage.uniqueness.log_linear import fitting_model
-from reidsim.linkage.uniqueness.sample_cells import SampleCells, weights_in
+from reidsim.linkage.uniqueness.log_linear import SampleCells, fitting_model, weights_in
 from reidsim.populations.domain import Codes, Domain, distinct_rows, keys_of_both, row_keys
 from reidsim.populations.population import Individuals, Population
 from reidsim.releases.lattice import GeneralizationLattice

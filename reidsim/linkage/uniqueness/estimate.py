@@ -1,15 +1,9 @@
-"""Results of estimators of population uniqueness, and checks of arguments."""
+"""Estimated or given probabilities that sample uniques are population uniques."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import NamedTuple
-
-from reidsim.errors import refuse_first
-from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.uniqueness.likelihood import Interval
 
 
 @dataclass(frozen=True)
@@ -62,25 +56,6 @@ class UniquenessEstimate:
     risk_of_sample_uniques: float | None = None
 
 
-class Found(NamedTuple):
-    """Estimate from the group sizes of a sample that is smaller than the population.
-
-    Attributes
-    ----------
-    uniques : tuple of float
-        Expected number of people unique in the population, and its interval.
-    staying : tuple of float
-        Probability that a record unique in the sample is unique in the population, and its interval.
-    parameters, note
-        See `UniquenessEstimate`.
-    """
-
-    uniques: Interval
-    staying: Interval
-    parameters: Mapping[str, float] = MappingProxyType({})
-    note: str = ""
-
-
 @dataclass(frozen=True)
 class FixedUniqueness:
     """A given probability in the place of an estimate.
@@ -92,22 +67,3 @@ class FixedUniqueness:
     """
 
     p_unique_given_sample_unique: float
-
-
-def require_usable(frequencies: GroupFrequencies, population_size: int, level: float) -> None:
-    """Check the arguments of an estimator.
-
-    Raises
-    ------
-    InputError
-        If the population is smaller than the sample or not a whole number, the sample is a single record of a larger
-        population, or the level is not between 0 and 1.
-    """
-    records, where = frequencies.records, "population_size"
-    least = f"at least the {records} records of the sample"
-    refuse_first(
-        (population_size % 1 != 0, "population size is not a whole number", where, population_size, "a whole number"),
-        (population_size < records, "the population is smaller than the sample", where, population_size, least),
-        (records == 1 < population_size, "too few records for an estimate", None, 1, "at least two records"),
-        (not 0 < level < 1, "confidence level out of range", "level", level, "a number between 0 and 1"),
-    )

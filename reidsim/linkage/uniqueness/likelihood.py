@@ -196,40 +196,27 @@ def _minimum(function: Callable[[float], float], ends: tuple[float, float]) -> f
     return float(min(values[best], refined.fun))
 
 
-def sum_of_logs(start: float, step: float, terms: int) -> float:
-    """Return ``log(start) + log(start + step) + ...``, a sum of `terms` terms.
+def progression_sums(start: float, step: float, terms: int) -> tuple[float, float, float]:
+    """Return three sums over the progression ``x_i = start + i step``, 0 <= i < `terms`.
 
-    The start must be positive, and the step 0 or more.
+    They are the sums of log(x_i), 1 / x_i and i / x_i. The start must be positive, and the step 0 or more.
     """
     r = step / start
     if r * terms < _SHORT:
-        p1, p2, p3, p4 = _power_sums(terms)
-        return terms * math.log(start) + r * (p1 - r * (p2 / 2 - r * (p3 / 3 - r * p4 / 4)))
-    return terms * math.log(step) + math.lgamma(start / step + terms) - math.lgamma(start / step)
-
-
-def sum_of_reciprocals(start: float, step: float, terms: int) -> float:
-    """Return ``1 / start + 1 / (start + step) + ...``, a sum of `terms` terms.
-
-    The start must be positive, and the step 0 or more.
-    """
-    r = step / start
-    if r * terms < _SHORT:
-        p1, p2, p3, p4 = _power_sums(terms)
-        return (terms - r * (p1 - r * (p2 - r * (p3 - r * p4)))) / start
-    return float(digamma(start / step + terms) - digamma(start / step)) / step
-
-
-def sum_of_weighted_reciprocals(start: float, step: float, terms: int) -> float:
-    """Return ``0 / start + 1 / (start + step) + 2 / (start + 2 step) + ...``.
-
-    The sum has `terms` terms. The start must be positive, and the step 0 or more.
-    """
-    r = step / start
-    if r * terms < _SHORT:
-        p1, p2, p3, p4 = _power_sums(terms)
-        return (p1 - r * (p2 - r * (p3 - r * p4))) / start
-    return (terms - start * sum_of_reciprocals(start, step, terms)) / step
+        # Series in r; p1 to p4 are the sums of i, i^2, i^3 and i^4.
+        m = float(terms - 1)
+        p1 = m * (m + 1) / 2
+        p2, p3 = p1 * (2 * m + 1) / 3, p1 * p1
+        p4 = p2 * (3 * m * m + 3 * m - 1) / 5
+        return (
+            terms * math.log(start) + r * (p1 - r * (p2 / 2 - r * (p3 / 3 - r * p4 / 4))),
+            (terms - r * (p1 - r * (p2 - r * (p3 - r * p4)))) / start,
+            (p1 - r * (p2 - r * (p3 - r * p4))) / start,
+        )
+    first = start / step
+    logs = terms * math.log(step) + math.lgamma(first + terms) - math.lgamma(first)
+    reciprocals = float(digamma(first + terms) - digamma(first)) / step
+    return logs, reciprocals, (terms - start * reciprocals) / step
 
 
 def log_gamma_ratio(x: ArrayLike, d: ArrayLike) -> NDArray[np.float64]:
@@ -242,14 +229,6 @@ def log_gamma_ratio(x: ArrayLike, d: ArrayLike) -> NDArray[np.float64]:
     stirling = (large - 0.5) * np.log1p(d / large) + d * (np.log(large + d) - 1)
     ratio = stirling + _stirling_correction(large + d) - _stirling_correction(large)
     return np.asarray(np.where(x < _LARGE, gammaln(x + d) - gammaln(x), ratio))
-
-
-def _power_sums(terms: int) -> tuple[float, float, float, float]:
-    """Return the sums of i, i^2, i^3 and i^4 over 0 <= i < terms."""
-    m = float(terms - 1)
-    p1 = m * (m + 1) / 2
-    p2 = p1 * (2 * m + 1) / 3
-    return p1, p2, p1 * p1, p2 * (3 * m * m + 3 * m - 1) / 5
 
 
 def _stirling_correction(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,429 @@
+"""Estimates of population uniqueness from the group sizes of a sample, by four methods.
+
+Pitman's sampling formula (Hoshino 2001) suits group sizes with a long tail; Ewens's formula is its case a = 0. The
+slide negative binomial model is from Chen & Keller-McNulty 1998, and Zayatz's estimator from Zayatz 1991.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, gammaln
+
+from reidsim.core.randomness import draw_multinomial
+from reidsim.errors import InputError, refuse_first
+from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
+from reidsim.linkage.uniqueness.likelihood import Interval, TwoParameterModel, log_gamma_ratio, progression_sums
+
+Floats = NDArray[np.float64]
+UniquenessMethod = Literal["pitman", "ewens", "snb", "zayatz"]
+# Expected number of people unique in the population and its interval; probability that a record unique in the sample is
+# unique in the population and its interval; parameters of the model; caveat.
+Found = tuple[Interval, Interval, Mapping[str, float], str]
+
+# Grid of the profile likelihood before refinement: evenly spaced in a, and geometrically in b = 1 - a close to 0.
+_EVEN = 20
+_PER_DECADE = 4
+_SMALLEST_B = 1e-14
+# The search for log shape and log mean goes this far above 0, and this far below the logarithm of the sampling
+# fraction; beyond, the slide negative binomial model no longer changes.
+_FARTHEST = 12.0
+# Number of bootstrap samples of Zayatz's estimator.
+REPLICATES = 1000
+
+_ALL_UNIQUE = "every record of the sample is unique: only the lower limits are informative"
+_NONE_UNIQUE = "no record of the sample is unique"
+
+
+def require_usable(frequencies: GroupFrequencies, population_size: int, level: float) -> None:
+    """Check the arguments of an estimator.
+
+    Raises
+    ------
+    InputError
+        If the population is smaller than the sample or not a whole number, the sample is a single record of a larger
+        population, or the level is not between 0 and 1.
+    """
+    records, where = frequencies.records, "population_size"
+    least = f"at least the {records} records of the sample"
+    refuse_first(
+        (population_size % 1 != 0, "population size is not a whole number", where, population_size, "a whole number"),
+        (population_size < records, "the population is smaller than the sample", where, population_size, least),
+        (records == 1 < population_size, "too few records for an estimate", None, 1, "at least two records"),
+        (not 0 < level < 1, "confidence level out of range", "level", level, "a number between 0 and 1"),
+    )
+
+
+def estimate_uniqueness(
+    frequencies: GroupFrequencies,
+    population_size: int,
+    *,
+    method: UniquenessMethod = "pitman",
+    level: float = 0.95,
+    rng: np.random.Generator | None = None,
+) -> UniquenessEstimate:
+    """Estimate population uniqueness from a sample's group sizes.
+
+    If the sample is the whole population, every sample unique is unique, and the intervals have no width.
+
+    Parameters
+    ----------
+    frequencies : GroupFrequencies
+        Group sizes of the sample.
+    population_size : int
+        Number of people in the population, including the sample.
+    method : {"pitman", "ewens", "snb", "zayatz"}
+        Pitman's formula, Ewens's formula, slide negative binomial model, or Zayatz's estimator.
+    level : float
+        Confidence level of the intervals, between 0 and 1.
+    rng : numpy.random.Generator, optional
+        Random generator for Zayatz's bootstrap; the other methods need none.
+
+    Raises
+    ------
+    InputError
+        If the level is not between 0 and 1, or the sample does not fit the population or the model.
+    """
+    require_usable(frequencies, population_size, level)
+    sample = frequencies, int(population_size), level
+    if frequencies.records == population_size:
+        level, uniques = 1.0, float(frequencies.uniques)
+        found: Found = (uniques, uniques, uniques), (1.0, 1.0, 1.0), {}, "the sample is the whole population"
+    elif method == "zayatz":
+        found = zayatz(*sample, np.random.default_rng() if rng is None else rng)
+    else:
+        found = snb(*sample) if method == "snb" else pitman(*sample, ewens=method == "ewens")
+    of_population, of_sample, parameters, note = found
+    sizes = int(population_size), frequencies.records, frequencies.uniques
+    return UniquenessEstimate(method, *sizes, *of_population, *of_sample, level, parameters, note)
+
+
+class PitmanLikelihood(TwoParameterModel):
+    """Log-likelihood of a sample of at least two records under Pitman's formula, up to a constant.
+
+    Records come one after the other. With n records in U groups, the next one founds a group with probability
+    (theta + U a) / (theta + n) and joins a group of j records with probability (j - a) / (theta + n), where 0 <= a < 1
+    and theta > -a. Under Ewens's formula, the number of groups grows with the logarithm of the number of records. The
+    code holds tau = theta + a > 0 and b = 1 - a in (0, 1]: every factor of the likelihood is then a sum of positive
+    numbers, and the second record founds a group with probability tau / (tau + b).
+
+    The omitted factor does not depend on the parameters. The outer parameter is b, the inner one tau. At the maximum,
+    tau is 0 if there is a single group, and infinite if every record is unique.
+
+    Parameters
+    ----------
+    frequencies : GroupFrequencies
+        Group sizes of the sample.
+    population_size : int
+        Number of people in the population.
+    """
+
+    def __init__(self, frequencies: GroupFrequencies, population_size: int) -> None:
+        self.population_size, self._uniques = population_size, frequencies.uniques
+        # Records besides the first of each group; b + size - 1 would lose the digits of a small b.
+        self._others = frequencies.sizes - 1
+        self._frequencies = frequencies.frequencies
+        self.records, self._groups = frequencies.records, frequencies.groups
+        self.start = math.log(self._groups)
+        if self._groups in (1, self.records):
+            self.at_infinity, self.start = -math.inf if self._groups == 1 else math.inf, math.log(self.records)
+
+    def inner_part(self, outer: float, inner: float) -> float:
+        """Return the log-likelihood of founding groups, which depends on tau."""
+        b, tau = outer, inner
+        if math.isinf(tau):
+            return 0.0
+        founded = progression_sums(tau, 1 - b, self._groups - 1)[0] if self._groups > 1 else 0.0
+        return founded - progression_sums(tau + b, 1.0, self.records - 1)[0]
+
+    def outer_part(self, outer: float) -> float:
+        """Return the log-likelihood of joining groups."""
+        return float(self._frequencies @ (gammaln(outer + self._others) - gammaln(outer)))
+
+    def slope(self, outer: float, inner: float) -> float:
+        """Return the slope in log tau, which falls from U - 1 to U - n."""
+        b, tau = outer, inner
+        founded = progression_sums(tau, 1 - b, self._groups - 1)[1]
+        return tau * (founded - progression_sums(tau + b, 1.0, self.records - 1)[1])
+
+    def outer_slope(self, outer: float, inner: float) -> float:
+        """Return the derivative in b, for two groups or more, and a group with two records or more."""
+        b, tau = outer, inner
+        joined = self._frequencies @ (digamma(b + self._others) - digamma(b))
+        return (
+            float(joined)
+            - progression_sums(tau, 1 - b, self._groups - 1)[2]
+            - progression_sums(tau + b, 1.0, self.records - 1)[1]
+        )
+
+    def staying_unique(self, b: float, tau: float) -> float:
+        """Return the probability that a sample unique is unique in the population.
+
+        It is ``G(theta + a + N - 1) G(theta + n) / (G(theta + a + n - 1) G(theta + N))``, with G the gamma function, n
+        records (2 or more) and N people in the population. This is the probability that none of the next N - n people
+        joins the group of the record; 1 if `tau` is infinite.
+        """
+        if math.isinf(tau):
+            return 1.0
+        ends = log_gamma_ratio(tau + np.array([self.records, self.population_size]) - 1, b)
+        return float(np.exp(ends[0] - ends[1]))
+
+    def uniques(self, b: float, tau: float) -> float:
+        """Return the expected number of population uniques, given the sample's groups.
+
+        The sample has n records in U groups, the population N people. Sample uniques stay unique with the probability
+        p of `staying_unique`. By exchangeability, each of the N - n other people is unique with the probability of the
+        last person: ``(theta + U a) / (theta + a + n - 1)`` times p. If `tau` is infinite, all people are unique.
+        """
+        if math.isinf(tau):
+            return float(self.population_size)
+        founding = (tau + (self._groups - 1) * (1 - b)) / (tau + self.records - 1)
+        return self.staying_unique(b, tau) * (self._uniques + (self.population_size - self.records) * founding)
+
+
+def pitman(frequencies: GroupFrequencies, population_size: int, level: float, *, ewens: bool = False) -> Found:
+    """Estimate population uniqueness by maximum likelihood under Pitman's formula.
+
+    Expected uniques are conditional on the sample's groups (see `PitmanLikelihood.uniques`); they converge to the
+    sample's uniques as the sample becomes the population. Intervals are profile likelihood intervals. They describe
+    uncertainty of the parameters, not the random composition of the population. The profile likelihood in a is evaluated
+    on a grid over [0, 1), so that the global maximum is found; it is a root of the derivative, or a = 0.
+
+    When a = 0 fits best, the region of likely parameters is cut off there and keeps its quantile, so the interval has
+    at least its nominal coverage. Among equally likely parameters, the smallest a is taken: 0 when every record is
+    unique (theta is then infinite, and all people unique) or when all are in one group (theta is then 0).
+
+    Parameters
+    ----------
+    frequencies : GroupFrequencies
+        Group sizes of a sample of at least two records, drawn independently of their group.
+    population_size : int
+        Number of people in the population, more than the sample.
+    level : float
+        Confidence level of the intervals.
+    ewens : bool
+        Whether a is 0, for Ewens's formula. The estimate then depends only on the sample's numbers of records, groups
+        and uniques: with n records, theta makes the expected number of groups,
+        ``theta (1 / theta + ... + 1 / (theta + n - 1))``, equal to the sample's number of groups.
+    """
+    likelihood = PitmanLikelihood(frequencies, population_size)
+    grid, candidates = [0.0], [0.0]
+    if not ewens:
+        # Values of log b, ascending to 0 (a = 0).
+        decades = math.ceil(-math.log10(_SMALLEST_B * _EVEN))
+        geometric = np.geomspace(_SMALLEST_B, 1 / _EVEN, _PER_DECADE * decades, endpoint=False)
+        grid = [math.log(b) for b in (*geometric.tolist(), *np.linspace(1 / _EVEN, 1, _EVEN).tolist())]
+    if 1 < frequencies.groups < frequencies.records and not ewens:
+        candidates += likelihood.peaks(grid, xtol=1e-15, rtol=1e-14)
+    best = max(candidates, key=likelihood.profile)
+    a = -math.expm1(best)
+    parameters = {"theta": math.exp(likelihood.best_inner(best)) - a} | ({} if ewens else {"a": a})
+    notes = [_NONE_UNIQUE] if frequencies.uniques == 0 else []
+    if best == 0 and not ewens:
+        notes.append("a = 0 fits best; the estimate equals Ewens's formula")
+    if frequencies.groups == frequencies.records:
+        notes = [_ALL_UNIQUE]
+    elif frequencies.groups == 1:
+        notes = ["all records of the sample are in one group: only the upper limits are informative"]
+    uniques, staying = likelihood.intervals(grid, best, level, likelihood.uniques, likelihood.staying_unique)
+    return uniques, staying, parameters, "; ".join(notes)
+
+
+class SlideNegativeBinomial(TwoParameterModel):
+    """Likelihood of the sizes of groups in a sample under the slide negative binomial model, given that they are not 0.
+
+    A group of the population has 1 + X people, with X negative binomial with a shape and a mean. Each person is in the
+    sample with probability `fraction`. So the first person of a group is a record with this probability, and the number
+    of other records is negative binomial with the same shape and with `fraction` times the mean, the seen mean. The
+    outer parameter is the shape, the inner one the seen mean.
+
+    Parameters
+    ----------
+    frequencies : GroupFrequencies
+        Group sizes of the sample.
+    fraction : float
+        Sample size over population size, in (0, 1).
+    """
+
+    highest = _FARTHEST
+    of_best: ClassVar = {"xtol": 1e-12}
+    of_ends: ClassVar = {"xtol": 1e-10}
+
+    def __init__(self, frequencies: GroupFrequencies, fraction: float) -> None:
+        self.fraction = fraction
+        self.lowest = math.log(fraction) - _FARTHEST
+        self._uniques, self._groups = frequencies.uniques, frequencies.groups
+        self._counts = frequencies.frequencies.astype(np.float64)
+        self._sizes = frequencies.sizes.astype(np.float64)
+        self._others = self._sizes - 1
+        self._log_factorials = float(self._counts @ log_gamma_ratio(1.0, self._others))
+        self._all_others = float(self._counts @ self._others)
+
+    def inner_part(self, outer: float, inner: float) -> float:
+        """Return the log-likelihood of the sample's group sizes."""
+        shape, seen_mean = outer, inner
+        log_none = -math.log1p(seen_mean / shape)
+        return (
+            float(self._counts @ (log_gamma_ratio(shape, self._others) + np.log(self._factor(shape, seen_mean))))
+            - self._log_factorials
+            + self._groups * shape * log_none
+            + self._all_others * math.log(seen_mean / (shape + seen_mean))
+            - self._groups * math.log1p(-(1 - self.fraction) * math.exp(shape * log_none))
+        )
+
+    def slope(self, outer: float, inner: float) -> float:
+        """Return the derivative of the log-likelihood in the log of the seen mean."""
+        ratio, of_factor, odds, _ = self._terms(outer, inner)
+        by_mean = self._others / inner - ratio
+        return inner * float(self._counts @ (by_mean + of_factor * outer * ratio) - odds * outer / (outer + inner))
+
+    def outer_slope(self, outer: float, inner: float) -> float:
+        """Return the derivative of the log-likelihood in the log of the shape."""
+        ratio, of_factor, odds, log_none = self._terms(outer, inner)
+        by_shape = digamma(outer + self._others) - digamma(outer) + log_none + 1 - ratio
+        of_none = odds * (log_none + 1 - outer / (outer + inner))
+        return outer * float(self._counts @ (by_shape + of_factor * inner * (1 - ratio)) + of_none)
+
+    def _terms(self, shape: float, seen_mean: float) -> tuple[Floats, Floats, float, float]:
+        """Return terms of both derivatives."""
+        log_none = -math.log1p(seen_mean / shape)
+        ratio = (shape + self._others) / (shape + seen_mean)
+        of_factor = (1 - self.fraction) / self._sizes / (shape + seen_mean) / self._factor(shape, seen_mean)
+        unseen = (1 - self.fraction) * math.exp(shape * log_none)
+        return ratio, of_factor, self._groups * unseen / (1 - unseen), log_none
+
+    def _factor(self, shape: float, seen_mean: float) -> Floats:
+        """Return the factor of a group's first person in the likelihood.
+
+        The first person is a record, or all records of the group are among the others.
+        """
+        one_more = seen_mean / (shape + seen_mean) * (shape + self._others) / self._sizes
+        return self.fraction + (1 - self.fraction) * one_more
+
+    def staying_unique(self, shape: float, seen_mean: float) -> float:
+        """Return the probability that a sample unique is unique in the population."""
+        # Shares of all groups: single people in the sample, and larger groups with a single record there.
+        alone = self.fraction * self._alone(shape, seen_mean)
+        none_of_others = math.exp(-shape * math.log1p(seen_mean / shape))
+        one_of_others = (1 - self.fraction) * shape * seen_mean / (shape + seen_mean)
+        return alone / (none_of_others * (self.fraction + one_of_others))
+
+    def uniques(self, shape: float, seen_mean: float) -> float:
+        """Return the expected number of population uniques, in the sample and elsewhere."""
+        unseen = (1 - self.fraction) * math.exp(-shape * math.log1p(seen_mean / shape))
+        all_groups = self._groups / (1 - unseen)
+        not_seen = all_groups * (1 - self.fraction) * self._alone(shape, seen_mean)
+        return self._uniques * self.staying_unique(shape, seen_mean) + not_seen
+
+    def _alone(self, shape: float, seen_mean: float) -> float:
+        """Return the share of the population's groups that have one person.
+
+        `seen_mean` is the mean number of records of a group besides its first person.
+        """
+        return math.exp(-shape * math.log1p(seen_mean / self.fraction / shape))
+
+
+def snb(frequencies: GroupFrequencies, population_size: int, level: float) -> Found:
+    """Estimate population uniqueness by the slide negative binomial.
+
+    Parameters are estimated by maximum likelihood; intervals are profile likelihood intervals.
+
+    Parameters
+    ----------
+    frequencies : GroupFrequencies
+        Group sizes of a sample of at least two records, drawn independently of their group.
+    population_size : int
+        Number of people in the population, more than the sample; the estimate depends only on the sample's share of it.
+    level : float
+        Confidence level of the intervals.
+
+    Raises
+    ------
+    InputError
+        If no parameters fit best: group sizes are all equal, or vary less than under the model.
+    """
+    model = SlideNegativeBinomial(frequencies, frequencies.records / population_size)
+    grid = np.arange(model.lowest, _FARTHEST + 1).tolist()
+    tops = model.peaks(grid, xtol=1e-12) if len(frequencies.sizes) > 1 else []
+    best = max([grid[0], *tops, grid[-1]], key=model.profile)
+    if best not in tops:
+        reason = "the likelihood has no maximum" if len(frequencies.sizes) > 1 else "all groups have the same size"
+        raise InputError(f"the slide negative binomial cannot be fitted: {reason}", hint="use another method")
+    parameters = {"shape": math.exp(best), "mean": math.exp(model.best_inner(best)) / model.fraction}
+    uniques, staying = model.intervals(grid, best, level, model.uniques, model.staying_unique)
+    return uniques, staying, parameters, _NONE_UNIQUE if frequencies.uniques == 0 else ""
+
+
+def zayatz(frequencies: GroupFrequencies, population_size: int, level: float, rng: np.random.Generator) -> Found:
+    """Estimate population uniqueness by Bayes's rule over group sizes.
+
+    Group sizes are assumed to have the same distribution in the population as in the sample.
+
+    The rule gives the probability of each possible size, in the population, of the group of a sample unique:
+    ``P = S_1 h(1) / sum_j S_j h(j)``, where S_j groups of the sample have j records and h(j) is the hypergeometric
+    probability that exactly one of j people is among the n drawn of N; expected uniques are ``S_1 P N / n``. The
+    intervals are percentiles over samples whose groups are drawn from the sample's groups with replacement, with
+    unchanged n and N. If all groups or no groups have a single record, resampling cannot move one limit of the
+    interval; this limit is the value at which such a sample has probability ``(1 - level) / 2``. The intervals do
+    not include the bias of using the sample's group sizes for the population.
+
+    Parameters
+    ----------
+    frequencies : GroupFrequencies
+        Group sizes of a sample of at least two records, drawn without replacement.
+    population_size : int
+        Number of people in the population, more than the sample.
+    level : float
+        Confidence level of the intervals.
+    rng : numpy.random.Generator
+        Random generator for the bootstrap.
+    """
+    records, groups = frequencies.records, frequencies.groups
+    weights = _exactly_one_drawn(frequencies.sizes, records, population_size)
+    unique = frequencies.sizes == 1
+    shares = frequencies.frequencies / groups
+    scale = population_size / records
+
+    def estimates(counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        ones = counts @ (unique * weights)
+        others = counts @ (~unique * weights)
+        p = np.divide(ones, ones + others, out=np.zeros(len(counts)), where=ones > 0)
+        return p, ones * p * scale
+
+    p, uniques = (float(values[0]) for values in estimates(frequencies.frequencies[None, :]))
+    drawn = estimates(draw_multinomial(rng, np.full(REPLICATES, groups), shares))
+    tails = (1 - level) / 2, (1 + level) / 2
+    (low, high), (uniques_low, uniques_high) = (np.quantile(values, tails).tolist() for values in drawn)
+    note = ""
+    if frequencies.uniques in (0, groups):
+        # Largest population share of the missing kind of group at which the sample may still contain none.
+        unseen = 1 - ((1 - level) / 2) ** (1 / groups)
+        pairs = float(_exactly_one_drawn(np.array([2]), records, population_size)[0])
+        if frequencies.uniques == groups:
+            note = _ALL_UNIQUE
+            low = (1 - unseen) / (1 - unseen + unseen * pairs)
+            uniques_low = groups * (1 - unseen) * low * scale
+        else:
+            note = f"{_NONE_UNIQUE}: only the upper limits are informative"
+            high = unseen / (unseen + (1 - unseen) * float(shares @ weights))
+            uniques_high = groups * unseen * high * scale
+    return (uniques, uniques_low, uniques_high), (p, low, high), {}, note
+
+
+def _exactly_one_drawn(sizes: NDArray[np.int64], records: int, population_size: int) -> NDArray[np.float64]:
+    """Return h(j) / h(1), for the probability h(j) of drawing exactly one of j people."""
+    others = sizes - 1.0
+    left = population_size - records - others
+    # Exactly one of j people can be drawn only if the others fit among the people who are not drawn.
+    possible = left >= 0
+    log_ratio = (
+        np.log(sizes)
+        + log_gamma_ratio(np.where(possible, left, 0.0) + 1, others)
+        - log_gamma_ratio(population_size - others, others)
+    )
+    return np.asarray(np.where(possible, np.exp(np.where(possible, log_ratio, 0.0)), 0.0))
