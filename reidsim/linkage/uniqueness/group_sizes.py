@@ -191,8 +191,8 @@ def pitman(frequencies: GroupFrequencies, population_size: int, level: float, *,
 
     Expected uniques are conditional on the sample's groups (see `PitmanLikelihood.uniques`); they converge to the
     sample's uniques as the sample becomes the population. Intervals are profile likelihood intervals. They describe
-    uncertainty of the parameters, not the random composition of the population. The profile likelihood in a is evaluated
-    on a grid over [0, 1), so that the global maximum is found; it is a root of the derivative, or a = 0.
+    uncertainty of the parameters, not the random composition of the population. The profile likelihood in a is
+    evaluated on a grid over [0, 1), so that the global maximum is found; it is a root of the derivative, or a = 0.
 
     When a = 0 fits best, the region of likely parameters is cut off there and keeps its quantile, so the interval has
     at least its nominal coverage. Among equally likely parameters, the smallest a is taken: 0 when every record is
@@ -261,8 +261,6 @@ class SlideNegativeBinomial(TwoParameterModel):
         self._counts = frequencies.frequencies.astype(np.float64)
         self._sizes = frequencies.sizes.astype(np.float64)
         self._others = self._sizes - 1
-        self._log_factorials = float(self._counts @ log_gamma_ratio(1.0, self._others))
-        self._all_others = float(self._counts @ self._others)
 
     def inner_part(self, outer: float, inner: float) -> float:
         """Return the log-likelihood of the sample's group sizes."""
@@ -270,9 +268,9 @@ class SlideNegativeBinomial(TwoParameterModel):
         log_none = -math.log1p(seen_mean / shape)
         return (
             float(self._counts @ (log_gamma_ratio(shape, self._others) + np.log(self._factor(shape, seen_mean))))
-            - self._log_factorials
+            - float(self._counts @ log_gamma_ratio(1.0, self._others))
             + self._groups * shape * log_none
-            + self._all_others * math.log(seen_mean / (shape + seen_mean))
+            + float(self._counts @ self._others) * math.log(seen_mean / (shape + seen_mean))
             - self._groups * math.log1p(-(1 - self.fraction) * math.exp(shape * log_none))
         )
 

@@ -172,28 +172,25 @@ class TwoParameterModel:
 
         ends = edge(inside[0], inside[0] - 1), edge(inside[-1], inside[-1] + 1)
 
-        def lowest(quantity: Callable[[float, float], float], sign: float) -> float:
+        def extreme(quantity: Callable[[float, float], float], sign: float) -> float:
+            """Return the minimum of the quantity in the region, for sign 1, or the maximum, for sign -1."""
+
             def at(outer: float) -> float:
                 inner = self.inner_range(outer, floor)
                 return min(sign * quantity(math.exp(outer), math.exp(each)) for each in inner)
 
-            return sign * _minimum(at, ends)
+            places = np.linspace(*ends, _POINTS).tolist()
+            values = [at(outer) for outer in places]
+            least = int(np.argmin(values))
+            bounds, found = (places[max(least - 1, 0)], places[min(least + 1, _POINTS - 1)]), [values[least]]
+            if bounds[0] < bounds[1]:
+                options = {"xatol": _TOLERANCE * (ends[1] - ends[0])}
+                refined = scipy.optimize.minimize_scalar(at, bounds=bounds, method="bounded", options=options)
+                found.append(float(refined.fun))
+            return sign * min(found)
 
-        found = math.exp(best), math.exp(self.best_inner(best))
-        return [(each(*found), lowest(each, 1.0), lowest(each, -1.0)) for each in quantities]
-
-
-def _minimum(function: Callable[[float], float], ends: tuple[float, float]) -> float:
-    """Return the minimum of a function between two ends."""
-    points = np.linspace(*ends, _POINTS)
-    values = [function(outer) for outer in points.tolist()]
-    best = int(np.argmin(values))
-    bounds = float(points[max(best - 1, 0)]), float(points[min(best + 1, _POINTS - 1)])
-    if bounds[0] == bounds[1]:
-        return values[best]
-    options = {"xatol": _TOLERANCE * (ends[1] - ends[0])}
-    refined = scipy.optimize.minimize_scalar(function, bounds=bounds, method="bounded", options=options)
-    return float(min(values[best], refined.fun))
+        parameters = math.exp(best), math.exp(self.best_inner(best))
+        return [(each(*parameters), extreme(each, 1.0), extreme(each, -1.0)) for each in quantities]
 
 
 def progression_sums(start: float, step: float, terms: int) -> tuple[float, float, float]:

@@ -258,6 +258,16 @@ class LogLinearModel:
     If weights differ, the model is fitted to the sums of weights (pseudo maximum likelihood). The sampling probability
     is one over the mean weight of a cell's records. For a cell without records, it is the ratio of the means fitted to
     records and to weights.
+
+    The attribute `bias` estimates the bias of the expected number of population uniques in the sample, and `bias_z` is
+    its ratio to its standard deviation. With d the error of L, f - p L estimates p d and (f - p L)^2 - f estimates
+    (p d)^2 without bias. So the expectation of the error of ``sum of exp(-v) over sample uniques`` is, to the second
+    order in d, estimated by ::
+
+        B = sum (1 - p) exp(-L) {L (f - p L) + [2 - (1 + p) L] [(f - p L)^2 - f] / (2 p)}
+
+    over all cells. B is above 0 if the model lacks interactions, and below 0 if it has too many parameters. For a
+    Poisson number f with mean m = p L, the two terms are uncorrelated, with variances m and 2 m^2.
     """
 
     def __init__(self, cells: SampleCells, pairs: Sequence[Pair] = (), *, start: LogLinearModel | None = None) -> None:
@@ -266,35 +276,25 @@ class LogLinearModel:
             problem, hint = "too many cells for a log-linear model", "use fewer attributes or coarser values"
             raise InputError(problem, found=size, expected=f"at most {MOST_CELLS:,}", hint=hint)
         self.cells, self.pairs = cells, tuple(pairs)
-        begin = None if start is None else start._records
-        self._records: Floats = _fitted(cells.table(cells.records), self.pairs, begin)
+        records = cells.table(cells.records)
+        self._records: Floats = _fitted(records, self.pairs, None if start is None else start._records)
         if cells.equal_weights:
             self._people: Floats = self._records * (cells.population_size / cells.records.sum())
         else:
             self._people = _fitted(cells.table(cells.people), self.pairs, None if start is None else start._people)
-        self.bias, deviation = self._bias()
-        self.bias_z = self.bias / deviation if deviation > 0 else 0.0
-
-    def _bias(self) -> tuple[float, float]:
-        """Estimate the bias of the expected number of uniques, and its standard deviation.
-
-        The number is that of population uniques in the sample.
-
-        With d the error of L, f - p L estimates p d and (f - p L)^2 - f estimates (p d)^2 without bias. So the
-        expectation of the error of ``sum of exp(-v) over sample uniques`` is, to the second order in d, estimated by ::
-
-            B = sum (1 - p) exp(-L) {L (f - p L) + [2 - (1 + p) L] [(f - p L)^2 - f] / (2 p)}
-
-        over all cells. B is above 0 if the model lacks interactions, and below 0 if it has too many parameters. For a
-        Poisson number f with mean m = p L, the two terms are uncorrelated, with variances m and 2 m^2.
-        """
+        n_pairs = math.comb(len(cells.shape), 2)
+        kind = "-independence" if not self.pairs else "-pairs" if len(self.pairs) == n_pairs else ""
+        self.method = f"log-linear{kind}"
+        # Expected number of unsampled people of each cell.
+        self._others = (1 - cells.records / cells.people) * self._people[tuple(cells.codes.T)]
         there = self._people > 0
-        f, mean, people = self.cells.table(self.cells.records)[there], self._records[there], self._people[there]
+        f, mean, people = records[there], self._records[there], self._people[there]
         p = np.minimum(mean / people, 1.0)
         first = (1 - p) * np.exp(-people) * people
         second = (1 - p) * np.exp(-people) * (2 - (1 + p) * people) / (2 * p)
-        bias = float((first * (f - mean) + second * ((f - mean) ** 2 - f)).sum())
-        return bias, float(np.sqrt((first**2 * mean + 2 * (second * mean) ** 2).sum()))
+        self.bias = float((first * (f - mean) + second * ((f - mean) ** 2 - f)).sum())
+        deviation = float(np.sqrt((first**2 * mean + 2 * (second * mean) ** 2).sum()))
+        self.bias_z = self.bias / deviation if deviation > 0 else 0.0
 
     def uniqueness(self, *, level: float = 0.95) -> UniquenessEstimate:
         """Estimate population uniqueness.
@@ -312,24 +312,12 @@ class LogLinearModel:
         """
         unique = self.cells.unique
         parameters = {"cells": self._people.size, "bias": self.bias, "bias_z": self.bias_z}
-        staying, share = np.exp(-self._others()[unique]), self.individual_risk()[unique]
+        staying, share = np.exp(-self._others[unique]), self.individual_risk()[unique]
         return estimate_of_uniques(self.method, self.cells, staying, share, level=level, parameters=parameters)
-
-    @property
-    def method(self) -> str:
-        """Name of the method in estimates."""
-        if not self.pairs:
-            return "log-linear-independence"
-        return "log-linear" if len(self.pairs) < len(all_pairs(self.cells)) else "log-linear-pairs"
 
     def individual_risk(self) -> Floats:
         """Return the expected 1 / population size of each cell's group, shape (n_cells,)."""
-        return individual_risk(self.cells.records, self.cells.records + self._others(), "poisson")
-
-    def _others(self) -> Floats:
-        """Return the expected number of unsampled people of each cell, shape (n_cells,)."""
-        cells = self.cells
-        return np.asarray((1 - cells.records / cells.people) * self._people[tuple(cells.codes.T)])
+        return individual_risk(self.cells.records, self.cells.records + self._others, "poisson")
 
     def everybody(self) -> SampleCells:
         """Return all cells with a positive expected number of people.
@@ -337,14 +325,13 @@ class LogLinearModel:
         The people of a cell are its records and the expected number of people who are not sampled. Cells without a
         record, included here, have 0 `records`.
         """
-        cells, at = self.cells, tuple(self.cells.codes.T)
+        cells = self.cells
         sampled = np.divide(self._records, self._people, out=np.ones_like(self._people), where=self._people > 0)
-        sampled[at] = cells.records / cells.people
+        sampled[tuple(cells.codes.T)] = cells.records / cells.people
         records = cells.table(cells.records)
         people = records + np.maximum(1 - sampled, 0.0) * self._people
-        codes = np.argwhere(people > 0)
-        here = tuple(codes.T)
-        return SampleCells(codes, records[here].astype(np.int64), people[here], cells.equal_weights)
+        there = people > 0
+        return SampleCells(np.argwhere(there), records[there].astype(np.int64), people[there], cells.equal_weights)
 
 
 def all_pairs(cells: SampleCells) -> tuple[Pair, ...]:
