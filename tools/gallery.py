@@ -22,7 +22,7 @@ from reidsim.engine.batch.runner import run_loaded
 from reidsim.engine.results import RunResult
 from reidsim.engine.stress.run import stress_loaded
 from reidsim.figures.style import own_settings, save_figure
-from reidsim.kinds.tables.figures.records import payoff_difference_curves
+from reidsim.kinds.tables.figures import payoff_difference_curves
 from reidsim.reports.captions import figure_caption
 from reidsim.reports.illustration import figures_of
 from reidsim.scenarios.kind import kind_of, kind_of_content

@@ -20,8 +20,12 @@ from reidsim.figures.runs import payoffs_by_policy, risks_by_policy, rounds_by_p
 from reidsim.figures.studies import regret_curves, sensitivity_lines, switch_lines
 from reidsim.figures.style import is_geometric, looks
 from reidsim.kinds.masking.figures import _look as masking_look
-from reidsim.kinds.tables.figures.records import payoff_difference_curves, payoff_difference_scatter, strategy_payoffs
-from reidsim.kinds.tables.figures.sweeps import search_deviation
+from reidsim.kinds.tables.figures import (
+    payoff_difference_curves,
+    payoff_difference_scatter,
+    search_deviation,
+    strategy_payoffs,
+)
 from reidsim.scenarios.kind import kind_named, kinds_at_hand
 from reidsim.scenarios.registry import DEFAULT_KIND
 
@@ -176,7 +180,7 @@ def test_no_figure_touches_pyplot_or_the_settings_of_the_user(tmp_path: Path) ->
         "import sys, matplotlib, pandas\n"
         "before = matplotlib.rcParams.copy()\n"
         "from reidsim.figures.style import save_figure\n"
-        "from reidsim.kinds.tables.figures.sweeps import search_deviation\n"
+        "from reidsim.kinds.tables.figures import search_deviation\n"
         "row = {'parameter': 'loss', 'value': 1.0, 'publisher_payoff_difference': 0.0, 'share_optimal': 1.0}\n"
         f"save_figure(search_deviation(pandas.DataFrame([row])), {str(tmp_path / 'figure.png')!r})\n"
         "assert 'matplotlib.pyplot' not in sys.modules, 'pyplot'\n"

@@ -3,7 +3,7 @@
 import pandas as pd
 from layout import misplaced
 
-from reidsim.kinds.tables.figures.full_domain import payout_curves, payout_front
+from reidsim.kinds.tables.figures import payout_curves, payout_front
 
 
 def curves(policies=("safe-harbor", "basic", "no-attack", "record-level"), risks=("prosecutor", "journalist")):

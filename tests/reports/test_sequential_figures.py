@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,10 @@ from matplotlib.lines import Line2D
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_baseline, plan_known, plan_unknown
-from reidsim.kinds.tables.figures.sequential import (
+from reidsim.kinds.tables.sequential_figures import (
     attack_thresholds,
     belief_risks,
-    exploits_by_group_size,
-    payoff_by_group_size,
-    risk_by_group_size,
+    by_group_size,
 )
 
 A, B, C = (
@@ -93,10 +92,6 @@ def thresholds_table() -> pd.DataFrame:
 
 Draw = Callable[[pd.DataFrame], Figure]
 Make = Callable[[], pd.DataFrame]
-by_group_size = pytest.mark.parametrize(
-    ("draw", "column"),
-    [(risk_by_group_size, "risk"), (payoff_by_group_size, "value"), (exploits_by_group_size, "exploits")],
-)
 
 
 def legend_of(figure: Figure) -> list[str]:
@@ -123,7 +118,7 @@ def assert_differ_without_colour(axes: Axes, labels: list[str]) -> None:
 @pytest.mark.parametrize(
     ("draw", "make"),
     [
-        (risk_by_group_size, attacks_table),
+        (partial(by_group_size, column="risk"), attacks_table),
         (belief_risks, lambda: beliefs_table((A, B, C))),
         (attack_thresholds, lambda: thresholds_table().query("parameter != 'penalty'")),
     ],
@@ -135,10 +130,10 @@ def test_no_text_lies_on_another(draw: Draw, make: Make) -> None:
 # ------------------------------------------------------------------------------------------- Figs. 6 to 8
 
 
-@by_group_size
-def test_lines_by_group_size_are_those_of_the_table(draw: Draw, column: str) -> None:
+@pytest.mark.parametrize("column", ["risk", "value", "exploits"])
+def test_lines_by_group_size_are_those_of_the_table(column: str) -> None:
     table = attacks_table()
-    figure = draw(table)
+    figure = by_group_size(table, column)
     (axes,) = figure.axes
     last = "everybody in the group" if column == "exploits" else BASELINE
     assert legend_of(figure) == [A, B, C, last]
@@ -153,7 +148,7 @@ def test_lines_by_group_size_are_those_of_the_table(draw: Draw, column: str) -> 
 
 
 def test_the_case_study_shows_the_thresholds_of_the_paper() -> None:
-    (axes,) = risk_by_group_size(attacks_table()).axes
+    (axes,) = by_group_size(attacks_table(), "risk").axes
     for setting, first_safe in ((A, 45), (B, 48), (C, 29), (BASELINE, 24)):
         sizes, risks = line_of(axes, setting)
         assert min(size for size, risk in zip(sizes, risks, strict=True) if risk == 0) == first_safe

@@ -96,7 +96,7 @@ class TablesKind(Kind):
     policies = POLICIES
     decides = "publisher"
     amount_keys = MONEY_KEYS
-    drawn_by = "reidsim.kinds.tables.figures.sweeps"
+    drawn_by = "reidsim.kinds.tables.figures"
 
     def build(self, loaded: Scenario[Any]) -> TablesStudy:
         """Build the study of a loaded scenario; reads records and people."""

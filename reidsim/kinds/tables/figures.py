@@ -1,0 +1,417 @@
+"""Figures of runs and sweeps of table scenarios, among them those of Wan et al. 2015 and Prasser et al. 2017."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, PercentFormatter
+
+from reidsim.figures import style
+from reidsim.figures.studies import Swept, lines_or_maps, short_name, swept_of
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, SHARE_ATTACKED
+from reidsim.kinds.tables.policy import policy_named
+from reidsim.kinds.tables.sequential_figures import GROUP_SIZE_CURVES, attack_thresholds, belief_risks, by_group_size
+from reidsim.palette import BLACK, BLUE, GREY, VERMILION
+from reidsim.scenarios.people import once_each
+
+# Default reference policy of comparisons by record.
+REFERENCE = "safe-harbor"
+# Policies that are not drawn by default: their extreme payoffs stretch the axes and do not help to compare the others.
+EXTREMES = ("no-protection", "suppress-all")
+_SIDES = ((PUBLISHER_PAYOFF, "Publisher"), (ADVERSARY_PAYOFF, "Adversary"))
+# Shapes and fills differ, so that the markers can be distinguished in greyscale.
+_REPLIES: tuple[tuple[bool, str, dict[str, Any]], ...] = (
+    (False, "not attacked", {"marker": "o", "color": BLUE, "markerfacecolor": "none"}),
+    (True, "attacked", {"marker": "^", "color": VERMILION, "markerfacecolor": VERMILION}),
+)
+_METHODS = {
+    "safe-harbor": "Safe Harbor",
+    "no-protection": "No protection",
+    "basic": "Full-domain",
+    "no-attack": "Full-domain",
+    "sh-friendly": "Full-domain, SH-friendly",
+    "record-level": "Record-level",
+    "record-level-no-attack": "Record-level",
+}
+_PLANNED_WITH = {
+    "prosecutor": ", risks from the dataset",
+    "journalist": ", risks from the population",
+    "sample": ", risks estimated from the sample",
+}
+# Title of a panel, and the policy, pruning and name of each of its lines.
+_RUNTIME_PANELS: tuple[tuple[str, tuple[tuple[str, bool, str], ...]], ...] = (
+    ("Pruning, basic game", (("basic", True, "with pruning"), ("basic", False, "every node"))),
+    ("Transformation", (("basic", True, "full-domain"), ("record-level", True, "record-level, all records"))),
+    ("Pruning, No-Attack game", (("no-attack", True, "with pruning"), ("no-attack", False, "every node"))),
+)
+_DEVIATION = ["publisher_payoff_difference", "share_optimal"]
+_THRESHOLD = "attack_threshold"
+_INTERCEPT = "adversary.sequential.detection_intercept"
+_DETERRENTS = {
+    "economics.cost": "exploit_cost",
+    "adversary.sequential.access_cost": "access_cost",
+    "adversary.sequential.penalty": "penalty",
+    _INTERCEPT: "detection",
+}
+
+
+def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
+    """Yield the name and figure of each plot of a run, in the order of the papers."""
+    tables, content, policies = result.analysis.tables(), result.manifest["content"], list(result.summary.index)
+    if "front" in tables:
+        yield "payout-front", payout_front(tables["front"], tables["optima"])
+    if "strategies" in tables:
+        yield "strategies", strategy_payoffs(tables["strategies"])
+    # With one generalization for all records, differences to Safe Harbor by record are not informative.
+    of_records = content.get("publisher", {}).get("unit", "record") == "record"
+    if of_records and REFERENCE in policies and set(policies) - {REFERENCE, *EXTREMES}:
+        records = once_each(result.records, content)
+        yield "payoff-differences", payoff_difference_curves(records)
+        yield "payoff-scatter", payoff_difference_scatter(records)
+    for name, column in (GROUP_SIZE_CURVES if "attacks" in tables else {}).items():
+        yield name, by_group_size(tables["attacks"], column)
+    if "beliefs" in tables:
+        yield "belief-risks", belief_risks(tables["beliefs"])
+
+
+def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
+    """Yield the name and figure of each plot of a sweep.
+
+    Figures of the papers are included if the sweep has their data.
+    """
+    swept = swept_of(result)
+    if swept is None:
+        return
+    if _THRESHOLD in swept.table and not swept.second:
+        yield "attack-thresholds", attack_thresholds(_thresholds(swept))
+    if set(_DEVIATION) <= set(swept.table) and not swept.second and not swept.others:
+        lines = swept.lines(_DEVIATION).dropna(subset=_DEVIATION)
+        if len(lines["policy"].unique()) == 1:
+            yield "search-deviation", search_deviation(lines)
+    runtimes: pd.DataFrame = result.analysis.tables().get("runtimes", pd.DataFrame())
+    pruned = tuple(swept.along) == ("economics.loss",) and swept.others == ("publisher.prune",)
+    if pruned and "nodes_evaluated" in runtimes:
+        points = result.design.points.iloc[runtimes["point"].to_numpy()].reset_index(drop=True)
+        runtimes = runtimes.assign(value=points["economics.loss"], pruned=points["publisher.prune"])
+        medians = runtimes.groupby(["value", "policy", "pruned"], sort=False, observed=True)["seconds"].median()
+        yield "full-domain-runtimes", full_domain_runtimes(medians.reset_index())
+    elif (payouts := _payouts(swept)) is not None:
+        yield f"payout-curves-{short_name(swept.along[0])}", payout_curves(payouts)
+    else:
+        yield from lines_or_maps(swept)
+
+
+def _thresholds(swept: Swept) -> pd.DataFrame:
+    """Return the attack thresholds of a sweep as `attack_thresholds` draws them; they are equal for all policies."""
+    lines: pd.DataFrame = swept.lines([_THRESHOLD])
+    lines = lines[lines["policy"] == swept.table["policy"].iloc[0]]
+    return lines.assign(
+        parameter=lines["key"].map(lambda key: _DETERRENTS.get(key, key)),
+        value=lines["value"].where(lines["key"] != _INTERCEPT, 1 / (1 + np.exp(-lines["value"]))),
+        setting=lines["setting"].replace("", "as in the scenario"),
+        threshold=lines[_THRESHOLD],
+    )
+
+
+def _payouts(swept: Swept) -> pd.DataFrame | None:
+    """Return the payouts of a sweep as `payout_curves` draws them; None for sweeps of any other design.
+
+    The scenario must have one generalization for the table and a benefit that is equal for all records and points, and
+    the sweep one payoff parameter and at most the planned risk.
+    """
+    economics, along, others = swept.content["economics"], tuple(swept.along), set(swept.others)
+    of_table = swept.content.get("publisher", {}).get("unit") == "table" and not swept.second
+    priced = len(along) == 1 and along[0].startswith("economics.") and others <= {"beliefs.risk"}
+    changes = "economics.benefit" in along or economics.get("columns")
+    if not (of_table and priced) or changes or not float(economics["benefit"]) > 0:
+        return None
+    lines = swept.lines(["publisher_payoff"]).dropna(subset="publisher_payoff")
+    risk = lines["beliefs.risk"] if "beliefs.risk" in lines else pd.Series("", index=lines.index)
+    # Rules do not plan, so that the planned risk does not apply to them.
+    risk = risk.mask(lines["policy"].map(lambda policy: policy_named(policy).is_rule), "")
+    payout = lines["publisher_payoff"] / float(economics["benefit"])
+    lines = lines.assign(relative_payout=payout, risk=risk)
+    return lines.drop_duplicates(["parameter", "value", "policy", "risk"])
+
+
+def payout_curves(curves: pd.DataFrame) -> Figure:
+    """Draw payouts along a parameter by game and planned risk (Prasser 2017, Fig. 5).
+
+    Parameters
+    ----------
+    curves : DataFrame
+        One row per value, policy and planned risk, with columns ``parameter`` (only the first parameter is drawn),
+        ``value``, ``policy``, ``risk`` (with which the publisher plans; empty for rules) and ``relative_payout`` (share
+        of the best case, in which all records are unchanged and none is attacked).
+
+    Returns
+    -------
+    Figure
+        One row of panels per game (basic, No-Attack), one panel per planned risk; rules are in every panel.
+    """
+    parameter, letters, handles = str(curves["parameter"].iloc[0]), iter(ascii_lowercase), dict[str, Artist]()
+    curves = curves[curves["parameter"] == parameter].sort_values("value")
+    of_rule = curves["policy"].map(lambda policy: policy_named(policy).is_rule)
+    of_game = curves["policy"].map(lambda policy: policy_named(policy).forbids_attacks)
+    games = [game for game in (False, True) if (~of_rule & (of_game == game)).any()] or [False]
+    risks = [risk for risk in _PLANNED_WITH if (curves["risk"] == risk).any()] or [""]
+    look = style.looks(list(dict.fromkeys(_METHODS.get(policy, policy) for policy in curves["policy"])))
+    figure, grid = style.new_figure(len(games), len(risks), panel=(4.6, 3.0), sharey=True)
+    for game, row in zip(games, grid, strict=True):
+        for risk, axes in zip(risks, row, strict=True):
+            here = curves[(of_game == game) & (curves["risk"] == risk) | of_rule]
+            for policy, points in here.groupby("policy", sort=False, observed=True):
+                name, x, y = _METHODS.get(str(policy), str(policy)), points["value"], points["relative_payout"]
+                (handles[name],) = style.draw_line(axes, x, y, look[name], name, marks=8)
+            axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
+            title = f"({next(letters)}) {'No-Attack' if game else 'Basic'} game{_PLANNED_WITH.get(risk, '')}"
+            style.label_axes(axes, title=title, x=style.parameter_label(parameter), numbers="x")
+        style.label_axes(row[0], y="Publisher's payout\n(share of the best case)")
+    style.legend_below(figure, list(handles.values()))
+    return figure
+
+
+def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
+    """Draw the run time of solvers along the loss (Prasser 2017, Fig. 6).
+
+    Parameters
+    ----------
+    runtimes : DataFrame
+        One row per value, policy and ``pruned``, with columns ``value`` (of the loss), ``policy``, ``pruned`` (whether
+        the search skipped nodes that cannot be best) and ``seconds``.
+
+    Returns
+    -------
+    Figure
+        Up to three panels of run times in milliseconds: the basic game with and without pruning, full-domain against
+        record-level generalization, and the No-Attack game with and without pruning. A panel without the runs of both
+        of its lines is left out.
+    """
+    runs = {key: rows.sort_values("value") for key, rows in runtimes.groupby(["policy", "pruned"], observed=True)}
+    panels = [panel for panel in _RUNTIME_PANELS if all(line[:2] in runs for line in panel[1])]
+    figure, grid = style.new_figure(1, max(len(panels), 1), panel=(4.2, 3.0), sharey=True)
+    for axes, (title, lines), letter in zip(grid[0], panels, "abc", strict=False):
+        look = style.looks([name for _, _, name in lines])
+        for policy, pruned, name in lines:
+            line = runs[policy, pruned]
+            style.draw_line(axes, line["value"], 1000 * line["seconds"], look[name], name)
+        style.label_axes(axes, title=f"({letter}) {title}", x=style.parameter_label("loss"), numbers="xy")
+        # Leave room above all lines, so that the legend hides none of them.
+        axes.legend(fontsize=9, frameon=False, loc="upper center", bbox_to_anchor=(0.5, 1.02))
+    style.label_axes(grid[0][0], y="Milliseconds")
+    grid[0][0].set_ylim(0, 1.35 * float(1000 * runtimes["seconds"].max()))
+    return figure
+
+
+def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
+    """Draw the Pareto front of nodes by payout and share of records attacked.
+
+    Parameters
+    ----------
+    front : DataFrame
+        One row per policy and node, with columns ``policy``, ``node``, ``relative_payout`` (planned, as a share of the
+        best case) and ``share_attacked``.
+    chosen : DataFrame
+        The chosen node of each policy, with columns ``policy`` and ``node``.
+
+    Returns
+    -------
+    Figure
+        One panel per policy with at least two nodes (per policy, if none has): a step line of the payout against the
+        share attacked, and a ring around the chosen node.
+    """
+    nodes_of = front["policy"].value_counts(sort=False)
+    # The front of the No-Attack game is a single node, because no record is attacked.
+    policies = list(nodes_of[nodes_of > 1].index) or list(nodes_of.index)
+    figure, grid = style.new_figure(1, len(policies), panel=(4.4, 3.0), sharey=True)
+    ring: dict[str, Any] = {"color": BLACK, "marker": "o", "markersize": 12}
+    for axes, (policy, look), letter in zip(grid[0], style.looks(policies).items(), ascii_lowercase, strict=False):
+        nodes = front[front["policy"] == policy].sort_values("share_attacked")
+        picked = nodes[nodes["node"].isin(chosen.loc[chosen["policy"] == policy, "node"])]
+        axes.step(nodes["share_attacked"], nodes["relative_payout"], where="post", color=GREY, linewidth=0.8)
+        own = {"color": look.colour, "marker": look.marker, "markersize": 5, "markerfacecolor": "white"}
+        for points, marker in ((nodes, own), (picked, ring | {"markerfacecolor": "none"})):
+            axes.plot(points["share_attacked"], points["relative_payout"], linestyle="none", **marker)
+        for node in picked["node"]:
+            # The lower right corner is free, as the steps rise to the right.
+            text = f"ring: chosen, levels {node.replace(',', ', ')}"
+            axes.text(0.98, 0.04, text, transform=axes.transAxes, fontsize=9, ha="right", parse_math=False)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(PercentFormatter(xmax=1, decimals=None))
+        axes.margins(0.08, 0.12)
+        title = f"({letter}) " * (len(policies) > 1) + style.policy_name(policy)
+        style.label_axes(axes, title=title, x=SHARE_ATTACKED.label)
+    style.label_axes(grid[0][0], y="Payout planned\n(share of the best case)")
+    return figure
+
+
+def payoff_difference_curves(records: pd.DataFrame, reference: str = REFERENCE) -> Figure:
+    """Draw the distribution of payoff differences to a reference policy (Wan et al. 2015, Fig. 6).
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per record and policy, with columns ``record``, ``policy``, ``publisher_payoff`` and
+        ``adversary_payoff`` (money per record). Rows of different policies are matched by ``record``.
+    reference : str
+        The policy whose payoffs are subtracted.
+
+    Returns
+    -------
+    Figure
+        The publisher on the left, the adversary on the right. A point is the share of records (y) with a difference of
+        at most x (currency units per record).
+    """
+    _, differences = _compared(records, reference)
+    figure, grid = style.new_figure(1, 2, panel=(4.5, 3.4), sharey=True)
+    for (measure, player), axes, letter in zip(_SIDES, grid[0], "ab", strict=True):
+        for policy, look in style.looks(list(differences)).items():
+            shares = differences[policy][measure.column].to_numpy()
+            style.draw_shares(axes, shares, look, style.policy_name(policy))
+        handles = list(axes.get_lines())
+        axes.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
+        x = f"{measure.label} minus that under {style.policy_name(reference)}\n({style.UNIT})"
+        style.label_axes(axes, title=f"({letter}) {player}", x=x, numbers="x")
+    grid[0][0].set_ylim(0, 1.02)
+    style.label_axes(grid[0][0], y="Share of records at or below")
+    style.legend_below(figure, handles)
+    return figure
+
+
+def payoff_difference_scatter(records: pd.DataFrame, reference: str = REFERENCE) -> Figure:
+    """Draw each record's payoff difference against its reference payoff (Wan et al. 2015, Fig. 7).
+
+    Parameters
+    ----------
+    records : DataFrame
+        See `payoff_difference_curves`.
+    reference : str
+        The policy whose payoffs are subtracted.
+
+    Returns
+    -------
+    Figure
+        One row per policy, the publisher on the left, the adversary on the right; one point per record, drawn as
+        pixels even in vector formats.
+    """
+    (payoffs, differences), letters = _compared(records, reference), iter(ascii_lowercase)
+    figure, grid = style.new_figure(len(differences), 2, panel=(4.2, 2.5), sharex="col", sharey="col")
+    points: dict[str, Any] = {"s": 7, "alpha": 0.3, "linewidths": 0, "rasterized": True}
+    for (policy, look), row in zip(style.looks(list(differences)).items(), grid, strict=True):
+        for (measure, player), axes in zip(_SIDES, row, strict=True):
+            x, y = payoffs[measure.column], differences[policy][measure.column]
+            axes.scatter(x, y, color=look.colour, **points)
+            style.zero_line(axes)
+            title = f"({next(letters, '')}) {style.policy_name(policy)}: {player.lower()}"
+            style.label_axes(axes, title=title, y=f"Payoff difference\n({style.UNIT})", numbers="y")
+    for (measure, _), axes in zip(_SIDES, grid[-1], strict=True):
+        x_label = f"{measure.label} under {style.policy_name(reference)} ({style.UNIT})"
+        style.label_axes(axes, x=x_label, numbers="x")
+    return figure
+
+
+def _compared(records: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
+    """Return both players' payoffs under the reference, and differences to these payoffs.
+
+    There is one row per record, matched by ``record``. The differences are by policy, in display order: all policies
+    except the reference, no-protection and suppress-all.
+    """
+    columns, differences = [measure.column for measure, _ in _SIDES], dict[str, pd.DataFrame]()
+    by_policy = records.groupby("policy", sort=False, observed=True)
+    payoffs = {name: rows.set_index("record")[columns].astype(np.float64) for name, rows in by_policy}
+    base = payoffs[reference]
+    for policy in style.ordered_policies(records["policy"]):
+        if policy not in (reference, *EXTREMES):
+            own = payoffs[policy].loc[base.index]
+            # Sums in a different order differ by rounding errors, which are not payoff differences.
+            rounding = 1e-9 * np.maximum(own.abs(), base.abs()).max()
+            differences[policy] = (own - base).where((own - base).abs() > rounding, 0.0)
+    return base, differences
+
+
+def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
+    """Draw both players' payoffs for all strategies of a record (Wan et al. 2015, Fig. 5).
+
+    Parameters
+    ----------
+    strategies : DataFrame
+        One row per strategy in lattice order, with columns ``record`` (the same in every row), ``strategy``,
+        ``publisher_payoff``, ``adversary_payoff`` (money per record) and ``attacked``.
+
+    Returns
+    -------
+    Figure
+        Filled triangles mark strategies that the adversary attacks, hollow circles the others. A ring with name and
+        payoff marks the publisher's best strategy (the first, if several are equally good).
+    """
+    n, best, handles = len(strategies), int(np.argmax(strategies["publisher_payoff"])), list[Any]()
+    figure, grid = style.new_figure(2, 1, panel=(8.0, 2.6), sharex=True)
+    figure.suptitle(f"Record ({strategies['record'].iloc[0]})", fontsize=11, parse_math=False)
+    ring: dict[str, Any] = {"marker": "o", "markersize": 11, "markeredgewidth": 1.6, "markerfacecolor": "none"}
+    for (measure, player), (axes,), letter in zip(_SIDES, grid, "ab", strict=True):
+        payoffs, handles = strategies[measure.column].to_numpy(), []
+        axes.axvline(best, color=BLACK, linewidth=0.8, linestyle=":", zorder=1)
+        for attacked, label, marker in _REPLIES:
+            rows = np.flatnonzero(strategies["attacked"] == attacked)
+            handles += axes.plot(rows, payoffs[rows], linestyle="none", markersize=4, label=label, **marker)
+        label = "publisher's best strategy"
+        handles += axes.plot(best, payoffs[best], linestyle="none", color=BLACK, label=label, **ring)
+        style.zero_line(axes)
+        style.label_axes(axes, title=f"({letter}) {player}", y=f"{measure.label}\n({style.UNIT})", numbers="y")
+    (top,), (bottom,) = grid
+    low, high = top.get_ylim()
+    # Add a strip above all points for the text, which is on the wider side of the line.
+    top.set(ylim=(low, high + 0.18 * (high - low)), xlim=(-0.02 * n - 0.5, 1.02 * n - 0.5))
+    chosen, (offset, side) = strategies.iloc[best], (4, "left") if best < n / 2 else (-4, "right")
+    text = f"best: levels {chosen['strategy'].replace(',', ', ')} pay {style.money_text(chosen['publisher_payoff'])}"
+    place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "ha": side, "va": "top", "parse_math": False}
+    style.write_at(top, text, (best, 1.0), (offset, -2), **place)
+    style.label_axes(bottom, x="Strategy (position in lattice order; 0 generalizes nothing)", numbers="x")
+    style.legend_below(figure, handles)
+    return figure
+
+
+def search_deviation(deviations: pd.DataFrame) -> Figure:
+    """Draw the deviation of lattice search from the optimum by parameter (Wan et al. 2015, Fig. 12).
+
+    Parameters
+    ----------
+    deviations : DataFrame
+        One row per parameter and value, with columns ``parameter``, ``value``, ``publisher_payoff_difference`` (mean
+        absolute difference of the publisher's payoff from the optimum, in currency units per record; Eq. 6 of the
+        paper) and ``share_optimal`` (share of records with the optimal payoff).
+
+    Returns
+    -------
+    Figure
+        One panel per parameter: the difference on the left axis, the share on the right one.
+    """
+    parameters = style.ordered_parameters(deviations["parameter"])
+    figure, grid = style.new_figure(1, len(parameters), panel=(4.8, 3.0))
+    for parameter, axes, letter in zip(parameters, grid[0], ascii_lowercase, strict=False):
+        here = deviations[deviations["parameter"] == parameter].sort_values("value")
+        marks: dict[str, Any] = {"markersize": 5, "markevery": max(1, len(here) // 12), "clip_on": False}
+        label, right = "mean payoff difference from the optimum", axes.twinx()
+        difference = axes.plot(here["value"], here[_DEVIATION[0]], color=BLACK, marker="o", label=label, **marks)
+        marks |= {"linestyle": "--", "marker": "s", "markerfacecolor": "white"}
+        label = "records with the optimal payoff (right axis)"
+        share = right.plot(here["value"], here[_DEVIATION[1]], color=VERMILION, label=label, **marks)
+        # Both axes end where the search equals the optimum. Markers there are not clipped.
+        axes.set_ylim(bottom=0)
+        right.set_ylim(min(right.get_ylim()[0], 0.99), 1)
+        style.scale_axis(axes, "x", np.unique(here["value"]))
+        right.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.6g}%"))
+        right.spines["top"].set_visible(False)
+        right.tick_params(labelsize=9)
+        title, x = f"({letter}) By {style.key_words(parameter)}", style.parameter_label(parameter)
+        y = f"Publisher's payoff difference, D\N{LATIN SUBSCRIPT SMALL LETTER P}\n({style.UNIT})"
+        style.label_axes(axes, title=title, x=x, y=y, numbers="y")
+        style.label_axes(right, y="Share of records\nwith the optimal payoff")
+    style.legend_below(figure, [*difference, *share], columns=len(parameters))
+    return figure
