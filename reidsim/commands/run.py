@@ -105,7 +105,7 @@ def _print_measures(
 ) -> None:
     """Print the measures of a run or batch, the verdict and the warnings."""
     from reidsim.engine.batch.statistics import BatchResult
-    from reidsim.reports.summary_table import batch_tables, summary_tables
+    from reidsim.reports.terminal import batch_tables, summary_tables
     from reidsim.scenarios.people import counted_units, unit_sentence
 
     title = f"{loaded.name}: {loaded.scenario.title}"
@@ -163,7 +163,7 @@ def rerun(
         from reidsim.engine.batch.runner import rerun_one
         from reidsim.engine.results import require_free
         from reidsim.reports.illustration import illustrate
-        from reidsim.reports.summary_table import summary_tables
+        from reidsim.reports.terminal import summary_tables
 
         if output is not None:
             require_free(output)

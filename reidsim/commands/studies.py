@@ -167,7 +167,7 @@ def score(
     loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
         from reidsim.engine.score import score_loaded
-        from reidsim.reports.summary_table import summary_tables
+        from reidsim.reports.terminal import summary_tables
         from reidsim.scenarios.people import counted_units
 
         folder = arguments.results_folder(output, f"{loaded.name}-score")

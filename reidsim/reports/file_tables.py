@@ -14,7 +14,7 @@ from reidsim.drafts.profile import ColumnProfile
 from reidsim.linkage.group_frequencies import THRESHOLDS
 from reidsim.linkage.uniqueness.log_linear import Uniqueness
 from reidsim.reports.description import FileDescription
-from reidsim.reports.terminal_table import titled_table
+from reidsim.reports.terminal import titled_table
 
 # Maximum number of columns of a draft shown per use; the column file lists all.
 _SHOWN = 12

@@ -19,7 +19,7 @@ from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.games.cross_play import row_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
-from reidsim.reports.terminal_table import columns_that_fit, table_of, text_with_interval, texts_of, titled_table
+from reidsim.reports.terminal import columns_that_fit, table_of, text_with_interval, texts_of, titled_table
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.people import counted_units
 from reidsim.wording import counted

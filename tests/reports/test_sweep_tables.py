@@ -12,7 +12,7 @@ from rich.console import Console
 from tiers import examples
 
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.reports.summary_table import key_names, sweep_tables
+from reidsim.reports.terminal import key_names, sweep_tables
 
 ECONOMICS = {"economics": {"loss": 100, "cost": 10}}
 

@@ -9,7 +9,7 @@ from rich.console import Console
 import reidsim
 from reidsim.reports.illustration import figures_of
 from reidsim.reports.page.report import report_text
-from reidsim.reports.summary_table import batch_tables
+from reidsim.reports.terminal import batch_tables
 
 SCENARIO = """
 [release]

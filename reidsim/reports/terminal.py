@@ -1,28 +1,102 @@
-"""Lay out the measures of a run, a batch or a sweep as terminal tables."""
+"""Lay out tables for the terminal: of any kind, and of the measures of a run, a batch or a sweep."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from rich.table import Table
+from rich.text import Text
 
 from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.reports.terminal_table import WIDTH, columns_that_fit, text_with_interval, titled_table
 from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels
 from reidsim.scenarios.kind import GAIN, LOSS, gain_goes_with_loss
 from reidsim.scenarios.people import counted_units
 from reidsim.validation import validated
 
 _SHORTEST_VALUE, _SHORTEST_INTERVAL = 8, 17
-# Width of the rules between columns, and of the outer edges.
-_RULE, _EDGES = 3, 1
 # Maximum number of points printed per block of a sweep, and of characters of a key's value.
 _MOST_POINTS, _LONGEST = 20, 24
+# Number of characters per line.
+_WIDTH = 80
+
+
+def columns_that_fit(first: int, widths: Iterable[int]) -> Iterator[slice]:
+    """Yield slices of columns that fit on one line next to a first column.
+
+    `first` and `widths` are numbers of characters of the first and of the other columns. A column that is too wide has
+    a slice of its own.
+    """
+    start, used = 0, 0
+    for position, width in enumerate(widths):
+        # Three characters between columns, and two at each end.
+        if first + used + 3 + width > _WIDTH - 4 and position > start:
+            yield slice(start, position)
+            start, used = position, 0
+        used += 3 + width
+    yield slice(start, None)
+
+
+def titled_table(
+    title: str,
+    columns: Iterable[object],
+    caption: str = "",
+    left: Collection[str] = ("",),
+    rows: Iterable[Iterable[str | Text]] = (),
+) -> Table:
+    """Return a table with left-aligned text and right-aligned numbers.
+
+    The first column and the columns in `left` hold text.
+    """
+    table = Table(title=Text(title), title_justify="left", caption=caption or None, caption_justify="left")
+    for number, column in enumerate(map(str, columns)):
+        table.add_column(column, justify="right" if number and column not in left else "left", no_wrap=not number)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def table_of(title: str, table: pd.DataFrame, layout: str, caption: str = "", left: Collection[str] = ("",)) -> Table:
+    """Return a table of the rows of a DataFrame; see `texts_of` for the formats of cells.
+
+    The layout has the heading and format of each column, such as ``"policy {policy} | loss {loss:,.2f}"``.
+    """
+    columns = [re.fullmatch(r"\s*([^{]*?)\s*({.*?)\s*", column) for column in layout.split("|")]
+    headings, forms = zip(*(column.groups() for column in columns if column), strict=True)
+    return titled_table(title, headings, caption, left, texts_of(table, *forms))
+
+
+def text_with_interval(measure: Measure, value: float, half: float | None) -> str:
+    """Return a value of a measure, with the half-width of its interval if any."""
+    if pd.isna(value) or half is None or pd.isna(half):
+        return measure.text(value)
+    return f"{measure.text(value)} ± {measure.text(half)}"
+
+
+class _Missing:
+    """Missing value, which every format writes as a dash."""
+
+    def __format__(self, form: str) -> str:
+        return "-"
+
+
+def texts_of(table: pd.DataFrame, *forms: str) -> list[list[str]]:
+    """Return each row of a table as cells of text; a missing value is a dash.
+
+    `forms` are the formats of the cells, such as ``"{loss:,.2f}"``, with the names of columns.
+    """
+    missing, texts = _Missing(), []
+    for row in table.to_dict("records"):
+        # Adding 0.0 turns a negative zero into zero.
+        values = {name: value + 0.0 if isinstance(value, float) else value for name, value in row.items()}
+        known = {str(name): missing if pd.isna(value) else value for name, value in values.items()}
+        texts.append([form.format_map(known) for form in forms])
+    return texts
 
 
 def summary_tables(
@@ -95,7 +169,7 @@ def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
         return
     first = next(iter(measures))
     wide, intervals = (of[first].unstack(groups, sort=False) for of in (means, halves))
-    tables = list(sweep_tables(measures[first], wide, intervals, content, title))
+    tables = sweep_tables(measures[first], wide, intervals, content, title)
     if gain_goes_with_loss(content, swept):
         tables[-1].caption = f"{tables[-1].caption}\n{GAIN} is not set: the gain equals {LOSS} at each point"
     yield from tables
@@ -103,13 +177,12 @@ def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
 
 def sweep_tables(
     measure: Measure, means: pd.DataFrame, halves: pd.DataFrame, content: Mapping[str, Any], title: str
-) -> Iterator[Table]:
+) -> list[Table]:
     """Lay out a measure of a sweep as one or several tables of 80 characters.
 
     If keys vary one at a time, each group of keys has a block; otherwise, one block has all keys. A block has one row
-    per point, for its first 20 points, and one column per policy. If the policies do not fit side by side, a block with
-    one key has one row per policy instead, with values of the key spread evenly from the first to the last, as many as
-    fit, and without intervals; a block with several keys is split into tables with some of the policies each.
+    per point, for its first 20 points, and one column per policy. If the policies do not fit side by side, the block is
+    split into tables with some of the policies each.
 
     Parameters
     ----------
@@ -122,30 +195,30 @@ def sweep_tables(
     title : str
         Title of the first table.
 
-    Yields
-    ------
-    Table
+    Returns
+    -------
+    list of Table
         Tables in order. The last one has the caption, which counts the points beyond the first 20 of each block.
     """
     policies = [", ".join(map(str, name if isinstance(name, tuple) else (name,))) for name in means.columns]
-    bare, texts = (
-        pd.DataFrame([_texts(measure, *row) for row in zip(means.to_numpy(), of.to_numpy(), strict=True)])
-        for of in (halves * np.nan, halves)
-    )
-    bare.columns = texts.columns = pd.Index(policies)
+    cells = [_texts(measure, *row) for row in zip(means.to_numpy(), halves.to_numpy(), strict=True)]
     tables: list[Table] = []
     left = 0
-    for keys, rows in _blocks(means.index.to_frame(index=False), content):
+    for keys, places in _blocks(means.index.to_frame(index=False), content):
         heading = measure.label if len(keys) > 1 else f"{measure.label} by {next(iter(keys))}"
-        left += max(0, len(rows) - _MOST_POINTS)
-        for heads, *lines in _tables(keys, bare.loc[rows], texts.loc[rows]):
-            shown = heading if tables else f"{title}\n{heading}"
-            tables.append(titled_table(shown, heads, left=list(keys), rows=lines))
+        left += max(0, len(places) - _MOST_POINTS)
+        values = list(zip(*keys.values(), strict=True))[:_MOST_POINTS]
+        rows = [[*heads, *cells[place]] for heads, place in zip(values, places, strict=False)]
+        widths = [max(map(len, column)) for column in zip([*keys, *policies], *rows, strict=True)]
+        n_keys = len(keys)
+        for some in columns_that_fit(sum(widths[:n_keys]) + 3 * (n_keys - 1), widths[n_keys:]):
+            shown = [[*row[:n_keys], *row[n_keys:][some]] for row in rows]
+            of_table = heading if tables else f"{title}\n{heading}"
+            tables.append(titled_table(of_table, [*keys, *policies[some]], left=list(keys), rows=shown))
     more = f", with {left:,} more points" if left else ""
-    words = "means, with the half-width of their 95% interval if there is space; "
-    repeated = "" if halves.isna().all(axis=None) else words
+    repeated = "" if halves.isna().all(axis=None) else "means, with the half-width of their 95% interval; "
     tables[-1].caption = f"{repeated}other measures in statistics.parquet{more}"
-    yield from tables
+    return tables
 
 
 def key_names(keys: Sequence[str]) -> dict[str, str]:
@@ -164,7 +237,7 @@ def key_names(keys: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _blocks(table: pd.DataFrame, content: Mapping[str, Any]) -> Iterator[tuple[dict[str, list[str]], pd.Index[Any]]]:
+def _blocks(table: pd.DataFrame, content: Mapping[str, Any]) -> Iterator[tuple[dict[str, list[str]], list[int]]]:
     """Yield values of keys, and positions, of the points along each group of keys.
 
     Keys that are constant within a block are not part of it.
@@ -181,7 +254,7 @@ def _blocks(table: pd.DataFrame, content: Mapping[str, Any]) -> Iterator[tuple[d
             places = [np.asarray(pd.factorize(rows[key])[0]) for key in reversed(own) if key not in group]
             rows = rows.iloc[np.lexsort([rows[group[0]].to_numpy(), *places])]
         varying = [key for key in own if len(rows[key].unique()) > 1] or own[:1]
-        yield dict(_values(rows[key], names[key]) for key in varying), rows.index
+        yield dict(_values(rows[key], names[key]) for key in varying), rows.index.tolist()
 
 
 def _values(column: pd.Series[Any], name: str) -> tuple[str, list[str]]:
@@ -192,30 +265,3 @@ def _values(column: pd.Series[Any], name: str) -> tuple[str, list[str]]:
         return name, [f"{value:,}" for value in column]
     texts, what = value_labels(column)
     return name + what, [text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" for text in texts]
-
-
-def _tables(keys: Mapping[str, list[str]], bare: pd.DataFrame, texts: pd.DataFrame) -> Iterator[list[list[str]]]:
-    """Yield tables at most 80 characters wide, where possible, as rows of texts; the first row has the headings.
-
-    `bare` has the texts without confidence interval.
-    """
-    rows = [[*heads, *cells] for heads, cells in zip(zip(*keys.values(), strict=True), texts.to_numpy(), strict=True)]
-    shown = [[*keys, *texts], *rows[:_MOST_POINTS]]
-    n_keys, widths = len(keys), _widths(shown)
-    if n_keys > 1 or sum(widths) <= WIDTH - _EDGES:
-        for some in columns_that_fit(sum(widths[:n_keys]) - _RULE, [width - _RULE for width in widths[n_keys:]]):
-            yield [[*row[:n_keys], *row[n_keys:][some]] for row in shown]
-        return
-    ((name, values),) = keys.items()
-    columns = [[value, *row] for value, row in zip(values, bare.to_numpy().tolist(), strict=True)]
-    for number in range(len(columns), 0, -1):
-        chosen = [columns[place] for place in np.linspace(0, len(columns) - 1, number).round().astype(int)]
-        shown = list(map(list, zip([name, *bare], *chosen, strict=True)))
-        if number <= 2 or sum(_widths(shown)) <= WIDTH - _EDGES:
-            break
-    yield shown
-
-
-def _widths(rows: Iterable[Sequence[str]]) -> list[int]:
-    """Return the width of each column of a table, with its rule."""
-    return [_RULE + max(map(len, column)) for column in zip(*rows, strict=True)]
