@@ -17,10 +17,10 @@ from reidsim.engine.batch.design import data_key
 from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.errors import InputError
+from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.page.decision import mean_payoffs
 from reidsim.reports.page.stored_run import StoredRun
-from reidsim.reports.shared.file import Releases, releases_of
-from reidsim.reports.verdict import best_policy
+from reidsim.reports.shared.file import releases_of
 from reidsim.reports.writer import render
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.kind import Value, kind_of
@@ -29,15 +29,11 @@ from reidsim.scenarios.people import HOUSEHOLD, PERSON, unit_sentence
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
 from reidsim.scenarios.study import Study
 
-Values = Mapping[str, Value]
-
 # Sections and keys that a single solution of a scenario does not need.
 _LEFT_OUT = ("figures", "replications", "sweep", "uncertainty", "stress")
 
 
 FORMS = ("as it is", "generalized", "suppressed", "withheld")
-_MASKED = "*"
-_WITHHELD = "withheld"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,37 +59,16 @@ class Explored:
 
     @cached_property
     def measures(self) -> pd.DataFrame:
-        """Measures by policy; with agents, means over rounds."""
+        """Measures by policy, in the scenario's order; with agents, means over rounds."""
         return self.result.summary
-
-    @property
-    def policies(self) -> list[str]:
-        """Policies in the scenario's order."""
-        return list(self.measures.index)
-
-    @property
-    def best(self) -> str:
-        """The policy with the largest payoff."""
-        return best_policy(self.measures, self.content)
 
     @property
     def attributes(self) -> list[str]:
         """Columns of the table of records that contain the released quasi-identifiers."""
         # Without keys for persons and households, columns with these names are ordinary attributes.
         named = {"person", "household"} & set(self.content.get("release", {}))
-        told = (*RECORD_COLUMNS, PERSON, HOUSEHOLD) if named else RECORD_COLUMNS
-        return [column for column in self.result.records.columns if column not in told]
-
-    @cached_property
-    def releases(self) -> Releases | None:
-        """Releases of the policies, read back in memory; None without a file of records.
-
-        Raises
-        ------
-        InputError
-            If the records cannot be released.
-        """
-        return releases_of(StoredRun.from_result(self.result))
+        others = (*RECORD_COLUMNS, PERSON, HOUSEHOLD) if named else RECORD_COLUMNS
+        return [column for column in self.result.records.columns if column not in others]
 
     @property
     def rounds(self) -> pd.DataFrame | None:
@@ -109,15 +84,14 @@ def read_back_html(shown: Explored) -> str:
     result has no policies.
     """
     run = StoredRun.from_result(shown.result)
-    context: dict[str, Any] = {"problem": "", "releases": None, "unit": run.units[0], "kind": ""}
     try:
-        releases = shown.releases
+        releases = releases_of(run)
     except InputError as error:
-        return render("read_back", context | {"problem": str(error)})
-    if releases is None or not shown.policies:
+        return render("read_back", {"problem": str(error)})
+    if releases is None or shown.measures.empty:
         return ""
-    named = {"unit_sentence": unit_sentence(run.manifest), "releases": releases, "payoffs": mean_payoffs(run)}
-    return render("read_back", context | named)
+    context = {"problem": "", "releases": releases, "unit": run.units[0], "kind": ""}
+    return render("read_back", context | {"unit_sentence": unit_sentence(run.manifest), "payoffs": mean_payoffs(run)})
 
 
 class Explorer:
@@ -133,29 +107,18 @@ class Explorer:
 
     def __init__(self, loaded: Scenario[ScenarioHead]) -> None:
         self.loaded = loaded
+        agents = getattr(loaded.scenario, "agents", None)
+        # Number of rounds that the scenario's agents play; 0 without agents.
+        self.n_rounds = 0 if agents is None else int(agents.rounds)
         self._kept: tuple[str, Study[Any]] | None = None
         # The page calls the explorer from several threads.
         self._lock = threading.Lock()
 
-    @property
-    def n_rounds(self) -> int:
-        """Number of rounds that the scenario's agents play; 0 without agents."""
-        agents = getattr(self.loaded.scenario, "agents", None)
-        return 0 if agents is None else int(agents.rounds)
+    def solve(self, values: Mapping[str, Value], *, with_rounds: bool = False) -> Explored:
+        """Solve the game once under a set of values, or play all rounds of the scenario's agents.
 
-    def solve(self, values: Values) -> Explored:
-        """Solve the game once under a set of values, without rounds."""
-        return self._explored(values, with_rounds=False)
-
-    def play(self, values: Values) -> Explored:
-        """Return the result of all rounds of every policy under a set of values.
-
-        In a scenario without agents, the game is solved once. If the values cannot be used, the result has the error
-        message; see `Explored`.
+        If the values cannot be used, the result has the error message; see `Explored`.
         """
-        return self._explored(values, with_rounds=True)
-
-    def _explored(self, values: Values, *, with_rounds: bool) -> Explored:
         with self._lock:
             try:
                 loaded = changed(self.loaded, values)
@@ -170,7 +133,7 @@ class Explorer:
         return run_once(shown, study=self._kept[1].with_loaded(shown))
 
 
-def changed(loaded: Scenario[ScenarioHead], values: Values) -> Scenario[ScenarioHead]:
+def changed(loaded: Scenario[ScenarioHead], values: Mapping[str, Value]) -> Scenario[ScenarioHead]:
     """Return a scenario with changed values, as a single run without figures.
 
     `values` are by key path; a key whose value is None is removed from the scenario.
@@ -230,24 +193,19 @@ def form_shares(records: pd.DataFrame, attributes: list[str], policy: str) -> pd
         unchanged, generalized, suppressed or not released because the record is withheld; each row sums to 1.
     """
     chosen = records[records["policy"] == policy]
-    strategies = chosen["strategy"].astype(str)
-    unchanged = {strategy: _unchanged(strategy, attributes) for strategy in strategies.unique()}
-    shares = {}
+    strategies, shares = chosen["strategy"].astype(str), {}
+    parts = {strategy: strategy.split(",") for strategy in strategies.unique()}
     for at, attribute in enumerate(attributes):
-        value = chosen[attribute]
-        is_unchanged = strategies.map({strategy: attributes_of[at] for strategy, attributes_of in unchanged.items()})
-        conditions = [strategies == _WITHHELD, value.isna() | (value.astype(str) == _MASKED), is_unchanged.astype(bool)]
+        # A strategy is a level of each attribute, or names the masked attributes.
+        unchanged = {
+            strategy: levels[at] == "0" if all(map(str.isdigit, levels)) else f" {attribute}~" not in f" {strategy}"
+            for strategy, levels in parts.items()
+        }
+        is_suppressed = chosen[attribute].isna() | (chosen[attribute].astype(str) == SUPPRESSED)
+        conditions = [strategies == "withheld", is_suppressed, strategies.map(unchanged).astype(bool)]
         forms = np.select(conditions, ["withheld", "suppressed", "as it is"], "generalized")
         shares[attribute] = pd.Series(forms).value_counts(normalize=True)
     return pd.DataFrame(shares, index=list(FORMS)).T.fillna(0.0)
-
-
-def _unchanged(strategy: str, attributes: list[str]) -> list[bool]:
-    """Return whether a strategy, given by its name, releases each attribute unchanged, unless it suppresses it."""
-    levels = strategy.split(",")
-    if all(level.isdigit() for level in levels):
-        return [int(level) == 0 for level in levels]
-    return [f" {name}~" not in f" {strategy}" for name in attributes]
 
 
 # Explorer of the scenario that the server offers.

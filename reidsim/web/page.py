@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import solara
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -18,14 +16,13 @@ from solara.lab import Tab, Tabs, use_task
 from reidsim.figures.runs import payoffs_by_policy, risks_by_policy, rounds_by_policy
 from reidsim.figures.style import label_axes, legend_below, new_figure, number_text, policy_name
 from reidsim.palette import BLUE, GREY, ORANGE, VERMILION
-from reidsim.reports.verdict import measures_table, verdict
+from reidsim.reports.verdict import best_policy, measures_table, verdict
 from reidsim.scenarios.kind import Control, Selection, Value, kind_of
 from reidsim.scenarios.people import once_each
 from reidsim.web.exploration import FORMS, Explored, form_shares, offered, read_back_html
 from reidsim.wording import counted
 
-_FORM_COLOURS = (BLUE, ORANGE, VERMILION, GREY)
-_PANEL = (5.2, 3.0)
+_LOOKS = dict(zip(FORMS, ((BLUE, ""), (ORANGE, "//"), (VERMILION, ".."), (GREY, "xx")), strict=True))
 _STYLESHEET = Path(__file__).with_suffix(".css")
 
 
@@ -37,7 +34,10 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
     # The values for which rounds were requested; rounds of other values are hidden.
     asked: solara.Reactive[dict[str, Value] | None] = solara.use_reactive(None)
     solved = use_task(lambda: explorer.solve(values.value), dependencies=[values.value])
-    played = use_task(lambda: None if asked.value is None else explorer.play(asked.value), dependencies=[asked.value])
+    played = use_task(
+        lambda: None if asked.value is None else explorer.solve(asked.value, with_rounds=True),
+        dependencies=[asked.value],
+    )
 
     def change(key: str, value: Value) -> None:
         asked.value = None
@@ -61,8 +61,7 @@ def Page() -> None:  # noqa: N802 - solara's name for the component that is serv
     rounds = played.value if asked.value is not None else None
     # While a new result is computed, the previous numbers stay visible and are faded.
     with solara.Column(classes=["reidsim-stale"] if solved.pending or played.pending else []):
-        _answer(rounds or shown)
-        _read_back(shown)
+        _answer(rounds or shown, shown)
         _figures(shown)
         if rounds is not None and rounds.rounds is not None:
             _picture(_source(rounds_by_policy(rounds.rounds)), f"Rounds played: {rounds.rounds['round'].max()}")
@@ -102,19 +101,15 @@ def _control(control: Control, values: Mapping[str, Value], change: Callable[[st
 
 
 @solara.component
-def _answer(shown: Explored) -> None:
+def _answer(shown: Explored, solved: Explored) -> None:
     if shown.problem:
         solara.Error(shown.problem)
     text = verdict(shown.measures, shown.content, rounds=shown.rounds, name=policy_name)
     solara.Text(text, classes=["reidsim-verdict"])
     table = measures_table(shown.measures, shown.content, policy_name)
     solara.HTML(unsafe_innerHTML=table, classes=["reidsim-measures"])
-
-
-@solara.component
-def _read_back(shown: Explored) -> None:
-    """Show the read-back check of the releases, computed in the background."""
-    found = use_task(lambda: read_back_html(shown), dependencies=[shown])
+    # The read-back check of the releases is computed in the background.
+    found = use_task(lambda: read_back_html(solved), dependencies=[solved])
     _busy(found.pending)
     if found.latest:
         solara.HTML(unsafe_innerHTML=found.latest, classes=["reidsim-measures", "reidsim-read-back"])
@@ -124,8 +119,9 @@ def _read_back(shown: Explored) -> None:
 def _figures(shown: Explored) -> None:
     """Show the figures, drawn in the background so that the numbers appear first."""
     chosen: solara.Reactive[str | None] = solara.use_reactive(None)
-    policy = chosen.value if chosen.value in shown.policies else shown.best
-    drawn = use_task(lambda: _by_policy(shown), dependencies=[shown])
+    policies, best = list(shown.measures.index), best_policy(shown.measures, shown.content)
+    policy = chosen.value if chosen.value in policies else best
+    drawn = use_task(lambda: _by_policy(shown, best), dependencies=[shown])
     forms = use_task(lambda: _forms(shown, policy), dependencies=[shown, policy])
     _busy(drawn.pending or forms.pending)
     with solara.ColumnsResponsive(12, large=6):
@@ -134,8 +130,8 @@ def _figures(shown: Explored) -> None:
     if not shown.attributes:
         # Records of some kinds of scenario have no attributes: they are released unchanged or not at all.
         return
-    with Tabs(shown.policies.index(policy), on_value=lambda at: chosen.set(shown.policies[at or 0])):
-        for name in shown.policies:
+    with Tabs(policies.index(policy), on_value=lambda at: chosen.set(policies[at or 0])):
+        for name in policies:
             Tab(policy_name(name))
     if forms.latest is not None:
         _picture(*forms.latest)
@@ -146,21 +142,31 @@ def _busy(pending: bool) -> None:
     solara.ProgressLinear(pending, style={"visibility": "visible" if pending else "hidden"})
 
 
-def _by_policy(shown: Explored) -> list[tuple[str, str]]:
-    best = policy_name(shown.best)
+def _by_policy(shown: Explored, best: str) -> list[tuple[str, str]]:
     payoffs = payoffs_by_policy(shown.measures.reset_index(), shown.result.measures)
     risks = risks_by_policy(once_each(shown.result.records, shown.content))
     return [
-        (_source(payoffs), f"Mean payoffs by policy; {best} has the highest payoff"),
+        (_source(payoffs), f"Mean payoffs by policy; {policy_name(best)} has the highest payoff"),
         (_source(risks), "Share of records at or above each risk, by policy"),
     ]
 
 
 def _forms(shown: Explored, policy: str) -> tuple[str, str] | None:
+    """Draw how each attribute is released under a policy as stacked bars, with a description."""
     if not shown.attributes:
         return None
     shares = form_shares(shown.result.records, shown.attributes, policy)
-    return _source(_form_bars(shares, policy)), f"How each attribute is shared under {policy_name(policy)}"
+    figure, [[axes]] = new_figure(1, 1, panel=(5.2, max(3.0, 0.24 * len(shares) + 1)))
+    left, handles = shares.cumsum(axis=1) - shares, []
+    for form, (colour, hatch) in _LOOKS.items():
+        bar: dict[str, Any] = {"facecolor": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+        axes.barh(shares.index, shares[form], left=left[form], **bar)
+        handles.append(Patch(**bar, label=form))
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    label_axes(axes, title=f"How attributes are shared: {policy_name(policy)}", x="Share of records")
+    legend_below(figure, handles, columns=2)
+    return _source(figure), f"How each attribute is shared under {policy_name(policy)}"
 
 
 def _source(figure: Figure) -> str:
@@ -171,21 +177,3 @@ def _source(figure: Figure) -> str:
 
 def _picture(source: str, description: str) -> None:
     solara.HTML(tag="img", attributes={"src": source, "alt": description, "style": "max-width: min(100%, 44rem)"})
-
-
-def _form_bars(shares: pd.DataFrame, policy: str) -> Figure:
-    """Draw the table of `form_shares` as stacked bars."""
-    figure, [[axes]] = new_figure(1, 1, panel=(_PANEL[0], max(_PANEL[1], 0.24 * len(shares) + 1)))
-    places, left = np.arange(len(shares)), np.zeros(len(shares))
-    handles = []
-    for form, colour, hatch in zip(FORMS, _FORM_COLOURS, ("", "//", "..", "xx"), strict=True):
-        width = shares[form].to_numpy()
-        axes.barh(places, width, left=left, color=colour, hatch=hatch, edgecolor="white", linewidth=0)
-        handles.append(Patch(facecolor=colour, hatch=hatch, edgecolor="white", linewidth=0, label=form))
-        left += width
-    axes.set_yticks(places, list(shares.index))
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1)
-    label_axes(axes, title=f"How attributes are shared: {policy_name(policy)}", x="Share of records")
-    legend_below(figure, handles, columns=2)
-    return figure

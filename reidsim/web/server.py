@@ -17,7 +17,6 @@ from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.web.exploration import offer
-from reidsim.web.guard import Guard
 
 HOST = "127.0.0.1"
 _PAGE = "reidsim.web.page"
@@ -59,6 +58,7 @@ def serve(loaded: Scenario[ScenarioHead], port: int, started: Callable[[str], No
         from solara.server import starlette
 
         from reidsim.figures.style import own_settings
+        from reidsim.web.guard import Guard
 
         guard = Guard(starlette.app, HOST, listener.getsockname()[1])
         server = uvicorn.Server(uvicorn.Config(guard, log_level="error", lifespan="on"))

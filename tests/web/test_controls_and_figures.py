@@ -132,7 +132,7 @@ def test_rounds_are_those_of_a_run(small):
     assert explorer.n_rounds == 2
     assert Explorer(small).n_rounds == 0
     assert explorer.solve({}).rounds is None
-    played = explorer.play({"economics.loss": 60.0})
+    played = explorer.solve({"economics.loss": 60.0}, with_rounds=True)
     assert played.rounds["round"].unique().tolist() == [1, 2]
     # One adversary, expected outcomes, nothing to learn: every round is the analytic game.
     game = explorer.solve({"economics.loss": 60.0})
@@ -144,6 +144,6 @@ def test_subjects_of_a_masking_scenario_play_rounds_too():
     # Only opt-in and masking, with few subjects.
     keys = {"targets.size": 60, "resources.registry.size": 500, "resources.genealogy.size": 500}
     loaded = Scenario.load("genealogy-market", {**keys, "replications": 1, "agents.rounds": 2})
-    played = Explorer(loaded).play({})
+    played = Explorer(loaded).solve({}, with_rounds=True)
     assert played.problem == ""
     assert played.rounds["round"].max() == 2
