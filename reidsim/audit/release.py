@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, vstack
 
 from reidsim.audit.notation import ColumnReader, Positions, text_of
 from reidsim.linkage.people import RowSets
+from reidsim.linkage.sensitive_values import GroupValues
 from reidsim.populations.domain import distinct_rows
 
 Counts = NDArray[np.int64]
@@ -161,25 +162,25 @@ def _people_in(fits: csr_array, groups: csr_array, people: Counts) -> Counts:
     return np.concatenate([fits[start : start + _ROWS_AT_ONCE] @ groups @ people for start in starts])
 
 
-def people_by_value(
-    fits: csr_array, group: NDArray[np.intp], person: Counts, code: Counts, n_values: int
-) -> tuple[csr_array, Counts]:
-    """Return how many people have each value in the groups that each row of `fits` marks.
+def values_of_groups(
+    fits: csr_array,
+    group: NDArray[np.intp],
+    person: Counts,
+    code: Counts,
+    levels: Counts,
+    overall: NDArray[np.float64],
+) -> GroupValues:
+    """Return the values of a sensitive column in the groups that each row of `fits` marks.
 
     Parameters
     ----------
     fits : csr_array of bool, shape (n_rows, n_groups)
     group, person, code : ndarray of int64, shape (n_records,)
-        Group, person and value of each record.
-    n_values : int
-
-    Returns
-    -------
-    csr_array of int64, shape (n_rows, n_values)
-        Number of distinct people with each value.
-    ndarray of int64, shape (n_rows,)
-        Number of distinct people.
+        Group, person and value of each record. A person counts once for each of its values.
+    levels, overall : ndarray
+        See `GroupValues.from_counts`.
     """
+    n_values = levels.shape[1]
     pairs, pair = np.unique(group * n_values + code, return_inverse=True)
     sets, _ = RowSets.from_rows(pair, np.unique(person, return_inverse=True)[1])
     # A set is split by value, so that a person counts once for each value.
@@ -189,8 +190,10 @@ def people_by_value(
     place = np.arange(len(parts)), parts % n_values
     people = csr_array((sets.people[parts // n_values], place), shape=(len(parts), n_values))
     starts = range(0, max(fits.shape[0], 1), _ROWS_AT_ONCE)
-    counts = [fits[start : start + _ROWS_AT_ONCE] @ part_of_group @ people for start in starts]
-    return csr_array(vstack(counts)), _people_in(fits, *_membership(group, person, fits.shape[1]))
+    found = vstack([fits[start : start + _ROWS_AT_ONCE] @ part_of_group @ people for start in starts]).tocoo()
+    of_row = _people_in(fits, *_membership(group, person, fits.shape[1]))
+    row, value = found.row.astype(np.int64), found.col.astype(np.int64)
+    return GroupValues.from_counts(row, value, found.data, of_row, overall, levels)
 
 
 def _match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str, Sequence[Sequence[str]]]) -> Matching:

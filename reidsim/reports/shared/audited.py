@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from reidsim.audit.diversity import diversity
-from reidsim.audit.release import Matching, ReleaseAudit, audit_release, people_by_value
+from reidsim.audit.release import Matching, ReleaseAudit, audit_release, values_of_groups
 from reidsim.errors import InputError, listed
-from reidsim.linkage.sensitive_values import GroupValues, share_of_values
+from reidsim.linkage.sensitive_values import share_of_values
 from reidsim.reports.shared.kept import singled_out
 from reidsim.reports.shared.records import SharedRecords
 from reidsim.reports.writer import lines_of, odds
@@ -421,8 +420,8 @@ def _inference_facts(shared: SharedRecords, written: pd.DataFrame, matching: Mat
         overall = share_of_values(attribute.codes, persons, levels.shape[1])
         owners = persons[shared.own[real]]
         groups = [
-            (_group_values(fits.T.tocsr(), cell, persons, attribute.codes, levels, overall), form),
-            (_group_values(fits, form, owners, codes, levels, overall), cell[shared.own[real]]),
+            (values_of_groups(fits.T.tocsr(), cell, persons, attribute.codes, levels, overall), form),
+            (values_of_groups(fits, form, owners, codes, levels, overall), cell[shared.own[real]]),
         ]
         beyond_of_row, beyond_of_person = (~limits.hold(values)[place] for values, place in groups)
         found.append(
@@ -438,22 +437,3 @@ def _inference_facts(shared: SharedRecords, written: pd.DataFrame, matching: Mat
             }
         )
     return found
-
-
-def _group_values(
-    fits: csr_array,
-    group: NDArray[np.intp],
-    person: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    levels: NDArray[np.int64],
-    overall: NDArray[np.float64],
-) -> GroupValues:
-    """Return the values, in each row of `fits`, of the groups that the row marks.
-
-    `group`, `person` and `codes` are the group, the person and the value of each record; see `GroupValues` for the
-    others.
-    """
-    counts, people = people_by_value(fits, group, person, codes, levels.shape[1])
-    pairs = counts.tocoo()
-    row, value = pairs.row.astype(np.int64), pairs.col.astype(np.int64)
-    return GroupValues.from_counts(row, value, pairs.data, people, overall, levels)

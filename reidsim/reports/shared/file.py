@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -226,7 +226,7 @@ def verify_shared(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If a file is missing or changed, or the two do not match; the message names the file and the difference.
+        If a file is missing or changed; the message names it.
     """
     place = sidecar_of(path)
     require_file(place, "a sidecar written by reidsim share")
@@ -237,23 +237,14 @@ def verify_shared(path: Path) -> dict[str, Any]:
         raise InputError("the sidecar changed since it was written", source=place, where=SEAL)
     require_file(path, "the shared file of the sidecar")
     require_hash(path, sidecar["sha256"], "the file changed since the sidecar was written")
-    if not sidecar["records"]["shared"]:
-        # The file has only a header, which the hash has already verified.
-        return sidecar
-    table = read_table(path, delimiter=sidecar["delimiter"], trim=False)
-    quasi = [column["name"] for column in sidecar["columns"] if column["role"] == "quasi-identifier"]
-    if list(table.columns) != [column["name"] for column in sidecar["columns"]]:
-        raise InputError("the columns differ from the sidecar", source=path, found=list(table.columns))
-    classes = _classes(table, quasi)
-    rows = sidecar["records"]["shared"] + sidecar.get("counterfeits", {}).get("number", 0)
-    if len(table) != rows or classes != sidecar["classes"]:
-        raise InputError("the equivalence classes differ from the sidecar", source=path, found=classes["number"])
     return sidecar
 
 
 def _facts(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dict[str, Any]:
     """Return the entries of a sidecar that do not depend on the written file."""
     source, quasi, records = shared.source, shared.quasi_identifiers, len(shared.source.frame)
+    sizes = np.bincount(classes_of(shared.table, list(quasi)))
+    distinct, numbers = np.unique(sizes, return_counts=True)
     content: dict[str, Any] = {
         "format": FORMAT,
         "file": name,
@@ -278,7 +269,13 @@ def _facts(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dic
         "solver": run.manifest.get("policies", {}).get(shared.policy, {}),
         "parameters": {key: run.content[key] for key in _PARAMETERS if key in run.content},
         **_outcomes(run, shared.policy),
-        "classes": _classes(shared.table, list(quasi)),
+        "classes": {
+            "definition": _CLASS_DEFINITION,
+            "number": len(sizes),
+            "smallest": int(sizes.min()) if len(sizes) else None,
+            "largest": int(sizes.max()) if len(sizes) else None,
+            "classes_of_size": dict(zip(map(str, distinct.tolist()), numbers.tolist(), strict=True)),
+        },
         "source": {"file": source.path.name, "sha256": run.manifest["release_file"]["sha256"]},
         "run": {key: run.manifest.get(key) for key in ("scenario_hash", "data_hash", "seed", "versions")},
         "written_by": f"reidsim {version('reidsim')}",
@@ -302,28 +299,14 @@ def _outcomes(run: StoredRun, policy: str) -> dict[str, Any]:
         rounds = run.table("rounds")
         drawn = _AS_DRAWN if agents is not None and agents.get("mode") == "sampling" else ""
         last = {"number": int(rounds["round"].max()), "outcomes": "drawn" if drawn else "expected"}
-        table = rounds[((rounds["draw"] == 0) & (rounds["round"] == last["number"])).to_numpy()]
         last |= {} if waves is None else {"wave": str(rounds["wave"].iloc[-1])}
-    row = table[(table["policy"].astype("str") == policy).to_numpy()].iloc[0]
-    measures = measures_among(run.measures.values(), table.columns)
+        table = rounds[(rounds["draw"] == 0) & (rounds["round"] == last["number"])]
+    row = table[table["policy"].astype("str") == policy].iloc[0]
     expected = {
         column: {"value": float(row[column]), "definition": f"{measure.definition}{drawn}"}
-        for column, measure in measures.items()
+        for column, measure in measures_among(run.measures.values(), table.columns).items()
     }
     return {"round": last, "expected": expected}
-
-
-def _classes(table: pd.DataFrame, quasi: Sequence[str]) -> dict[str, Any]:
-    """Summarize equivalence classes, the rows that agree in all quasi-identifiers."""
-    sizes = np.bincount(classes_of(table, quasi))
-    distinct, numbers = np.unique(sizes, return_counts=True)
-    return {
-        "definition": _CLASS_DEFINITION,
-        "number": len(sizes),
-        "smallest": int(sizes.min()) if len(sizes) else None,
-        "largest": int(sizes.max()) if len(sizes) else None,
-        "classes_of_size": dict(zip(map(str, distinct.tolist()), numbers.tolist(), strict=True)),
-    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,9 +345,10 @@ class Releases:
 
     def contradiction(self, policy: str) -> str:
         """Return the contradictions between rows and game as text; empty if none."""
-        release, audit = self.by_policy[policy], self.by_policy[policy].audit
-        easier, misfits = audit["people_more_exposed_than_promised"], audit["rows_that_do_not_fit_their_record"]
-        people, risk = counted(audit["people"], "person", "people"), odds(release.risk.highest)
+        release = self.by_policy[policy]
+        people, risk = counted(release.audit["people"], "person", "people"), odds(release.risk.highest)
+        easier = release.audit["people_more_exposed_than_promised"]
+        misfits = release.audit["rows_that_do_not_fit_their_record"]
         revealed = listed(each["column"] for each in release.revealed)
         parts = {
             f"{easier or 0:,} of {people} are easier to find in the rows than the game computes": easier,
@@ -384,12 +368,9 @@ class Releases:
         payoffs : mapping of str to float
             Publisher's payoff of each policy to rank.
         """
-
-        def place(name: str) -> tuple[float, float]:
-            beyond = 0.0 if self.is_within_limit(name) else self.by_policy[name].risk.highest
-            return beyond, -payoffs[name]
-
-        return sorted(filter(self.by_policy.__contains__, payoffs), key=place)
+        beyond = {name: self.by_policy[name].risk.highest for name in self.by_policy if not self.is_within_limit(name)}
+        found = filter(self.by_policy.__contains__, payoffs)
+        return sorted(found, key=lambda name: (beyond.get(name, 0.0), -payoffs[name]))
 
     def to_sign(self, payoffs: Mapping[str, float]) -> str:
         """Return the policy whose release is to be signed.
