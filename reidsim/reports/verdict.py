@@ -37,21 +37,6 @@ def compared_policies(measures: pd.DataFrame, policies: Mapping[str, Policy]) ->
     return compared if len(compared) else measures
 
 
-def best_policy(measures: pd.DataFrame, content: Mapping[str, Any]) -> str:
-    """Return the policy with the highest payoff among the compared policies.
-
-    Of equal payoffs, the first policy counts; see `compared_policies`.
-
-    Parameters
-    ----------
-    measures : DataFrame
-        Measures by policy.
-    content : mapping
-        Scenario content as played.
-    """
-    return str(compared_policies(measures, kind_of_content(content).policies)["publisher_payoff"].idxmax())
-
-
 def least_exposed(measures: pd.DataFrame) -> str:
     """Return the policy with the lowest risk; among equals, with the highest payoff."""
     order = measures.sort_values("publisher_payoff", ascending=False, kind="stable")
@@ -206,10 +191,9 @@ def verdict_of(result: Result, name: Callable[[str], str] = str) -> str:
     if isinstance(result, RunResult):
         if {"knowledge", "overall_risk"} <= set(result.runs):
             return assessment_verdict(result.runs, name, cohorts=getattr(result.analysis, "cohorts", None))
-        if has_verdict(result.summary):
-            rounds, broken = (getattr(result.analysis, table, None) for table in ("rounds", "broken_guarantees"))
-            return verdict(result.summary, content, rounds=rounds, broken=broken, name=name)
-        return ""
+        rounds, broken = (getattr(result.analysis, table, None) for table in ("rounds", "broken_guarantees"))
+        known = has_verdict(result.summary)
+        return verdict(result.summary, content, rounds=rounds, broken=broken, name=name) if known else ""
     # Imported late, because a run does not need these modules.
     from reidsim.engine.cross_play import CrossPlayResult
     from reidsim.engine.stress.run import StressResult

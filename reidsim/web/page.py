@@ -16,8 +16,8 @@ from solara.lab import Tab, Tabs, use_task
 from reidsim.figures.runs import payoffs_by_policy, risks_by_policy, rounds_by_policy
 from reidsim.figures.style import label_axes, legend_below, new_figure, number_text, policy_name
 from reidsim.palette import BLUE, GREY, ORANGE, VERMILION
-from reidsim.reports.verdict import best_policy, measures_table, verdict
-from reidsim.scenarios.kind import Control, Selection, Value, kind_of
+from reidsim.reports.verdict import compared_policies, measures_table, verdict
+from reidsim.scenarios.kind import Control, Selection, Value, kind_of, kind_of_content
 from reidsim.scenarios.people import once_each
 from reidsim.web.exploration import FORMS, Explored, form_shares, offered, read_back_html
 from reidsim.wording import counted
@@ -119,7 +119,8 @@ def _answer(shown: Explored, solved: Explored) -> None:
 def _figures(shown: Explored) -> None:
     """Show the figures, drawn in the background so that the numbers appear first."""
     chosen: solara.Reactive[str | None] = solara.use_reactive(None)
-    policies, best = list(shown.measures.index), best_policy(shown.measures, shown.content)
+    payoffs = compared_policies(shown.measures, kind_of_content(shown.content).policies)["publisher_payoff"]
+    policies, best = list(shown.measures.index), str(payoffs.idxmax())
     policy = chosen.value if chosen.value in policies else best
     drawn = use_task(lambda: _by_policy(shown, best), dependencies=[shown])
     forms = use_task(lambda: _forms(shown, policy), dependencies=[shown, policy])

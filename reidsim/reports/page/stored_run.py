@@ -26,7 +26,7 @@ _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}
 # Types of required and of optional manifest keys. Assessments with several release sizes list the numbers of records.
 _REQUIRED = {"scenario": str, "content": dict, "versions": dict}
 _OPTIONAL: dict[str, Any] = {"records": int | list, "released_people": int, "scenario_file": str}
-_OPTIONAL |= dict.fromkeys(("figures", "warnings"), list) | dict.fromkeys(("policies", "release_file"), dict)
+_OPTIONAL |= dict.fromkeys(("figures", "warnings"), list) | dict.fromkeys(("policies", "release_file", "origins"), dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,10 +126,8 @@ class StoredRun:
     @property
     def attributes(self) -> list[str]:
         """Names of the attributes in the scenario, or in its section ``subjects``."""
-        given = self.content.get("attributes")
-        if not isinstance(given, Mapping | list | tuple):
-            given = section(self.content, "subjects").get("attributes", ())
-        return list(map(str, given))
+        names = self.content.get("attributes") or section(self.content, "subjects").get("attributes", ())
+        return list(map(str, names))
 
     @property
     def rounds(self) -> int:
@@ -198,7 +196,7 @@ def open_results(folder: Path) -> StoredRun:
         If the folder is not a results folder, contains links, its manifest cannot be used, its batch has not ended, or
         the main table is missing.
     """
-    path = folder / "manifest.json"
+    path, expected = folder / "manifest.json", "a manifest written by reidsim run"
     with reading(folder):
         if not folder.is_dir():
             problem = "is a file" if folder.exists() else "no such folder"
@@ -207,14 +205,13 @@ def open_results(folder: Path) -> StoredRun:
         tables = {table.stem: table for table in sorted(folder.glob("*.parquet"))}
         pictures = {picture.stem: picture for picture in sorted((folder / "figures").glob("*.png"))}
         if not path.is_file():
-            expected = "a folder with manifest.json, written by reidsim run"
-            raise InputError("not a results folder", source=folder, expected=expected)
+            named = "a folder with manifest.json, written by reidsim run"
+            raise InputError("not a results folder", source=folder, expected=named)
     manifest = read_json(path)
     found = manifest if isinstance(manifest, dict) else {}
-    for key, kind in (_REQUIRED | {key: kind for key, kind in _OPTIONAL.items() if key in found}).items():
-        if not isinstance(found.get(key), kind):
-            expected = "a manifest written by reidsim run"
-            raise InputError("not the manifest of a run", source=path, where=key, expected=expected)
+    types = _REQUIRED | {key: kind for key, kind in _OPTIONAL.items() if key in found}
+    for key in (key for key, kind in types.items() if not isinstance(found.get(key), kind)):
+        raise InputError("not the manifest of a run", source=path, where=key, expected=expected)
     require_sound(manifest, path)
     if manifest.get("state") == "running":
         hint = f"continue with reidsim run SCENARIO -o {folder} --resume"
