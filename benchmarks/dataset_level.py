@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 from figures import figure, grown
@@ -28,13 +28,11 @@ from memory import peak_mib
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
-from reidsim.games.full_domain.anytime import anytime_search
-from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.multi_dimensional import multi_dimensional
+from reidsim.games.full_domain.game import Followed, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices
-from reidsim.games.full_domain.record_level import record_level
-from reidsim.games.full_domain.search import search
-from reidsim.games.full_domain.solutions import every_node
+from reidsim.games.full_domain.recoding import multi_dimensional, record_level
+from reidsim.games.full_domain.search import anytime_search, search
+from reidsim.games.full_domain.solutions import Incumbents, every_node
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.domain import Attribute, distinct_rows
@@ -62,17 +60,16 @@ def fresh(game: FullDomainGame) -> FullDomainGame:
     return replace(game)
 
 
-class _Walked(FullDomainGame):
-    """A game whose every node is walked to unless its benefit without any attack closes it."""
+def walk_of(game: FullDomainGame) -> Incumbents:
+    """Return the best nodes, by a walk to every node that its benefit without any attack does not close."""
+    incumbents = Incumbents(game)
 
-    @property
-    def outcomes_of_classes(self) -> bool:
-        return False
+    def enter(node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
+        return followed if incumbents.beaten_at(game.bound(levels), node, sum(levels)).any() else None
 
-
-def walked(game: FullDomainGame) -> _Walked:
-    """Return a game as the walk takes it."""
-    return _Walked(**{item.name: getattr(game, item.name) for item in fields(FullDomainGame)})
+    for visit in game.walk(enter):
+        incumbents.offer(visit.node, sum(visit.levels), game.outcomes(visit.node, visit.table, visit.followed))
+    return incumbents
 
 
 def against_types(study: TablesStudy, game: FullDomainGame, number: int) -> AnyAdversaryGame:
@@ -102,11 +99,11 @@ def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int
         name, slowest = "no-attack" if no_attack else "basic", 0.0
         for amount in amounts:
             game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
-            assert search(walked(game)).nodes.tolist() == search(game).nodes.tolist()
+            assert walk_of(game).nodes.tolist() == search(game).nodes.tolist()
             ours = walk = np.inf
             for _ in range(repeats):
                 ours = min(ours, cpu_time(lambda game=game: search(fresh(game)), 1))
-                walk = min(walk, cpu_time(lambda game=game: search(walked(game)), 1))
+                walk = min(walk, cpu_time(lambda game=game: walk_of(fresh(game)), 1))
             slowest, work = max(slowest, ours), f"{name}, G = L = {amount:.0f}"
             rows.append(figure(work, ours, "walk of the lattice", walk))
             if amount in AHEAD_OF_ARX[no_attack]:

@@ -19,8 +19,7 @@ from reidsim.agents.foresight import Foreseen, Opponent
 from reidsim.agents.profile import AdversaryProfile, Equipment
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
-from reidsim.games.full_domain.anytime import explore
-from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.search import explore, search
 from reidsim.games.full_domain.solutions import every_node
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes

@@ -9,7 +9,7 @@ from tiers import cases
 from reidsim.core.measures import columns_of
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.errors import InputError
-from reidsim.games.full_domain import multi_dimensional as best_splits
+from reidsim.games.full_domain import recoding
 from reidsim.games.measures import MEASURES, REIDENTIFIED
 from reidsim.kinds.tables import outcomes
 from reidsim.releases.released import released_class_sizes
@@ -201,7 +201,7 @@ def test_regions_within_a_suppression_limit(folder):
 
 
 def test_too_many_classes_for_regions(folder, monkeypatch):
-    monkeypatch.setattr(best_splits, "_MEMORY_LIMIT", 100)
+    monkeypatch.setattr(recoding, "_MEMORY_LIMIT", 100)
     with pytest.raises(InputError, match=r"ward.toml: publisher.policies: too many classes for multi-dimensional"):
         run(folder, publisher__policies=["multi-dimensional"], figures={})
 

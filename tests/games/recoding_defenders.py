@@ -9,9 +9,8 @@ import numpy as np
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.local_recoding import local_recoding
-from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.full_domain.node_payoffs import Prices
+from reidsim.games.full_domain.recoding import local_recoding, multi_dimensional
 from reidsim.games.full_domain.search import search
 from reidsim.games.record_game import WITHHELD, Choice
 

@@ -24,10 +24,9 @@ from reidsim.games.adversary_types import AdversaryType, TypesGame, average_type
 from reidsim.games.defenders.defender import BestReply, SameForm
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
-from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices
-from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.search import anytime_search, search
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.searches import best_first
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame

@@ -17,7 +17,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.errors import InputError
 from reidsim.games.defenders import defender
 from reidsim.games.defenders.defender import SameForm, outcome_of
-from reidsim.games.full_domain.multi_dimensional import multi_dimensional
+from reidsim.games.full_domain.recoding import multi_dimensional
 from reidsim.games.record_game import WITHHELD, PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population

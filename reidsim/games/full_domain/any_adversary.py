@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame
-from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp
-from reidsim.games.full_domain.game import NO_SOLUTION, Followed, FullDomainGame, Visit
+from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp, finest_classes
+from reidsim.games.full_domain.game import NO_SOLUTION, NOBODY, Followed, FullDomainGame, Visit
 from reidsim.games.full_domain.node_payoffs import ADVERSARY, ATTACKED, PAYOUT, SUPPRESSED
-from reidsim.games.full_domain.risk import finest_classes
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import AdmissibleGroups, Outcome, RecordGame
 from reidsim.releases.strategy_space import Floats, Rows
@@ -93,16 +92,13 @@ class AnyAdversaryGame(FullDomainGame):
 
     @cached_property
     def by_class(self) -> bool:
-        """Always True: the record game evaluates all records, so walks follow no rows."""
-        return True
+        """Whether replies depend only on class sizes; otherwise, the record game evaluates every cell."""
+        return self.by_size
 
     @property
-    def outcomes_of_classes(self) -> bool:
-        """Whether replies depend only on class sizes, so that classes are evaluated.
-
-        If not, the record game evaluates every cell.
-        """
-        return self.by_size
+    def followed(self) -> Followed:
+        """No cells: the record game finds the people who match a cell."""
+        return NOBODY
 
     @cached_property
     def finest(self) -> tuple[RollUp, ClassTable, NDArray[np.int32]]:

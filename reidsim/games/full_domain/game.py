@@ -16,7 +16,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp
+from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp, finest_classes
 from reidsim.games.full_domain.node_payoffs import (
     Prices,
     Terms,
@@ -25,7 +25,6 @@ from reidsim.games.full_domain.node_payoffs import (
     record_outcomes,
     record_payoffs,
 )
-from reidsim.games.full_domain.risk import finest_classes
 from reidsim.games.record_game import most_within
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
@@ -188,11 +187,6 @@ class FullDomainGame:
     def by_class(self) -> bool:
         """Whether all records of a class pay the same, so that classes replace records."""
         return self.prices.n_kinds == 1 and self.finest[0].loss_is_of_class
-
-    @property
-    def outcomes_of_classes(self) -> bool:
-        """Whether a node's outcomes depend only on the sizes and losses of its classes."""
-        return self.by_class
 
     @cached_property
     def terms(self) -> Terms:

@@ -88,10 +88,6 @@ class Prices:
         """Benefit, loss, gain and cost, (n_points, n_kinds) each."""
         return self.benefit, self.loss, self.gain, self.cost
 
-    def point(self, number: int) -> Prices:
-        """Return the payoff parameters at one point, given the point's number from 0."""
-        return self.points(np.array([number]))
-
     def points(self, numbers: NDArray[np.intp]) -> Prices:
         """Return the payoff parameters at some points, given the points' numbers from 0."""
         return Prices(*(array[numbers] for array in self.arrays))

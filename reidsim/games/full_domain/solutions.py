@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -215,7 +215,7 @@ class NodeOutcomes:
 def every_node(game: FullDomainGame) -> NodeOutcomes:
     """Compute the outcomes of all nodes at or above the minimum levels.
 
-    Only the first parameter point is used.
+    The game has one parameter point.
 
     Raises
     ------
@@ -224,7 +224,5 @@ def every_node(game: FullDomainGame) -> NodeOutcomes:
     """
     if game.lattice.size > MOST_NODES:
         raise InputError("too many nodes to list", found=game.lattice.size, expected=f"at most {MOST_NODES:,}")
-    if game.prices.n_points > 1:
-        game = replace(game, prices=game.prices.point(0))
     found = {visit.node: game.outcomes(visit.node, visit.table, visit.followed)[0] for visit in game.walk()}
     return NodeOutcomes.from_outcomes(game, list(found), list(found.values()))

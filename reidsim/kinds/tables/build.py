@@ -14,8 +14,8 @@ from reidsim.adversaries.drawn_lists import DrawnLists
 from reidsim.bundled import bundled_folder
 from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating
+from reidsim.games.full_domain.class_table import require_part_of
 from reidsim.games.full_domain.node_payoffs import Prices
-from reidsim.games.full_domain.risk import require_part_of
 from reidsim.kinds.tables.release import (
     ReleasedRecords,
     coded_records,

@@ -21,7 +21,7 @@ from reidsim.core.measures import in_words, measures_worded
 from reidsim.errors import refuse_first
 from reidsim.games.directions.linker import directed_linker
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.full_domain.risk import records_outside
+from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.games.record_game import WITHHELD, shared_rows
 from reidsim.games.solvers import branch_and_bound, no_progress

@@ -17,13 +17,10 @@ from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
-from reidsim.games.full_domain.anytime import explore
 from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
-from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
-from reidsim.games.full_domain.multi_dimensional import multi_dimensional
 from reidsim.games.full_domain.node_payoffs import Prices
-from reidsim.games.full_domain.record_level import record_level
-from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.recoding import local_recoding, multi_dimensional, record_level, sizes_in_rounds
+from reidsim.games.full_domain.search import explore, search
 from reidsim.games.full_domain.solutions import FullDomainSolution, NodeOutcomes
 from reidsim.games.iceberg import iceberg
 from reidsim.games.memory import payoff_of_withholding

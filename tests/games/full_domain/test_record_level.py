@@ -12,8 +12,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.simple_behaviours import RandomAttacks
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
-from reidsim.games.full_domain.local_recoding import local_recoding, sizes_in_rounds
-from reidsim.games.full_domain.record_level import record_level
+from reidsim.games.full_domain.recoding import local_recoding, record_level, sizes_in_rounds
 from reidsim.games.full_domain.search import search
 from reidsim.games.full_domain.solutions import every_node
 from reidsim.games.record_game import PopulationLinker, RecordGame
@@ -132,8 +131,8 @@ def test_types_who_reply_to_sizes_of_classes_are_searched_by_classes(small, amou
     record_game = TypesGame(game.lattice, types, benefit, loss, together)
     one_by_one = AnyAdversaryGame.from_record_game(game, record_game)
     by_class = AnyAdversaryGame.from_record_game(game, record_game, by_size=True)
-    assert by_class.outcomes_of_classes
-    assert not one_by_one.outcomes_of_classes
+    assert by_class.by_class
+    assert not one_by_one.by_class
     expected, found = every_node(one_by_one), every_node(by_class)
     assert found.payout.tolist() == pytest.approx(expected.payout.tolist(), abs=1e-9)
     assert found.suppressed.tolist() == expected.suppressed.tolist()

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reidsim.games.full_domain.anytime import anytime_search
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices
-from reidsim.games.full_domain.record_level import record_level
-from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.recoding import record_level
+from reidsim.games.full_domain.search import anytime_search, search
 from reidsim.populations.domain import Attribute, Domain, distinct_rows
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import hierarchy_from_rows, read_hierarchy_rows
@@ -103,7 +102,7 @@ def test_a_curve_of_fifty_points_and_the_anytime_search_give_the_reference_too(a
     solution = search(game)
     assert solution.payout[-2:] == pytest.approx([30_343_800.00, 22_005_870.55], abs=0.006)
     assert solution.suppressed[-1] == 2913
-    anytime = anytime_search(replace(game, prices=game.prices.point(51)), nodes=1000)
+    anytime = anytime_search(replace(game, prices=game.prices.points(np.array([51]))), nodes=1000)
     assert anytime.payout[0] == pytest.approx(22_005_870.55, abs=0.006)
     assert not anytime.exact
     assert anytime.bound[0] >= anytime.payout[0]

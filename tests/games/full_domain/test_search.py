@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.errors import InputError
-from reidsim.games.full_domain.anytime import anytime_search, explore
+from reidsim.games.full_domain.class_table import finest_classes, records_outside, require_part_of
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices
-from reidsim.games.full_domain.risk import finest_classes, records_outside, require_part_of
-from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.search import anytime_search, explore, search
 from reidsim.games.full_domain.solutions import every_node
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute, Domain
