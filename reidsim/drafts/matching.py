@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rapidfuzz.distance import OSA
-from rapidfuzz.process import cdist
+from rapidfuzz.process import extractOne
 
 from reidsim.drafts.names import NAMES, Names, letters_of
 from reidsim.drafts.profile import ColumnProfile, rows_with
@@ -76,34 +76,19 @@ def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
     for value in order:
         same[_plain(value)].append(value)
     usual = {value: group[0] for group in same.values() for value in group[1:]}
-    words = {plain: rows_with(rows, group) for plain, group in same.items()}
-    for plain, meant in _slips(words).items() if len(words) <= _MOST_COMPARED else ():
-        if not are_places(same[plain][0], same[meant][0]):
-            usual |= dict.fromkeys(same[plain], same[meant][0])
+    number = {word: rows_with(rows, group) for word, group in same.items()}
+    alike: dict[str, list[str]] = defaultdict(list)
+    long = [word for word in same if len(word) >= _ONE_SLIP and len(same) <= _MOST_COMPARED]
+    for word in sorted(long, key=lambda word: (-number[word], word)):
+        signs = "".join(character for character in word if not character.isalpha())
+        # The words before a word are more frequent, and their own usual spellings are known.
+        others = [other for other in alike[signs] if number[other] >= _RARER * number[word]]
+        alike[signs].append(word)
+        found = extractOne(word, others, scorer=OSA.distance, score_cutoff=1 + (len(word) >= _TWO_SLIPS))
+        if found is not None and not are_places(same[word][0], same[found[0]][0]):
+            meant = same[found[0]][0]
+            usual |= dict.fromkeys(same[word], usual.get(meant, meant))
     return {value: usual[value] for value in order if value in usual}
-
-
-def _slips(words: Mapping[str, int]) -> dict[str, str]:
-    """Return the intended word of each rare variant: nearest, then most frequent.
-
-    `words` holds the number of rows of each word. Chains of variants are followed to their end.
-    """
-    names = [word for word in words if len(word) >= _ONE_SLIP]
-    distances = cdist(names, names, scorer=OSA.distance, score_cutoff=2)
-    meant: dict[str, str] = {}
-    for word, distance in zip(names, distances, strict=True):
-        near = [
-            (int(distance[other]), -words[names[other]], names[other])
-            for other in (distance <= 1 + (len(word) >= _TWO_SLIPS)).nonzero()[0].tolist()
-            if words[names[other]] >= _RARER * words[word] and _signs(names[other]) == _signs(word)
-        ]
-        if near:
-            meant[word] = min(near)[2]
-    for word in meant:
-        # The intended word may itself be a variant of another word.
-        while meant[word] in meant:
-            meant[word] = meant[meant[word]]
-    return meant
 
 
 def _plain(value: str) -> str:
@@ -114,11 +99,6 @@ def _plain(value: str) -> str:
     parts = unicodedata.normalize("NFKD", value.casefold())
     plain = "".join(character for character in parts if not unicodedata.combining(character))
     return _BETWEEN_LETTERS.sub("", plain).rstrip(" .,;")
-
-
-def _signs(word: str) -> str:
-    """Return all characters of a value that are not letters."""
-    return "".join(character for character in word if not character.isalpha())
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +135,7 @@ def match_columns(
 
     Values and categories are read by the same rule, with dates in the same order of day and month. A value matches a
     category with the same letters, or with the same meaning in another language. It also matches the only category that
-    begins with it (``M`` for ``Male``), or the only category that differs in one letter of five or more.
+    begins with it (``M`` for ``Male``).
 
     Parameters
     ----------
@@ -176,14 +156,15 @@ def match_columns(
     matches: dict[str, ColumnMatch] = {}
     reasons = {profile.name: f"no matching attribute in {population.name}" for profile in profiles}
     for attribute in population.domain.names:
-        people = _people_by_category(population, attribute)
+        marginal = population.marginal([attribute])
+        people = dict.fromkeys(marginal.domain.attributes[0].categories, 0.0)
+        for code, number in zip(marginal.cells[:, 0].tolist(), marginal.counts.tolist(), strict=True):
+            people[marginal.domain.attributes[0].categories[code]] = number
         hint = names.hint_of(attribute)
         # A match by name takes precedence over a match by concept.
         same = [profile for profile in profiles if profile.name.casefold() == attribute.casefold()]
         alike = [profile for profile in profiles if hint is not None and profile.concept == hint.concept]
-        for profile in [*same, *alike]:
-            if profile.name in matches:
-                continue
+        for profile in [profile for profile in [*same, *alike] if profile.name not in matches]:
             match = _match(attribute, profile, people, names)
             # Strange values of half of the rows or more are another attribute with the same name.
             if 2 * rows_with(profile.rows, match.strange) <= sum(profile.rows.values()) - profile.missing:
@@ -198,13 +179,6 @@ def match_columns(
     return matches, reasons
 
 
-def _people_by_category(population: Population, attribute: str) -> dict[str, float]:
-    """Return the number of people in each category of an attribute."""
-    marginal = population.marginal([attribute])
-    people = dict(zip(marginal.cells[:, 0].tolist(), marginal.counts.tolist(), strict=True))
-    return {category: people.get(at, 0) for at, category in enumerate(marginal.domain.attributes[0].categories)}
-
-
 def _match(attribute: str, profile: ColumnProfile, people: Mapping[str, float], names: Names) -> ColumnMatch:
     """Match the values of a column to the categories of an attribute.
 
@@ -215,56 +189,28 @@ def _match(attribute: str, profile: ColumnProfile, people: Mapping[str, float], 
         theirs = find_reading(dict.fromkeys(people, 1), profile.hint).reading
         if isinstance(theirs, DateReading):
             found = replace(found, reading=found.reading.model_copy(update={"order": theirs.order}))
-    read: dict[str, float] = {}
+    read: dict[str, float] = defaultdict(float)
     for category, number in people.items():
-        label = found.reading.label(category)
-        read[label] = read.get(label, 0) + number
-    values, strange = _renamed(profile.rows, read, names)
+        read[found.reading.label(category)] += number
+    by_letters, by_meaning = _single(read, letters_of), _single(read, names.meaning)
+    values: dict[str, str] = {}
+    for label in [label for label in profile.values if label not in read and any(map(str.isalpha, label))]:
+        letters = letters_of(label)
+        begins = [category for plain, category in by_letters.items() if plain.startswith(letters)]
+        only = begins[0] if len(begins) == 1 else None
+        meant = by_letters.get(letters) or by_meaning.get(names.meaning(label)) or only
+        values |= {} if meant is None else {label: meant}
+    unknown = tuple(label for label in profile.rows if label not in read and label not in values)
     # The hierarchy covers all categories of the population.
-    rows = {label: round(number) for label, number in read.items()} | dict.fromkeys(strange, 0)
+    rows = {label: round(number) for label, number in read.items()} | dict.fromkeys(unknown, 0)
     written = {value: values.get(usual, usual) for value, usual in profile.merged.items()}
     values |= {value: category for value, category in written.items() if value != category}
-    return ColumnMatch(attribute, replace(profile, found=found, rows=rows), values, tuple(strange))
-
-
-def _renamed(labels: Iterable[str], categories: Iterable[str], names: Names) -> tuple[dict[str, str], list[str]]:
-    """Return the category of each variant spelling, and the values without a category."""
-    known = set(categories)
-    by_letters, by_meaning = _single(categories, letters_of), _single(categories, names.meaning)
-    values: dict[str, str] = {}
-    strange = []
-    for label in labels:
-        if label in known:
-            continue
-        category = None
-        if label not in MISSING_MARKS and any(map(str.isalpha, label)):
-            letters = letters_of(label)
-            category = by_letters.get(letters) or by_meaning.get(names.meaning(label)) or _near(letters, by_letters)
-        if category is None:
-            strange.append(label)
-        else:
-            values[label] = category
-    return values, strange
-
-
-def _near(letters: str, by_letters: Mapping[str, str]) -> str | None:
-    """Return the only category that begins with a value or differs in one letter.
-
-    The result is None unless exactly one category qualifies.
-    """
-    near = [category for plain, category in by_letters.items() if plain.startswith(letters)] or [
-        category
-        for plain, category in by_letters.items()
-        # Short codes that differ in one letter have different meanings.
-        if min(len(plain), len(letters)) >= _ONE_SLIP and OSA.distance(plain, letters, score_cutoff=1) == 1
-    ]
-    return near[0] if len(near) == 1 else None
+    return ColumnMatch(attribute, replace(profile, found=found, rows=rows), values, unknown)
 
 
 def _single(categories: Iterable[str], key: Callable[[str], str]) -> dict[str, str]:
     """Return the category of each key, if only one category has the key."""
     groups: dict[str, list[str]] = defaultdict(list)
     for category in categories:
-        if any(map(str.isalpha, category)):
-            groups[key(category)].append(category)
+        groups[key(category) if any(map(str.isalpha, category)) else ""].append(category)
     return {name: group[0] for name, group in groups.items() if name and len(group) == 1}
