@@ -318,39 +318,33 @@ def print_json(result: RunResult, folder: Path) -> None:
 def print_warnings(warnings: Sequence[str]) -> None:
     """Print warnings to standard error, except with the option `--quiet`."""
     for warning in warnings:
-        tell(f"warning: {warning}", stderr=True)
+        note(f"warning: {warning}", err=True)
 
 
-def tell(text: str, *, stderr: bool = False) -> None:
-    """Print text, except with the option `--quiet`.
-
-    Lines are wrapped only in a terminal.
-    """
-    to = console(stderr=stderr)
-    to.print(text, soft_wrap=not to.is_terminal, markup=False, highlight=False, emoji=False)
-
-
-def print_verdict(result: Result) -> None:
-    """Print the verdict on a result, if it compares anything; see `verdict_of`."""
+def print_results(
+    result: Result, tables: Iterable[Table], *, verdict: bool = False, below: Iterable[Table | str] = ()
+) -> None:
+    """Print tables of a result, the verdict if it compares anything, further tables or lines, and the warnings."""
     from reidsim.reports.verdict import verdict_of
 
-    verdict = verdict_of(result)
-    if verdict:
-        console().print(verdict, markup=False, highlight=False, emoji=False)
+    print_tables(tables)
+    if verdict and (text := verdict_of(result)):
+        console().print(text, markup=False, highlight=False, emoji=False)
+    for each in below:
+        console().print(each, markup=False, highlight=False, emoji=False)
+    print_warnings(result.warnings)
 
 
-def tell_results(
-    folder: Path, *, group_readable: bool = False, result: Result | None = None, silent: bool = False
-) -> None:
+def tell_results(result: Result, folder: Path, *, group_readable: bool = False, silent: bool = False) -> None:
     """Set the permissions of a results folder and print its path, unless `silent`.
 
-    Exit with code 3 if `result` is incomplete: runs of a batch, or points of a stress test, failed.
+    Exit with code 3 if the result is incomplete: runs of a batch, or points of a stress test, failed.
     """
     from reidsim.engine.results import open_to_group
 
     if group_readable:
         open_to_group(folder)
-    is_incomplete = result is not None and result.manifest.get("state") == "incomplete"
+    is_incomplete = result.manifest.get("state") == "incomplete"
     if not silent:
         note(f"{'Incomplete results' if is_incomplete else 'Results'} in {folder}")
     if is_incomplete:

@@ -170,7 +170,7 @@ def share(
             raise InputError(problem, where="--verify", expected="no other options")
         sidecar = verify_shared(verify)
         note(f"{verify} and its sidecar are unchanged")
-        arguments.tell(summary_of(sidecar))
+        note(summary_of(sidecar))
         return
     if folder is None or output is None:
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
@@ -191,7 +191,7 @@ def share(
             allow_code=allow_code,
         )
     arguments.print_warnings(warnings)
-    arguments.tell(summary_of(sidecar))
+    note(summary_of(sidecar))
     note(f"Written: {output} and {sidecar_of(output)}")
 
 

@@ -12,7 +12,7 @@ import typer
 from reidsim.commands import arguments
 from reidsim.core import interrupts
 from reidsim.core.interrupts import stop_if_interrupted
-from reidsim.core.terminal import DelayedProgress, echo, note, progress_console
+from reidsim.core.terminal import echo, note
 
 if TYPE_CHECKING:
     from reidsim.engine.results import RunResult
@@ -50,23 +50,27 @@ def run(
     if has_several_runs(loaded.scenario):
         result, folder = _run_several(loaded, output, batch)
         _print_measures(loaded, result, folder, as_json=json)
-        arguments.tell_results(folder, group_readable=group_readable, result=result, silent=json)
-        return
-    batch.refuse_for_single_run(loaded.path)
-    folder = arguments.results_folder(output, loaded.name)
-    with arguments.waiting(f"reading {scenario}") as progress:
-        result = run_loaded(loaded, progress=progress)
-        stop_if_interrupted()
-        progress("writing", 0, 1)
-        result.save(folder)
-    interrupts.tell_kept(f"the results without figures are kept in {folder}")
-    try:
-        _print_measures(loaded, result, folder, as_json=json, with_unit=True)
-        sys.stdout.flush()
-    finally:
-        # Complete the results also if the reader of the output has closed the pipe.
-        _draw(result, folder)
-    arguments.tell_results(folder, group_readable=group_readable, silent=json)
+    else:
+        batch.refuse_for_single_run(loaded.path)
+        folder = arguments.results_folder(output, loaded.name)
+        with arguments.waiting(f"reading {scenario}") as progress:
+            result = run_loaded(loaded, progress=progress)
+            stop_if_interrupted()
+            progress("writing", 0, 1)
+            result.save(folder)
+        interrupts.tell_kept(f"the results without figures are kept in {folder}")
+        try:
+            _print_measures(loaded, result, folder, as_json=json)
+            sys.stdout.flush()
+        finally:
+            # Complete the results also if the reader of the output has closed the pipe.
+            with arguments.waiting("drawing figures; Ctrl-C keeps these results"):
+                from reidsim.engine.results import add_figures
+                from reidsim.reports.illustration import illustrate
+
+                stop_if_interrupted()
+                add_figures(result, folder, illustrate)
+    arguments.tell_results(result, folder, group_readable=group_readable, silent=json)
 
 
 def _run_several(
@@ -79,12 +83,11 @@ def _run_several(
     from reidsim.engine.batch.folder import telling_kept
     from reidsim.engine.results import next_free_folder
 
-    executor = batch.execution.start()
+    executor, name = batch.execution.start(), loaded.name
     if folder is None:
-        name = loaded.name
         folder = batch.latest_folder(name) if batch.goes_on else next_free_folder(Path("results"), name)
     how_to_go_on = f"continue with --resume -o {folder}"
-    with telling_kept(folder, how_to_go_on), arguments.waiting(f"reading {loaded.name}") as progress:
+    with telling_kept(folder, how_to_go_on), arguments.waiting(f"reading {name}") as progress:
         from reidsim.engine.batch.runner import run_batch_loaded
         from reidsim.reports.illustration import illustrate
 
@@ -100,9 +103,7 @@ def _run_several(
     return result, folder
 
 
-def _print_measures(
-    loaded: Scenario[ScenarioHead], result: RunResult, folder: Path, *, as_json: bool, with_unit: bool = False
-) -> None:
+def _print_measures(loaded: Scenario[ScenarioHead], result: RunResult, folder: Path, *, as_json: bool) -> None:
     """Print the measures of a run or batch, the verdict and the warnings."""
     from reidsim.engine.batch.statistics import BatchResult
     from reidsim.reports.terminal import batch_tables, summary_tables
@@ -111,28 +112,14 @@ def _print_measures(
     title = f"{loaded.name}: {loaded.scenario.title}"
     if as_json:
         arguments.print_json(result, folder)
+        arguments.print_warnings(result.warnings)
     elif isinstance(result, BatchResult):
-        arguments.print_tables(batch_tables(result, title))
+        arguments.print_results(result, batch_tables(result, title))
     else:
-        if with_unit and (unit := unit_sentence(result.manifest)):
-            arguments.tell(unit)
-        units = counted_units(loaded.content)
-        arguments.print_tables(summary_tables(result.summary, title, result.measures, units=units))
-        arguments.print_verdict(result)
-    arguments.print_warnings(result.warnings)
-
-
-def _draw(result: RunResult, folder: Path) -> None:
-    """Add the figures to a results folder, after its measures were printed."""
-    console = progress_console()
-    if console.is_terminal:
-        console.print("figures follow; Ctrl-C keeps these results", highlight=False)
-    with DelayedProgress(console, "drawing figures"):
-        from reidsim.engine.results import add_figures
-        from reidsim.reports.illustration import illustrate
-
-        stop_if_interrupted()
-        add_figures(result, folder, illustrate)
+        if unit := unit_sentence(result.manifest):
+            note(unit)
+        tables = summary_tables(result.summary, title, result.measures, units=counted_units(loaded.content))
+        arguments.print_results(result, tables, verdict=True)
 
 
 def rerun(
@@ -171,13 +158,12 @@ def rerun(
     task = repeated.task
     title = f"{repeated.name}: run {task.key}, point {task.point}, replication {task.replication}"
     arguments.print_tables(summary_tables(repeated.summary, title, repeated.measures))
-    for key, value in task.values.items():
-        note(f"{key} = {value}")
-    note(repeated.verdict)
+    for line in (*(f"{key} = {value}" for key, value in task.values.items()), repeated.verdict):
+        note(line)
     arguments.print_warnings(repeated.warnings)
     if output is not None and repeated.result is not None:
         repeated.result.save(output, illustrate=illustrate)
-        arguments.tell_results(output, group_readable=group_readable)
+        arguments.tell_results(repeated.result, output, group_readable=group_readable)
 
 
 def check(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> None:
@@ -192,7 +178,7 @@ def check(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> N
         from reidsim.engine.stress.run import describe
 
         size = describe(loaded)
-    arguments.tell(f"{loaded.name} is ready: {size}")
+    note(f"{loaded.name} is ready: {size}")
 
 
 def explain(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> None:
@@ -232,8 +218,8 @@ def serve(
         starting.enter_context(arguments.waiting(f"opening {scenario}"))
         from reidsim.web.server import serve as run_server
 
-        def tell(address: str) -> None:
+        def started(address: str) -> None:
             starting.close()
             note(f"{loaded.name} at {address} (Ctrl-C to stop)")
 
-        run_server(loaded, port, tell)
+        run_server(loaded, port, started)

@@ -9,7 +9,6 @@ import typer
 
 from reidsim.commands import arguments
 from reidsim.core.interrupts import stop_if_interrupted
-from reidsim.core.terminal import note
 
 
 def stress(
@@ -56,10 +55,8 @@ def stress(
         folder = arguments.results_folder(output, f"{loaded.name}-stress")
         result = stress_loaded(loaded, executor=executor, progress=progress, runs=runs)
         arguments.draw_and_write(result, folder, progress)
-    arguments.print_tables(stress_tables(result, loaded.name))
-    arguments.print_verdict(result)
-    arguments.print_warnings(result.warnings)
-    arguments.tell_results(folder, group_readable=group_readable, result=result)
+    arguments.print_results(result, stress_tables(result, loaded.name), verdict=True)
+    arguments.tell_results(result, folder, group_readable=group_readable)
 
 
 def attributes(
@@ -90,9 +87,8 @@ def attributes(
         folder = arguments.results_folder(output, f"{loaded.name}-attributes")
         result = attributes_loaded(loaded, orders=orders, progress=progress)
         arguments.draw_and_write(result, folder, progress)
-    arguments.print_tables(attributes_tables(result))
-    arguments.print_warnings(result.warnings)
-    arguments.tell_results(folder)
+    arguments.print_results(result, attributes_tables(result))
+    arguments.tell_results(result, folder)
 
 
 def switch(
@@ -132,11 +128,8 @@ def switch(
         folder = arguments.results_folder(output, f"{loaded.name}-switch")
         result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain, progress=progress)
         arguments.draw_and_write(result, folder, progress)
-    arguments.print_tables([switch_table(result)])
-    for line in switch_text(result):
-        note(line)
-    arguments.print_warnings(result.warnings)
-    arguments.tell_results(folder)
+    arguments.print_results(result, [switch_table(result)], below=switch_text(result))
+    arguments.tell_results(result, folder)
 
 
 def score(
@@ -176,9 +169,8 @@ def score(
         result.save(folder)
     units = counted_units(result.manifest["content"])
     title = f"{file.name} as a policy of {loaded.name}"
-    arguments.print_tables(summary_tables(result.summary, title, result.measures.values(), units=units))
-    arguments.print_warnings(result.warnings)
-    arguments.tell_results(folder)
+    arguments.print_results(result, summary_tables(result.summary, title, result.measures.values(), units=units))
+    arguments.tell_results(result, folder)
 
 
 def cross_play(
@@ -256,8 +248,6 @@ def cross_play(
         )
         if not several:
             arguments.draw_and_write(result, folder, progress)
-    arguments.print_tables(cross_play_tables(result, measure))
-    arguments.print_verdict(result)
-    arguments.print_tables((*equilibrium_tables(result), *double_oracle_tables(result)))
-    arguments.print_warnings(result.warnings)
-    arguments.tell_results(folder, group_readable=group_readable, result=result)
+    below = (*equilibrium_tables(result), *double_oracle_tables(result))
+    arguments.print_results(result, cross_play_tables(result, measure), verdict=True, below=below)
+    arguments.tell_results(result, folder, group_readable=group_readable)

@@ -85,10 +85,10 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     print(printable(text), end="\n" if nl else "", file=sys.stderr if err else sys.stdout, flush=True)
 
 
-def note(text: str) -> None:
-    """Print a line on standard output, unless quiet."""
+def note(text: str, *, err: bool = False) -> None:
+    """Print a line on standard output or standard error, unless quiet."""
     if not _Verbosity.quiet:
-        echo(text)
+        echo(text, err=err)
 
 
 def console(*, stderr: bool = False, always: bool = False) -> Console:

@@ -177,20 +177,15 @@ def _date_reading(
     age_on: date | None,
 ) -> FoundReading:
     """Return the reading of dates, with notes about assumed orders and centuries."""
-    total = sum(rows[value] for value in days)
-    orders: Counter[str | None] = Counter()
-    for value, day in days.items():
-        orders[day.order] += rows[value]
-    order: DayOrder = "day-month"
-    other: DayOrder = "month-day"
-    if orders[other] > orders[order]:
-        order, other = other, order
+    orders = Counter(day.order for value, day in days.items() for _ in range(rows[value]))
+    total = orders.total()
+    both: tuple[DayOrder, DayOrder] = ("day-month", "month-day")
+    order, other = sorted(both, key=lambda each: -orders[each])
     if orders["either"]:
         example = next(value for value, day in days.items() if day.order == "either")
-        evidence = "without evidence for this order"
-        if orders[order]:
-            evidence = f"because of other dates: {orders[order]:,} with "
-            evidence += f"order {order}, {orders[other]:,} with order {other}" if orders[other] else "this order"
+        seen = f"{orders[order]:,} with order {order}, {orders[other]:,} with order {other}"
+        seen = seen if orders[other] else f"{orders[order]:,} with this order"
+        evidence = f"because of other dates: {seen}" if orders[order] else "without evidence for this order"
         notes.append(
             f"{orders['either']:,} of {total:,} dates, such as {example!r}, could have day and month in either order; "
             f"read as {order}, {evidence}"
