@@ -73,10 +73,12 @@ def description_tables(description: FileDescription) -> Iterator[Table]:
     table = titled_table(description.title or description.path.name, ["", "number"], caption, rows=facts.items())
     table.show_header = False
     yield table
-    rows: list[list[str | Text]] = []
-    for attribute in description.attributes:
-        missing = f"{attribute.missing:,} ({attribute.missing / description.records:.2%})" if attribute.missing else "-"
-        rows.append([Text(attribute.name), f"{attribute.distinct:,}", missing])
+    rows: list[list[str | Text]] = [
+        [Text(of.name), f"{of.distinct:,}", f"{of.missing:,} ({of.missing / description.records:.2%})"]
+        if of.missing
+        else [Text(of.name), f"{of.distinct:,}", "-"]
+        for of in description.attributes
+    ]
     separate = any(attribute.missing for attribute in description.attributes)
     caption = "a missing value counts as a separate value, which matches only missing values" if separate else ""
     yield titled_table("Attributes", ["", "Distinct values", "Records without"], caption, rows=rows)

@@ -88,14 +88,14 @@ def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
         yield from _sensitivity(tables["sensitivity"], title, measures)
     if "robustness" in tables:
         table = tables["robustness"]
-        points = f"over {table['points'].iloc[0]:,} points; * best by this criterion"
         table = table.assign(**table[_MARKS].apply(lambda marks: marks.map({True: "*", False: ""})))
+        points = f"over {table['points'].iloc[0]:,} points; * best by this criterion"
         caption = f"{measures[PUBLISHER_PAYOFF.column].in_text} {points}"
         yield table_of(f"{title}: robustness", table, _ROBUSTNESS, caption)
     if "boxes" in tables:
         table = tables["boxes"]
-        table = table.assign(words=[bound_in_words(row) for row in table.to_dict("records")])
-        table["words"] = table["words"].mask(table["box"] == 0, "none")
+        words = pd.Series([bound_in_words(row) for row in table.to_dict("records")], index=table.index, dtype=str)
+        table = table.assign(words=words.mask(table["box"] == 0, "none"))
         table["words"] = table.groupby(["policy", "box"], observed=True)["words"].transform(" and ".join)
         heading = f"{title}: where {measures[str(table['output'].iloc[0])].in_text} is bad"
         rows = table.drop_duplicates(["policy", "box"])
@@ -124,11 +124,9 @@ def bound_in_words(bound: Mapping[Hashable, Any]) -> str:
 
     Without a bound, the text is ``everywhere``.
     """
-    if not bound["parameter"]:
-        return "everywhere"
     left = "" if pd.isna(bound["low"]) else f"{bound['low']:.4g} < "
     right = "" if pd.isna(bound["high"]) else f" <= {bound['high']:.4g}"
-    return f"{left}{bound['parameter']}{right}"
+    return f"{left}{bound['parameter']}{right}" if bound["parameter"] else "everywhere"
 
 
 def amount_text(value: float, precision: float = 0.0) -> str:
@@ -179,19 +177,20 @@ def attributes_tables(result: AttributesResult) -> Iterator[Table]:
 
     There is one table per policy.
     """
-    names = [measure.label if measure is not RISK else "Risk" for measure in SHOWN]
-    columns = ("column", *(heading for name in names for heading in (f"{name} without", "share")))
+    columns = ["column"]
+    for measure in SHOWN:
+        columns += [f"{measure.label if measure is not RISK else 'Risk'} without", "share"]
     for policy, of_policy in result.table.groupby("policy", sort=False, observed=True):
         numbers = of_policy.select_dtypes("number").astype(float).round(6)
-        by_measure = [numbers[of_policy["measure"] == measure.column].to_dict("records") for measure in SHOWN]
-        rows: list[list[str | Text]] = [[Text(str(name))] for name in of_policy["attribute"].unique()]
-        for measure, found in zip(SHOWN, by_measure, strict=True):
-            for row, values in zip(rows, found, strict=True):
-                half = values["standard_error"] if values["standard_error"] > 0 else None
-                row += [measure.text(values["without"]), text_with_interval(measure, values["share"], half)]
+        by_measure = [(of, numbers[of_policy["measure"] == of.column].to_dict("records")) for of in SHOWN]
+        rows: list[list[str | Text]] = []
+        for place, name in enumerate(of_policy["attribute"].unique()):
+            rows.append([Text(str(name))])
+            for measure, values in ((of, found[place]) for of, found in by_measure):
+                half = values["standard_error"] or None
+                rows[-1] += [measure.text(values["without"]), text_with_interval(measure, values["share"], half)]
         for label, column in (("all kept", "all"), ("none kept", "none")):
-            whole = zip(SHOWN, by_measure, strict=True)
-            rows.append([label, *(text for measure, found in whole for text in (measure.text(found[0][column]), ""))])
+            rows.append([label, *(text for of, found in by_measure for text in (of.text(found[0][column]), ""))])
         caption = "shares of the difference between all columns and none"
         yield titled_table(f"{result.name}: {policy}", columns, caption, rows=rows)
 
@@ -227,12 +226,12 @@ def cross_play_verdict(result: CrossPlayResult) -> list[str]:
         best = result.worst_cases[result.worst_cases[criterion]]
         for row in best.head(1).to_dict("records"):
             low, high = row[f"{value}_low"], row[f"{value}_high"]
-            is_drawn = high - low > _DRAWN * max(1.0, abs(row[value]))
-            defender, interval = row_name(row["defender"], row["plans_against"]), (_money(low), _money(high))
             facts = {"criterion": label, "words": words, "end": end, "worst": row[f"{value}_at"]}
-            facts |= {"defender": defender, "others": len(best) - 1, "value": _money(row[value])}
-            found.append(facts | {"interval": interval if is_drawn else None})
-    unit, _ = counted_units(result.manifest["content"])
+            facts |= {"defender": row_name(row["defender"], row["plans_against"]), "others": len(best) - 1}
+            is_drawn = high - low > _DRAWN * max(1.0, abs(row[value]))
+            interval = (_money(low), _money(high)) if is_drawn else None
+            found.append(facts | {"value": _money(row[value]), "interval": interval})
+    unit = counted_units(result.manifest["content"])[0]
     return lines_of("cross_play_verdict", found=found, unit=unit, on_average=result.design is not None)
 
 
@@ -300,8 +299,7 @@ def _mixtures(table: pd.DataFrame) -> list[str]:
     """
     rows = table[table["probability"] >= _LEAST_PROBABILITY]
     rows = rows.sort_values("probability", ascending=False, kind="stable")
-    names = map(row_name, rows["strategy"], rows["plans_against"])
-    lines = pd.Series(
-        [f"{share:.3f} {name}" for share, name in zip(rows["probability"], names, strict=True)], dtype=str
-    )
-    return ["\n".join(lines[(rows["player"] == player).to_numpy()]) for player in ("defender", "adversary")]
+    lines: dict[str, list[str]] = {"defender": [], "adversary": []}
+    for row in rows.to_dict("records"):
+        lines[row["player"]].append(f"{row['probability']:.3f} {row_name(row['strategy'], row['plans_against'])}")
+    return ["\n".join(of) for of in lines.values()]
