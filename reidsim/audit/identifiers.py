@@ -6,14 +6,25 @@ Reasons are the column's name, the format of its values, or their uniqueness.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.identifier_names import is_numbered, named_identifier
 from reidsim.audit.notation import is_all_numbers, text_of
+
+Meaning = TypeVar("Meaning")
+
+_WORDS = tomllib.loads(Path(__file__).with_name("identifier_names.toml").read_text(encoding="utf-8"))
+_CONNECTING = frozenset(_WORDS["connecting"])
+# Minimum length of words that also match the end of compounds; shorter words match too many compounds by chance.
+_LONG_WORD = 8
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 
 # Texts that denote missing values.
 _MISSING = frozenset({"", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?", ".", "*"})
@@ -48,6 +59,81 @@ _DNI = re.compile(r"[0-9XYZ]\d{7}[A-Z]")
 _DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}([T ].*)?")
 _TELEPHONE = re.compile(r"(\+\d{1,3}[ .-]?)?(\(\d{1,5}\)|\d{2,5})([ ./-]?\d{2,5}){1,4}|\+\d{8,15}")
 _RECORD = re.compile(r"\d{6,}|[A-Za-z]{1,5}[-_/ ]?\d{3,}|\d{2,}[-_/]\d{3,}([-_/]\d+)?")
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Return the words of a column's name in lower case without accents.
+
+    ``camelCase`` is split.
+    """
+    spelled = name.translate(_UMLAUTS)
+    plain = unicodedata.normalize("NFKD", spelled.upper() if name.isupper() else spelled)
+    plain = "".join(character for character in plain if not unicodedata.combining(character))
+    parted = re.sub(r"([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])", r"\1\3 \2\4", plain)
+    return tuple(re.findall(r"[^\W_]+", parted.lower()))
+
+
+def plain_words(name: str) -> str:
+    """Return the words of a name, separated by spaces.
+
+    Connecting words such as ``of`` are removed.
+    """
+    words = words_of(name)
+    return " ".join([word for word in words if word not in _CONNECTING] or words)
+
+
+def named_identifier(name: str) -> str:
+    """Return the kind of direct identifier that a column's name indicates.
+
+    The result is empty if there is none.
+
+    Examples
+    --------
+    >>> named_identifier("InsuranceNo")
+    'insurance number'
+    >>> named_identifier("page")
+    ''
+    """
+    return meaning_of(name, IDENTIFIERS) or ""
+
+
+def is_numbered(name: str) -> bool:
+    """Return whether a name ends like a record number, such as ``household_id``."""
+    words = words_of(name)
+    return bool(words) and words[-1] in _WORDS["numbered"]
+
+
+def delimited(phrases: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """Return phrases in the format that `meaning_of` requires, each with its meaning.
+
+    Parameters
+    ----------
+    phrases : mapping of str to sequence of str
+        Phrases by meaning. A phrase consists of neighbouring words, without connecting words such as ``of`` and
+        ``de``; with a leading ``=``, it must be the whole name. A single long word also matches the end of compounds,
+        such as ``geburtsdatum``.
+    """
+    found = []
+    for meaning, synonyms in phrases.items():
+        for phrase in synonyms:
+            plain = plain_words(phrase)
+            is_compound = " " not in plain and len(plain) >= _LONG_WORD
+            whole = phrase.startswith("=")
+            found.append((f"= {plain} =" if whole else f"{plain} " if is_compound else f" {plain} ", meaning))
+    return found
+
+
+def meaning_of(name: str, phrases: Iterable[tuple[str, Meaning]]) -> Meaning | None:
+    """Return the meaning of the first phrase that occurs in a column's name.
+
+    The result is None if no phrase occurs.
+    """
+    text = f"= {plain_words(name)} ="
+    return next((meaning for phrase, meaning in phrases if phrase in text), None)
+
+
+# Phrases that name direct identifiers, each with its meaning.
+IDENTIFIERS = delimited(_WORDS["identifiers"])
 
 
 def why_identifying(
@@ -114,31 +200,23 @@ def why_values_identify(
         Whether unique values of most people count as a reason, in addition to the name and the format of the column.
     """
     counted = [(value, count) for value, count in zip(values, holders, strict=True) if value not in _MISSING]
-    if not counted:
-        return ""
-    held = sum(count for _, count in counted)
+    distinct, held = [value for value, _ in counted], sum(count for _, count in counted)
     people = held if people is None else people
     alone = sum(count == 1 for _, count in counted) if alone is None else alone
-    distinct = [value for value, _ in counted]
     few_share = held <= _FEW_PEOPLE * len(distinct)
-    if not few_share and len(distinct) <= _FEW_VALUES:
+    if not counted or (not few_share and len(distinct) <= _FEW_VALUES):
         return ""
-    called = named_identifier(name)
-    if called:
+    if called := named_identifier(name):
         return f"its name suggests {called}"
     sample = distinct if len(distinct) <= _SAMPLE else distinct[:: len(distinct) // _SAMPLE]
-    looks = format_of(sample)
-    if looks:
+    if looks := format_of(sample):
         return f"its values look like {looks}"
     # A single distinct value is not evidence.
-    if len(distinct) == 1:
+    if len(distinct) == 1 or not unique:
         return ""
-    many = people >= _ENOUGH_PEOPLE and len(distinct) >= _MOST * people
     amounts = is_all_numbers(sample)
     own = f"{alone:,} of {people:,} people have one that no other person has, among {len(distinct):,} distinct values"
-    if not unique:
-        return ""
-    if alone > _MOST * people or many:
+    if alone > _MOST * people or (people >= _ENOUGH_PEOPLE and len(distinct) >= _MOST * people):
         return own.replace("one", "a number" if amounts else "a value", 1)
     if few_share and is_numbered(name):
         return f"its name ends like the name of a record number, and {own}"
@@ -195,7 +273,7 @@ def _is_national_number(value: str) -> bool:
     A DNI must have the correct letter. In foreigners' numbers, the first letter stands for a digit.
     """
     text = re.sub(r"[ .-]", "", value).upper()
-    if _SSN.fullmatch(value) or not _DNI.fullmatch(text):
+    if not _DNI.fullmatch(text):
         return bool(_SSN.fullmatch(value))
     return "TRWAGMYFPDXBNJZSQVHLCKE"[int(text[:8].translate(str.maketrans("XYZ", "012"))) % 23] == text[8]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from reidsim.audit.identifier_names import delimited, direct_phrases, meaning_of, plain_words, words_of
+from reidsim.audit.identifiers import IDENTIFIERS, delimited, meaning_of, plain_words, words_of
 from reidsim.errors import InputError, listed
 from reidsim.validation import Section, read_toml, validated
 
@@ -132,7 +132,7 @@ class Names(Section):
     @cached_property
     def _hints(self) -> list[tuple[str, Hint]]:
         """Phrases and hints: longest first, then direct identifiers, then by rank."""
-        hints = [(phrase, Hint(concept, "direct")) for phrase, concept in direct_phrases(self.direct)]
+        hints = [(phrase, Hint(concept, "direct")) for phrase, concept in (*IDENTIFIERS, *delimited(self.direct))]
         for rank, concepts in sorted(self.known.items()):
             hints += [(phrase, Hint(concept, "known", int(rank))) for phrase, concept in delimited(concepts)]
         return sorted(hints, key=lambda each: -len(each[0].split()))

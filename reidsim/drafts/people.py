@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.identifier_names import is_numbered, plain_words, words_of
+from reidsim.audit.identifiers import is_numbered, plain_words, words_of
 from reidsim.drafts.names import NAMES, Names
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.values import MISSING_MARKS

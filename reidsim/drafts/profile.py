@@ -15,8 +15,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import compute
 
-from reidsim.audit.identifier_names import is_numbered
-from reidsim.audit.identifiers import format_of
+from reidsim.audit.identifiers import format_of, is_numbered
 from reidsim.drafts.names import NAMES, Hint, Names, letters_of
 from reidsim.drafts.readings import AS_WRITTEN, FoundReading, find_reading
 from reidsim.drafts.values import (

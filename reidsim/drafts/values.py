@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from reidsim.audit.identifier_names import words_of
+from reidsim.audit.identifiers import words_of
 from reidsim.validation import read_toml
 
 WHOLE_NUMBER = re.compile(r"-?\d{1,15}\+?")

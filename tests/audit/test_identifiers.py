@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reidsim.audit.identifier_names import named_identifier
-from reidsim.audit.identifiers import format_of, why_identifying
+from reidsim.audit.identifiers import format_of, named_identifier, why_identifying
 
 N = 400
 RNG = np.random.default_rng(4)
