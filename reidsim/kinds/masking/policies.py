@@ -6,7 +6,7 @@ Compiled searches need one adversary with a two-stage attack; the general solver
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, OwnPolicy, Policies, Policy, k_of
 from reidsim.scenarios.registry import PartName
-
-if TYPE_CHECKING:
-    from reidsim.kinds.masking.study import MaskingStudy
 
 # Solvers for any adversary; the other solvers need one adversary with a two-stage attack.
 GENERAL_SOLVERS = {"best-first": best_first, "backward-induction": masking_backward_induction}
@@ -87,7 +84,7 @@ class Baseline(MaskingPolicy):
 
     is_rule = True
 
-    def choose(self, study: MaskingStudy, game: Game, draw: int) -> Choice:
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the prescribed strategies."""
         section, rng = study.scenario.subjects, random_stream(study.scenario.seed, "policies", draw)
         linked = {name for each in study.scenario.each.values() for name in each.linked_on}
@@ -139,7 +136,7 @@ class KAnonymous(MaskingPolicy):
         "k records with the same shared values"
     )
 
-    def choose(self, study: MaskingStudy, game: Game, draw: int) -> Choice:
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the masking of the k-anonymous table."""
         section, (own, _) = study.scenario.subjects, study.games(draw)
         values, k = own.world.targets.matrix(section.attributes), k_of(self, section.k, "subjects.k")
@@ -158,7 +155,7 @@ class OptInGame(MaskingPolicy):
     description = "all attributes are shared if the subject's payoff is positive, otherwise none"
     takes_best, look, row = True, Look(GREEN, "o"), 5
 
-    def choose(self, study: MaskingStudy, game: Game, draw: int) -> Choice:
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the better of the two strategies."""
         return OptIn().choose(_compiled(game))
 
@@ -168,7 +165,7 @@ class SearchPolicy(MaskingPolicy):
 
     search: ClassVar[Solver | None] = "scenario"
 
-    def choose(self, study: MaskingStudy, game: Game, draw: int) -> Choice:
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the best strategies that the solver finds.
 
         Raises
@@ -228,7 +225,7 @@ class SameStrategy(MaskingPolicy):
     label, masks, takes_best, look, row = "Same strategy for all", True, True, Look(BLACK, "*"), 4
     description = "set of shared attributes, equal for all subjects, with the highest total payoff"
 
-    def choose(self, study: MaskingStudy, game: Game, draw: int) -> Choice:
+    def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the best common strategy."""
         return replace(SameForm(self.name).choose(_compiled(game)), solver="same-strategy")
 
@@ -264,7 +261,7 @@ def _compiled(game: Game) -> Game:
     return MaskingGame(game.space, game.adversary, game.linker.world, game.benefit, game.loss)
 
 
-def check_policies(study: MaskingStudy, game: MaskingGame) -> None:
+def check_policies(study: Any, game: MaskingGame) -> None:
     """Refuse unsupported policies and solvers before any game is solved.
 
     Raises
