@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from reidsim.core.numerics import borrowing
 from reidsim.linkage.people import RowSets
+from reidsim.linkage.row_groups import classes_at
 from reidsim.populations.domain import Codes, distinct_rows
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import GeneralizationLattice
@@ -114,46 +115,18 @@ class FittingRows:
         return amounts if self.row_sets is None else np.asarray(np.minimum.reduceat(amounts, self.begin[:-1]))
 
     def _sums(self, strategies: Strategies, weights: Floats) -> Floats:
-        """Return the total weight of the released rows that match each cell, (n_cells,).
-
-        The released rows form a tree: its nodes at depth d are the combinations of generalized values of the first d
-        attributes. Each cell visits only the nodes that it matches.
-        """
-        entries = np.flatnonzero(strategies[self.record_of_entry] >= 0)
-        form, cell = strategies[self.record_of_entry[entries]], self.cell_of_entry[entries]
-        levels = np.array(self.lattice.shape)
-        codes, matching = np.full_like(self.groups, -1), np.empty((len(levels), len(entries)), dtype=np.int64)
-        share = np.empty(len(levels))
-        for at, level_of in enumerate(np.unravel_index(form, self.lattice.shape)):
-            # A code identifies a group of values and its level.
-            codes[at] = self.groups[at] + np.arange(self.groups.shape[1])[:, None] * self.groups.shape[2]
-            matching[at] = codes[at][level_of, self.cells[cell, at]]
-            cells = np.bincount(codes[at][: levels[at], self.cells[:, at]].ravel(), minlength=codes[at].size)
-            share[at] = cells[matching[at]].sum()
-        # Attributes that match few cells come first, so that most cells leave the tree near its root.
-        order = np.argsort(share, kind="stable")
-        node = np.zeros(len(entries), dtype=np.int64)
-        code_of_node, children, n_nodes = [np.zeros(1, dtype=np.int64)], [], 1
-        for at in order.tolist():
-            known, child = np.unique(node * codes[at].size + matching[at], return_inverse=True)
-            code_of_node.append(known % codes[at].size)
-            children.append(n_nodes + np.searchsorted(known // codes[at].size, np.arange(len(code_of_node[-2]))))
-            node, n_nodes = child, n_nodes + len(known)
-        if self.row_sets is not None:
-            # The rows of a person that are equal when generalized count once.
-            once = np.unique(node * len(self.begin) + self.record_of_entry[entries], return_index=True)[1]
-            entries, node = entries[once], node[once]
-        sums = np.zeros(len(self.cells))
-        _add_matches(
-            np.ascontiguousarray(self.cells[:, order]),
-            codes[order],
-            levels[order],
-            np.concatenate(code_of_node),
-            np.append(np.concatenate(children), n_nodes),
-            np.bincount(node, weights[entries], len(code_of_node[-1])).astype(np.float64),
-            np.empty((int(levels.sum()) + 1, 2), dtype=np.int64),
-            sums,
-        )
+        """Return the total weight of the released rows that match each cell, (n_cells,)."""
+        strategy, sums = strategies[self.record_of_entry], np.zeros(len(self.cells))
+        lattice = GeneralizationLattice(self.lattice.hierarchies, self.cells)
+        for node in np.unique(strategy[strategy >= 0]).tolist():
+            entries, class_of_cell = np.flatnonzero(strategy == node), classes_at(lattice, node)
+            found = class_of_cell[self.cell_of_entry[entries]]
+            if self.row_sets is not None:
+                # The rows of a person that are equal when generalized count once.
+                pairs = found * len(self.begin) + self.record_of_entry[entries]
+                once = np.unique(pairs, return_index=True)[1]
+                entries, found = entries[once], found[once]
+            sums += np.bincount(found, weights[entries], len(self.cells))[class_of_cell]
         return sums
 
     def of_records(self, strategies: Strategies) -> Counts:
@@ -164,61 +137,6 @@ class FittingRows:
         are as in `of_cells`.
         """
         return self.least(self.of_cells(strategies)[self.cell_of_entry])
-
-
-@borrowing()
-def _add_matches(
-    cells: Codes,
-    codes: NDArray[np.int32],
-    levels: Integers,
-    code_of_node: Integers,
-    children: Integers,
-    weight: Floats,
-    stack: Integers,
-    sums: Floats,
-) -> None:
-    """Add the weight of the leaves of a tree of released rows to each cell that matches them.
-
-    Parameters
-    ----------
-    cells : ndarray of int32, shape (n_cells, n_attributes)
-        Values of each cell; the attributes are in the order of the tree.
-    codes : ndarray of int32, shape (n_attributes, n_levels, n_values)
-        Code of the group of each value at each level.
-    levels : ndarray of int64, shape (n_attributes,)
-        Number of levels of each attribute.
-    code_of_node : ndarray of int64, shape (n_nodes,)
-        Code of the last attribute of each node. The children of a node have consecutive numbers and ascending codes.
-    children : ndarray of int64, shape (n_inner_nodes + 1,)
-        The first child of each node that is no leaf.
-    weight : ndarray of float64, shape (n_leaves,)
-        Total weight of the rows of each leaf.
-    stack : ndarray of int64, shape (1 + the sum of `levels`, 2)
-        Space for nodes that are still to be visited, with their depth.
-    sums : ndarray of float64, shape (n_cells,)
-        Updated in place.
-    """
-    first_leaf = len(code_of_node) - len(weight)
-    for cell in range(len(cells)):
-        stack[0, 0], stack[0, 1], waiting = 0, 0, 1
-        while waiting > 0:
-            waiting -= 1
-            node, depth = stack[waiting, 0], stack[waiting, 1]
-            if depth == len(levels):
-                sums[cell] += weight[node - first_leaf]
-                continue
-            for level in range(levels[depth]):
-                code = codes[depth, level, cells[cell, depth]]
-                low, high = children[node], children[node + 1]
-                while low < high:
-                    middle = (low + high) // 2
-                    if code_of_node[middle] < code:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low < children[node + 1] and code_of_node[low] == code:
-                    stack[waiting, 0], stack[waiting, 1] = low, depth + 1
-                    waiting += 1
 
 
 @borrowing()
