@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.one_shot import OneShotAdversary, UniformGuess
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import Progress, branch_and_bound, no_progress
@@ -90,7 +90,6 @@ def fits(game: RecordGame) -> bool:
     adversary, linker, space = game.adversary, game.linker, game.space
     return (
         type(adversary) is OneShotAdversary
-        and type(adversary.risk) is UniformGuess
         and type(space) is GeneralizationLattice
         and type(linker) is PopulationLinker
         and linker.group_sizes.holds_records

@@ -13,7 +13,6 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.one_shot import UniformGuess
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.record_game import Constraint, Linker
 from reidsim.releases.strategy_space import Floats, Strategies, StrategySpace
@@ -82,7 +81,7 @@ def undominated_options(space: StrategySpace, linker: Linker, constraint: Constr
         utility, success = np.empty((2, len(rows), size))
         for strategy in range(size):
             utility[:, strategy] = space.utility(strategy, rows)
-            success[:, strategy] = UniformGuess().success_probability(linker.link(strategy, rows).group_sizes)
+            success[:, strategy] = 1.0 / linker.link(strategy, rows).group_sizes
             if minimum is not None:
                 utility[~space.at_least(strategy, minimum[rows]), strategy] = -1.0
         orders = np.argsort(-utility, axis=1, kind="stable")

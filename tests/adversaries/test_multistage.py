@@ -177,9 +177,6 @@ def test_chains_that_do_not_fit_the_world_are_named(stages, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: PersonTable("targets", {"age": np.array([30, -1])}), "targets: age, row 2: .*found -1"),
-        (lambda: PersonTable("genealogy", {"a": np.zeros(2), "b": np.zeros(3)}), "columns differ in length"),
-        (lambda: MultistageWorld(PersonTable("targets", {"age": np.zeros(0)}), {}), "the table has no rows"),
         (lambda: two_stage_attack(("a",), [0.1], cost=np.inf), "cost of the adversary out of range"),
         (lambda: two_stage_attack(("a", "a"), [0.1, 0.1]), "attribute named twice"),
         (lambda: InferByLinkage("zip", "voters", ("zip",)), "links on the attribute that it infers"),

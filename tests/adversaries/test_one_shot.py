@@ -44,15 +44,3 @@ def test_decisions_rest_on_belief_and_payoffs_on_truth():
 def test_negative_and_missing_amounts_are_rejected(name, amount):
     with pytest.raises(InputError, match=f"{name} of the adversary is negative"):
         OneShotAdversary(**{"gain": 1.0, "cost": 1.0, name: amount})
-
-
-class Never:
-    """Attacks never succeed."""
-
-    def success_probability(self, group_sizes):
-        return np.zeros(len(group_sizes))
-
-
-def test_another_risk_model_can_take_the_place_of_guessing():
-    response = OneShotAdversary(100.0, 0.0, risk=Never()).respond(linked(np.array([1, 1])))
-    assert not response.attacks.any()

@@ -8,13 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, locating, nearest, require_among
+from reidsim.errors import InputError, listed, nearest, require_among
 from reidsim.releases.strategy_space import Rows
 
 Integers = NDArray[np.int64]
-
-# Name of the counts in messages; no attribute has this name.
-_COUNTS = "(people)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +32,6 @@ class PersonTable:
     missing : mapping of str to ndarray of bool, shape (n_rows,), optional
         Whether each value is missing, for columns with missing values. The number stored for a missing value has no
         meaning.
-
-    Raises
-    ------
-    InputError
-        If there are no columns, columns differ in length, or a value is not a whole number of 0 or more. The message
-        names the table and, for a value, column and row.
     """
 
     name: str
@@ -49,22 +40,9 @@ class PersonTable:
     missing: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.columns:
-            raise InputError("table has no columns", source=self.name)
-        checked = {}
-        given = {**self.columns} if self.counts is None else {**self.columns, _COUNTS: self.counts}
-        for column, values in given.items():
-            if np.ndim(values) != 1:
-                raise InputError("column is not a list", source=self.name, where=column, found=np.shape(values))
-            with locating(self.name):
-                checked[column] = _whole(column, values)
-        lengths = {column: len(values) for column, values in (*checked.items(), *self.missing.items())}
-        if len(set(lengths.values())) > 1:
-            raise InputError("columns differ in length", source=self.name, found=lengths)
-        object.__setattr__(self, "counts", checked.pop(_COUNTS, None))
-        object.__setattr__(self, "columns", checked)
-        lacking = {column: where for column, where in self.missing.items() if where.any()}
-        object.__setattr__(self, "missing", lacking)
+        columns = {name: np.asarray(values, dtype=np.int64) for name, values in self.columns.items()}
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "missing", {name: where for name, where in self.missing.items() if where.any()})
 
     @classmethod
     def from_array(cls, name: str, attributes: Sequence[str], values: NDArray[np.generic]) -> PersonTable:
@@ -73,12 +51,6 @@ class PersonTable:
         Column j has the values of ``attributes[j]``.
         """
         return cls(name, dict(zip(attributes, np.asarray(values).T, strict=True)))
-
-    def of_rows(self, rows: Rows | slice) -> PersonTable:
-        """Return the table of the rows in `rows`."""
-        columns = {name: values[rows] for name, values in self.columns.items()}
-        missing = {name: where[rows] for name, where in self.missing.items()}
-        return PersonTable(self.name, columns, None if self.counts is None else self.counts[rows], missing)
 
     @property
     def n_rows(self) -> int:
@@ -143,11 +115,6 @@ class MultistageWorld:
     by_coverage : bool
         Whether only the coverage of these lists is known, not their members. A plan that uses a list then succeeds with
         the probability that the adversary believes in.
-
-    Raises
-    ------
-    InputError
-        If a table is empty.
     """
 
     targets: PersonTable
@@ -155,11 +122,6 @@ class MultistageWorld:
     registered: NDArray[np.bool_] | None = None
     lists: Mapping[str, ListedTargets] = field(default_factory=dict)
     by_coverage: bool = False
-
-    def __post_init__(self) -> None:
-        for table in (self.targets, *self.resources.values()):
-            if table.n_rows == 0:
-                raise InputError("the table has no rows", source=table.name, expected="at least one row")
 
     @property
     def n_targets(self) -> int:
@@ -170,7 +132,8 @@ class MultistageWorld:
         """Return the world restricted to the targets in `rows`."""
         registered = None if self.registered is None else self.registered[rows]
         lists = {name: replace(each, row=each.row[rows]) for name, each in self.lists.items()}
-        return replace(self, targets=self.targets.of_rows(rows), registered=registered, lists=lists)
+        columns = {name: values[rows] for name, values in self.targets.columns.items()}
+        return replace(self, targets=replace(self.targets, columns=columns), registered=registered, lists=lists)
 
     def resource(self, name: str) -> PersonTable:
         """Return a resource.
@@ -203,27 +166,6 @@ class MultistageWorld:
         rows : ndarray of int, shape (n,)
             Targets of the values.
         """
-        missing, own = self.resource(name).missing, self.lists[name].row[rows]
-        agreeing = np.asarray(said[own] == values)
-        if attribute in missing:
-            agreeing |= missing[attribute][own]
-        return agreeing & (own >= 0)
-
-
-def _whole(name: str, values: NDArray[np.generic]) -> Integers:
-    """Return a column as int64.
-
-    Raises
-    ------
-    InputError
-        If a value is not a whole number from 0 to 2**31 - 1; the message names the first such row, counted from 1.
-    """
-    column = np.asarray(values)
-    if column.dtype.kind not in "iuf":
-        raise InputError("values are not numbers", where=name, found=str(column.dtype), expected="whole numbers")
-    wrong = ~((column >= 0) & (column == np.floor(column)) & (column < 2**31))
-    if wrong.any():
-        row, problem = int(wrong.argmax()), "value is not a whole number of 0 or more"
-        found, expected = column[row].item(), "a whole number below 2**31"
-        raise InputError(problem, where=f"{name}, row {row + 1}", found=found, expected=expected)
-    return column.astype(np.int64)
+        own = self.lists[name].row[rows]
+        missing = self.resource(name).missing.get(attribute, np.zeros(len(said), dtype=np.bool_))
+        return ((said[own] == values) | missing[own]) & (own >= 0)

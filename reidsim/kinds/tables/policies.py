@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reidsim.adversaries.one_shot import OneShotAdversary, UniformGuess
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
 from reidsim.errors import InputError, locating
@@ -97,7 +97,6 @@ def _replies_by_size(study: TablesStudy, game: RecordGame, risk: Risk) -> bool:
     return all(
         each.linker is study.linker(risk)
         and isinstance(each.adversary, OneShotAdversary)
-        and isinstance(each.adversary.risk, UniformGuess)
         and not np.ndim(each.adversary.gain)
         and not np.ndim(each.adversary.cost)
         for each in game.types
@@ -110,7 +109,7 @@ def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Pri
     Return None for other adversaries, or if the gains and costs by row do not match the study's kinds.
     """
     adversary = game.adversary
-    if not isinstance(adversary, OneShotAdversary) or not isinstance(adversary.risk, UniformGuess):
+    if not isinstance(adversary, OneShotAdversary):
         return None
     if not np.ndim(adversary.gain) and not np.ndim(adversary.cost):
         return replace(prices, gain=np.asarray(adversary.gain), cost=np.asarray(adversary.cost))
