@@ -149,6 +149,7 @@ ANCESTRY = Ancestry(np.array([0.003, 0.003]))
         ((Identify(("age",)), InferByLinkage("zip", "voters", ("age",))), "stages out of order"),
         ((Identify(("age",)), Identify(("age",))), "stages out of order"),
         ((InferByLinkage("zip", "voters", ("age",)),) * 2 + (Identify(("zip",)),), "two stages infer the same"),
+        ((Identify(("age", "age")),), "stage 1: attribute named twice"),
     ],
 )
 def test_unusable_chains_are_named(stages, message):
@@ -172,16 +173,3 @@ def test_chains_that_do_not_fit_the_world_are_named(stages, message):
     world, space, _ = example()
     with pytest.raises(InputError, match=message):
         MultistageLinker(MultistageAttack(stages, 150.0, 10.0), world, space)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: two_stage_attack(("a",), [0.1], cost=np.inf), "cost of the adversary out of range"),
-        (lambda: two_stage_attack(("a", "a"), [0.1, 0.1]), "attribute named twice"),
-        (lambda: InferByLinkage("zip", "voters", ("zip",)), "links on the attribute that it infers"),
-    ],
-)
-def test_bad_input_is_named(make, message):
-    with pytest.raises(InputError, match=message):
-        make()

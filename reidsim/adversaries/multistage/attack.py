@@ -37,11 +37,6 @@ class InferSurname:
         number of any man; used by "tmrca" only.
     price : float
         Price of the stage, in currency units per record; 0 or more.
-
-    Raises
-    ------
-    InputError
-        If a locus is named twice.
     """
 
     loci: tuple[str, ...]
@@ -52,8 +47,10 @@ class InferSurname:
     candidate_share: float = 0.8
     price: float = 0.0
 
-    def __post_init__(self) -> None:
-        require_distinct("attribute named twice", self.loci, where="loci")
+    @property
+    def on(self) -> tuple[str, ...]:
+        """Attributes that the stage uses if they are released: the loci."""
+        return self.loci
 
 
 @dataclass(frozen=True)
@@ -74,22 +71,12 @@ class InferByLinkage:
         Attributes used for linkage if they are known.
     price : float
         Price of the stage, in currency units per record; 0 or more.
-
-    Raises
-    ------
-    InputError
-        If an attribute of `on` is named twice or is the inferred attribute.
     """
 
     infers: str
     resource: str
     on: tuple[str, ...]
     price: float = 0.0
-
-    def __post_init__(self) -> None:
-        require_distinct("attribute named twice", self.on, where="on")
-        if self.infers in self.on:
-            raise InputError("a stage links on the attribute that it infers", where="on", found=self.infers)
 
 
 @dataclass(frozen=True)
@@ -102,18 +89,10 @@ class Identify:
         Attributes used for linkage if they are known, released or inferred. Without attributes, all people match.
     resource : str
         Name of the registry.
-
-    Raises
-    ------
-    InputError
-        If an attribute is named twice.
     """
 
     on: tuple[str, ...]
     resource: str = "registry"
-
-    def __post_init__(self) -> None:
-        require_distinct("attribute named twice", self.on, where="on")
 
 
 Inference = InferSurname | InferByLinkage
@@ -150,7 +129,7 @@ class MultistageAttack:
     Raises
     ------
     InputError
-        If stages are out of order, an attribute is inferred twice, or an amount or the threshold is out of range.
+        If stages are out of order, or an attribute is inferred twice or named twice in a stage.
     """
 
     decides_on: ClassVar[frozenset[str]] = frozenset({"believed_group_sizes", "plan_believed", "plans", "prices"})
@@ -162,19 +141,14 @@ class MultistageAttack:
     overconfident: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("gain", "cost"):
-            amounts = np.asarray(getattr(self, name), dtype=np.float64)
-            if not (amounts.size and amounts.min() >= 0 and np.isfinite(amounts).all()):
-                lowest = float(amounts.min()) if amounts.size else "nothing"
-                raise InputError(f"{name} of the adversary out of range", found=lowest, expected="0 or more, finite")
-        ends = [isinstance(stage, Identify) for stage in self.stages]
-        if not ends or not ends[-1] or any(ends[:-1]):
+        if [isinstance(stage, Identify) for stage in self.stages] != [False] * (len(self.stages) - 1) + [True]:
             kinds = [type(stage).__name__ for stage in self.stages]
             raise InputError(
                 "stages out of order", found=kinds, expected="inference stages, then one Identify stage at the end"
             )
-        inferred = [stage.infers for stage in self.inferences]
-        require_distinct("two stages infer the same attribute", inferred)
+        for number, stage in enumerate(self.stages, start=1):
+            require_distinct("attribute named twice", stage.on, where=f"stage {number}")
+        require_distinct("two stages infer the same attribute", [stage.infers for stage in self.inferences])
 
     @property
     def inferences(self) -> tuple[Inference, ...]:
@@ -191,8 +165,7 @@ class MultistageAttack:
     @property
     def looked_at(self) -> tuple[str, ...]:
         """Attributes that at least one stage can use."""
-        names = [name for s in self.stages for name in (s.loci if isinstance(s, InferSurname) else s.on)]
-        return tuple(dict.fromkeys(names))
+        return tuple(dict.fromkeys(name for stage in self.stages for name in stage.on))
 
     def one_stage(self) -> MultistageAttack:
         """Return the attack without inference, which links on released attributes only."""
@@ -210,9 +183,8 @@ class MultistageAttack:
         """
         known = list(released)
         for number, stage in enumerate(self.stages, start=1):
-            needed = stage.loci if isinstance(stage, InferSurname) else stage.on
             problem = "attribute is neither released nor inferred by an earlier stage"
-            require_among(problem, needed, known, where=f"stage {number}", shown=20)
+            require_among(problem, stage.on, known, where=f"stage {number}", shown=20)
             if not isinstance(stage, Identify):
                 known.append(stage.infers)
 

@@ -99,7 +99,7 @@ class MultistageLinker:
         self.world.targets.matrix(self.space.attributes)
         for stage in self.attack.inferences:
             table = self.world.resource(stage.resource)
-            table.matrix((*(stage.loci if isinstance(stage, InferSurname) else stage.on), stage.infers))
+            table.matrix((*stage.on, stage.infers))
             self.world.targets.column(stage.infers)
         _check_registered(self.attack, self.world)
 
