@@ -56,8 +56,8 @@ class PeopleLattice(GeneralizationLattice):
     row_sets: RowSets = field(kw_only=True)
     benefit_of_cell: Floats | None = field(default=None, kw_only=True)
 
-    @property
-    def n_records(self) -> int:
+    @cached_property
+    def n_records(self) -> int:  # type: ignore[override]
         """Number of row sets."""
         return self.row_sets.n_sets
 

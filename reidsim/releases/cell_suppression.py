@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import refuse_first
 from reidsim.releases.strategy_space import Floats
 
 
@@ -36,19 +35,9 @@ def k_anonymous_cells(values: NDArray[np.int64], k: int = 2, weights: Floats | N
     -------
     ndarray of bool, shape (n, n_attributes)
         True for cells that are shared, False for suppressed cells.
-
-    Raises
-    ------
-    InputError
-        If k is below 1, there are fewer than k records, or the weights have another shape.
     """
     n, n_attributes = values.shape
     worth = np.ones(n_attributes) if weights is None else np.asarray(weights, dtype=np.float64)
-    refuse_first(
-        (k < 1, "k of k-anonymity too small", None, k, "1 or more"),
-        (n < k, "too few records for k-anonymity", None, n, f"at least k = {k}"),
-        (worth.shape != (n_attributes,), "weights have the wrong shape", None, worth.shape, f"({n_attributes},)"),
-    )
     # First record of each cluster, and the attributes in which its records agree.
     seeds: list[int] = []
     same: list[NDArray[np.bool_]] = []

@@ -16,7 +16,7 @@ from reidsim.core.numerics import log
 from reidsim.errors import InputError, require_among
 from reidsim.populations.domain import Codes, Domain
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.strategy_space import Floats, LevelSpace, Rows, Strategies
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 # Limit on the number of strategies, which are 64-bit numbers with room for arithmetic.
 MOST_NUMBERED = 2**62
@@ -25,8 +25,8 @@ NO_BENEFIT = 1.0 - 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class GeneralizationLattice(LevelSpace):
-    """All combinations of hierarchy levels for a set of records (a `StrategySpace`).
+class GeneralizationLattice(StrategySpace):
+    """All combinations of hierarchy levels for a set of records.
 
     Strategies are numbered in lexicographic order of their level vectors, the first attribute being the most
     significant; so every strategy comes after the strategies that it generalizes.
@@ -72,8 +72,8 @@ class GeneralizationLattice(LevelSpace):
         """Number of levels of each attribute."""
         return tuple(hierarchy.n_levels for hierarchy in self.hierarchies)
 
-    @property
-    def n_records(self) -> int:
+    @cached_property
+    def n_records(self) -> int:  # type: ignore[override]
         """Number of records."""
         return len(self.codes)
 

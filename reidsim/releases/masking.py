@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from reidsim.core.numerics import log, log2
 from reidsim.errors import InputError, refuse_first
 from reidsim.releases.lattice import MOST_NUMBERED
-from reidsim.releases.strategy_space import Floats, LevelSpace, Rows, Strategies, StrategySpace
+from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 
 _MASKING = np.array([1.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
-class MaskingSpace(LevelSpace):
-    """All combinations of levels of the attributes of a record (a `StrategySpace`).
+class MaskingSpace(StrategySpace):
+    """All combinations of levels of the attributes of a record.
 
     The utility of a strategy is ``min(1, sum of weight x kept share / total weight)``. If weights are entropies, it is
     the share of information that the record keeps (Wan et al. 2021). Sharing everything has utility 1, even if the
@@ -54,8 +54,7 @@ class MaskingSpace(LevelSpace):
     Raises
     ------
     InputError
-        If shapes do not fit, a weight is negative or not finite, all are 0, levels are out of order, or there are more
-        than 2**62 strategies.
+        If all weights are 0, or there are more than 2**62 strategies.
     """
 
     attributes: tuple[str, ...]
@@ -67,33 +66,8 @@ class MaskingSpace(LevelSpace):
     focus: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
-        n = len(self.attributes)
-        weights = np.asarray(self.weights, dtype=np.float64)
+        n, weights = len(self.attributes), np.asarray(self.weights, dtype=np.float64)
         kept, groups = self.kept or (_MASKING,) * n, self.groups or ((),) * n
-        shapes = f"({n},), or ({self.n_records}, {n}) if weights differ by record"
-        wrong = weights[~((weights >= 0) & np.isfinite(weights))].tolist()
-        unequal = "the number of lists of levels differs from the number of attributes"
-        refuse_first(
-            (
-                weights.shape not in ((n,), (self.n_records, n)),
-                "weights have the wrong shape",
-                None,
-                weights.shape,
-                shapes,
-            ),
-            (wrong, "weight out of range", None, next(iter(wrong), None), "0 or more, finite"),
-            (not n == len(kept) == len(groups), unequal, None, len(kept), f"one list for each of {n} attributes"),
-        )
-        for name, shares, maps in zip(self.attributes, kept, groups, strict=True):
-            unordered = len(shares) < 2 or shares[0] != 1 or shares[-1] != 0 or (np.diff(shares) > 0).any()
-            problem, found = "kept shares of the levels out of order", list(map(float, shares))
-            between = len(shares) - 2
-            unequal = "the number of groupings differs from the number of levels"
-            expected = f"{between}, one for each level between shared and masked"
-            refuse_first(
-                (unordered, problem, name, found, "decreasing numbers from 1 to 0"),
-                (len(maps) != between, unequal, name, len(maps), expected),
-            )
         total = self.total_weight or float(weights.sum(axis=-1).mean() if weights.size else 0.0)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "kept", tuple(np.asarray(shares, dtype=np.float64) for shares in kept))

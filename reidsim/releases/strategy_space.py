@@ -1,11 +1,10 @@
-"""The interface of strategy spaces that solvers use, and spaces of levels."""
+"""The base class of strategy spaces that solvers use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
 from math import prod
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,80 +14,46 @@ Rows = NDArray[np.intp]
 Strategies = NDArray[np.int64]
 
 
-class StrategySpace(Protocol):
-    """The strategies available for each record of a release.
-
-    The number is the lattice order: solvers keep the lowest number among equal payoffs. A strategy has a lower number
-    than the strategies that generalize it, and utility never rises from a strategy to its successors.
-    """
-
-    @property
-    def size(self) -> int:
-        """Number of strategies."""
-        ...
-
-    @property
-    def n_records(self) -> int:
-        """Number of records of the space."""
-        ...
-
-    @property
-    def most_specific(self) -> int:
-        """The strategy that shares the record unchanged."""
-        ...
-
-    def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies one step less specific, in the order of the space."""
-        ...
-
-    def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy is at least as protective as each minimum.
-
-        The comparison holds in every attribute; equal strategies count. The shape is that of `minimum`.
-        """
-        ...
-
-    def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the share of the full benefit that each record keeps, in [0, 1].
-
-        The result covers all records, or `rows`. No strategy that generalizes `strategy` keeps more.
-        """
-        ...
-
-    def average_utility(self, strategy: int) -> float:
-        """Return the mean utility over all records."""
-        ...
-
-    def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return how far each strategy is from sharing everything (0) to nothing (1)."""
-        ...
-
-    def describe(self, strategy: int) -> str:
-        """Return the name of a strategy for results."""
-        ...
-
-
-class LevelSpace:
-    """Strategies with one level per attribute, numbered in lexicographic order.
+class StrategySpace:
+    """Strategies available for each record of a release: one level per attribute, numbered in lexicographic order.
 
     The first attribute is the most significant digit of the number; so every strategy comes after the strategies that
-    it generalizes, and strategy 0 shares everything.
+    it generalizes, and strategy 0 shares everything. Solvers keep the lowest number among equal payoffs. Utility never
+    rises from a strategy to its successors.
     """
+
+    # Number of records of the space.
+    n_records: int
+    most_specific = 0
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of levels of each attribute."""
         raise NotImplementedError
 
+    def successors(self, strategy: int) -> Iterator[int]:
+        """Yield the strategies one step less specific, in the order of the space."""
+        raise NotImplementedError
+
+    def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
+        """Return the share of the full benefit that each record keeps, in [0, 1].
+
+        The result covers all records, or `rows`. No strategy that generalizes `strategy` keeps more.
+        """
+        raise NotImplementedError
+
+    def average_utility(self, strategy: int) -> float:
+        """Return the mean utility over all records."""
+        raise NotImplementedError
+
+    def describe(self, strategy: int) -> str:
+        """Return the name of a strategy for results."""
+        raise NotImplementedError
+
     @property
     def size(self) -> int:
         """Number of strategies: the product of the numbers of levels."""
         return prod(self.shape)
-
-    @property
-    def most_specific(self) -> int:
-        """The strategy that shares everything."""
-        return 0
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
@@ -104,7 +69,7 @@ class LevelSpace:
         return np.asarray(np.asarray(levels, dtype=np.int64) @ np.array(self.strides, dtype=np.int64))
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether the strategy has at least the levels of each minimum.
+        """Return whether the strategy is at least as protective as each minimum, in every attribute.
 
         The shape is that of `minimum`.
         """

@@ -191,10 +191,12 @@ class GeneralizedAttribute(Section):
         sizes = f"{widths} widths, {groups} groupings, {kept} shares kept"
         complete = "either widths or groups, and one kept share for each level"
         overlap, given = "intervals do not fit into the intervals of the next level", list(self.widths)
+        increases = any(finer < wider for finer, wider in pairwise(self.kept))
         incomplete = bool(widths) == bool(groups) or (widths or groups) != kept
         refuse_first(
             *((b % a, overlap, "widths", given, f"a multiple of {a} after {a}") for a, b in pairwise(self.widths)),
             (incomplete, "the levels are incomplete", None, sizes, complete),
+            (increases, "kept shares increase", "kept", list(self.kept), "shares that do not increase"),
         )
         return self
 
