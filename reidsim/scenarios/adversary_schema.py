@@ -28,7 +28,7 @@ from reidsim.agents.profile import ParticipationRule
 from reidsim.core.registry import require_provided
 from reidsim.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.linkage.sensitive_values import GainsFrom
-from reidsim.scenarios.read_keys import Count, Money, ReadIf, Share, Text, with_key
+from reidsim.scenarios.read_keys import Count, Money, ReadIf, Share, Text, distinct, with_key
 from reidsim.scenarios.registry import PartName
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.validation import Section
@@ -238,7 +238,7 @@ class AdversarySection(PlannerSection):
     gains_from: GainsFrom = "identity"
     knowledge: str | None = None
     stages: Text | None = None
-    holds: tuple[str, ...] | None = None
+    holds: Annotated[tuple[str, ...] | None, distinct("list given twice")] = None
 
     @property
     def looks_up(self) -> bool:
@@ -250,7 +250,6 @@ class AdversarySection(PlannerSection):
 
     @model_validator(mode="after")
     def _links_consistently(self) -> AdversarySection:
-        require_distinct("list given twice", self.holds or (), where="holds")
         sequential = self.sequential if self.plans_sequentially else SequentialSection()
         if self.gains_from != "identity":
             expected = '"prosecutor", because sensitive values of other people are unknown'
@@ -325,8 +324,10 @@ class WeightedSection(Section):
 
     gain: Money | None = None
     cost: Money | None = None
-    holds: Annotated[tuple[str, ...] | None, _WITH_LISTS] = None
-    buys: Annotated[tuple[str, ...], Field(max_length=_MOST_PURCHASES), _IN_ROUNDS] = ()
+    holds: Annotated[tuple[str, ...] | None, distinct("resource given twice"), _WITH_LISTS] = None
+    buys: Annotated[
+        tuple[str, ...], Field(max_length=_MOST_PURCHASES), distinct("resource given twice"), _IN_ROUNDS
+    ] = ()
     budget: Annotated[Money | None, _IN_ROUNDS] = None
     selection: Annotated[Literal["best", "random"], _IN_ROUNDS] = "best"
     accuracy: Annotated[Part, _IN_ROUNDS] = 1.0
@@ -336,8 +337,6 @@ class WeightedSection(Section):
 
     @model_validator(mode="after")
     def _equipped_consistently(self) -> WeightedSection:
-        for key in ("holds", "buys"):
-            require_distinct("resource given twice", getattr(self, key) or (), where=key)
         both = [name for name in self.buys if name in (self.holds or ())]
         self.refuse_if(both, "resource both held and bought", "buys", found=both)
         without_budget, expected = self.selection == "random" and self.budget is None, "a budget"
@@ -511,25 +510,21 @@ def check_adversaries(adversaries: Mapping[str, WeightedSection], agents: Agents
     InputError
         If a name, weight or prior is invalid; the message names the key.
     """
+    if not adversaries:
+        return
     n, total = len(adversaries), fsum(each.weight for each in adversaries.values())
-    is_one_of = n > 0 and (agents is None or agents.together == "one-of")
-    many, most = n > _MOST_ADVERSARIES and agents is not None, f"at most {_MOST_ADVERSARIES} in rounds of agents"
     for name in (name for name in adversaries if name in (*opponent_names(), TOGETHER)):
         problem = "adversary name reserved for a column of cross-play"
         raise InputError(problem, where=f"adversaries.{name}", expected="another name")
+    many, most = n > _MOST_ADVERSARIES and agents is not None, f"at most {_MOST_ADVERSARIES} in rounds of agents"
+    is_wrong = abs(total - 1) > _ROUNDING and (agents is None or agents.together == "one-of")
     refuse_first(
-        (n and total == 0, "no adversary of positive weight", "adversaries", None, "a weight above 0"),
+        (total == 0, "no adversary of positive weight", "adversaries", None, "a weight above 0"),
         (many, "too many adversaries", "adversaries", n, most),
-        (
-            is_one_of and abs(total - 1) > _ROUNDING,
-            "weights of the adversaries do not sum to 1",
-            "adversaries",
-            total,
-            "1",
-        ),
+        (is_wrong, "weights of the adversaries do not sum to 1", "adversaries", total, "1"),
     )
     for key in ("prior", "prior_absent"):
-        prior, where = getattr(None if agents is None else agents.learning, key, {}), f"agents.learning.{key}"
+        prior, where = getattr(getattr(agents, "learning", None), key, {}), f"agents.learning.{key}"
         require_among("no such adversary", prior, adversaries, where=where, otherwise="[adversaries]")
         lacking = next((name for name in adversaries if prior and name not in prior), None)
         refuse_first((lacking, "adversary without a prior", where, lacking, "a prior for all adversaries or for none"))

@@ -21,7 +21,7 @@ from reidsim.core.measures import columns_of
 from reidsim.core.plain_data import value_at
 from reidsim.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
-from reidsim.scenarios.read_keys import ReadIf, Share, with_key
+from reidsim.scenarios.read_keys import ReadIf, Share, distinct, with_key
 from reidsim.validation import Section
 
 # Keys that must be the same at every point: they describe the batch, the outputs of a single run, or the game.
@@ -72,19 +72,22 @@ class SweepValues(Section):
 
     @model_validator(mode="after")
     def _one_kind(self) -> SweepValues:
-        start, stop, listed, interval = self.start, self.stop, self.listed, "from, to and points"
-        n_given = sum(part is not None for part in (start, stop, self.points))
-        is_listed, is_log = listed is not None, self.scale == "log" and listed is None
-        both, order = "both a list and an interval of values", "a value of from below the value of to"
-        is_empty = start is not None and stop is not None and start >= stop
-        not_positive = is_log and start is not None and start <= 0
-        refuse_first(
-            (is_listed and n_given, both, None, None, f"either values, or {interval}"),
-            (listed == (), "the list of values is empty", None, None, "at least one value"),
-            (not is_listed and n_given < 3, "incomplete range", None, None, f"a list of values, or {interval}"),
-            (is_empty, "empty range", None, [start, stop], order),
-            (not_positive, "a logarithmic scale needs numbers above 0", "from", start, None),
-        )
+        start, stop, interval = self.start, self.stop, "from, to and points"
+        bounds = [part for part in (start, stop, self.points) if part is not None]
+        if self.listed is not None:
+            both = "both a list and an interval of values"
+            refuse_first(
+                (bounds, both, None, None, f"either values, or {interval}"),
+                (self.listed == (), "the list of values is empty", None, None, "at least one value"),
+            )
+        elif start is None or stop is None or self.points is None:
+            raise InputError("incomplete range", expected=f"a list of values, or {interval}")
+        else:
+            is_log, order = self.scale == "log", "a value of from below the value of to"
+            refuse_first(
+                (start >= stop, "empty range", None, [start, stop], order),
+                (is_log and start <= 0, "a logarithmic scale needs numbers above 0", "from", start, None),
+            )
         return self
 
     @classmethod
@@ -558,12 +561,11 @@ class RobustnessSection(Section):
     quantile: Annotated[
         Share, ReadIf(lambda section, scenario: "quantile" in section.criteria, 'with "quantile" in criteria')
     ] = 0.1
-    criteria: tuple[Criterion, ...] = ("maximin", "minimax-regret", "quantile")
-
-    @model_validator(mode="after")
-    def _once(self) -> RobustnessSection:
-        require_distinct("criterion given twice", self.criteria, where="criteria")
-        return self
+    criteria: Annotated[tuple[Criterion, ...], distinct("criterion given twice")] = (
+        "maximin",
+        "minimax-regret",
+        "quantile",
+    )
 
 
 class DiscoverySection(Section):
@@ -699,8 +701,8 @@ class StressSection(Section):
         whether to compute the smallest error in a belief that breaks the no-attack guarantee
     """
 
-    outputs: tuple[str, ...] = Field(default=_DEFAULT_OUTPUTS, min_length=1)
-    policies: tuple[str, ...] = ()
+    outputs: Annotated[tuple[str, ...], distinct("output given twice")] = Field(default=_DEFAULT_OUTPUTS, min_length=1)
+    policies: Annotated[tuple[str, ...], distinct("policy given twice")] = ()
     planning: Literal["informed", "as-believed"] = "informed"
     risk_level: Level = 0.95
     sensitivity: SensitivitySection | None = None
@@ -710,14 +712,7 @@ class StressSection(Section):
     map: PolicyMapSection | None = None
     guarantee: bool = False
 
-    @model_validator(mode="after")
-    def _consistent(self) -> StressSection:
-        require_distinct("output given twice", self.outputs, where="outputs")
-        require_distinct("policy given twice", self.policies, where="policies")
-        return self
-
     @property
     def has_parts(self) -> bool:
         """Whether the section requests any analysis explicitly."""
-        parts = (self.sensitivity, self.robustness, self.discovery, self.map)
-        return any(part is not None for part in parts) or bool(self.beliefs) or self.guarantee
+        return any((self.sensitivity, self.robustness, self.discovery, self.map, self.beliefs, self.guarantee))

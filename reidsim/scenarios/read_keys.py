@@ -13,10 +13,10 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from reidsim.core.plain_data import override, value_if_any
-from reidsim.errors import InputError
+from reidsim.errors import InputError, require_distinct
 from reidsim.populations.recipe import Delimiter, Money, Seed, Share
 from reidsim.validation import Section
 
@@ -29,6 +29,16 @@ PopulationSeed = Annotated[
 Text = Annotated[str, Field(min_length=1)]
 # One column, or several columns whose combined values identify a person.
 PersonKey = Text | Annotated[tuple[Text, ...], Field(min_length=2)]
+
+
+def distinct(problem: str) -> AfterValidator:
+    """Return the validator of a list in which no entry may occur twice."""
+
+    def checked(values: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        require_distinct(problem, values or ())
+        return values
+
+    return AfterValidator(checked)
 
 
 # Patterns of key paths that cross-play reads: it adds planners and policies that the scenario does not name.
