@@ -205,7 +205,7 @@ def _date_reading(
         missing=missing,
         order=order,
         two_digit_years_from=century,
-        age_on=None if age_on is None or hint is None or hint.concept != "birth date" else age_on.isoformat(),
+        age_on=None if age_on is None or hint is None or hint.concept != "birth date" else age_on,
     )
     certain = not orders["either"] or bool(orders[order]) > bool(orders[other])
     return FoundReading(reading, tuple(notes), certain, orders[None] < total)

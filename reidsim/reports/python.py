@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import shutil
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -236,7 +235,6 @@ def new(
     return DraftedScenario(draft, place)
 
 
-_PACKAGE = str(Path(__file__).parents[1])
 _FRAME = '<iframe srcdoc="{}" style="width: 100%; height: 40em; border: 1px solid #ccc"></iframe>'
 
 
@@ -380,7 +378,7 @@ def share(
             accept_risk=accept_risk,
         )
         for text in told:
-            warnings.warn(text, stacklevel=_level_outside())
+            warnings.warn(text, stacklevel=2)
         table = pd.DataFrame(columns=[column["name"] for column in sidecar["columns"]])
         if sidecar["records"]["shared"]:
             table = read_table(written, delimiter=str(sidecar["delimiter"]), trim=False)
@@ -418,11 +416,3 @@ def _table(result: Result) -> str:
     return pd.DataFrame(
         {measure.label: result.summary[name].map(measure.text) for name, measure in known.items()}
     ).to_html()
-
-
-def _level_outside() -> int:
-    """Return the stack level at which a warning points to code outside the package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame, level = frame.f_back, level + 1
-    return level

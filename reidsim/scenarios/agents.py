@@ -16,7 +16,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -649,8 +649,6 @@ LEFT_OUT = (
     "resources, budgets, exclusion, learning, participation and further rounds are ignored"
 )
 
-_View = Literal["truth", "belief"]
-
 
 def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Opponents:
     """Return the adversary types of repeated rounds as opponents.
@@ -672,26 +670,22 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
         If a type cannot play.
     """
     space, together = setting.space if space is None else space, setting.meeting
-    # Without a focus, searches would visit every combination of attributes that no adversary uses.
-    assert not isinstance(space, MaskingSpace) or space.focus is not None  # noqa: S101
-    views: dict[_View, Floats] = {"truth": setting.loss, "belief": setting.believed_loss}
-    types: dict[_View, list[AdversaryType]] = {view: [] for view in views}
-    for profile in setting.profiles:
-        with locating(where=f"adversaries.{profile.name}"):
-            for view, each in types.items():
-                each.append(_equipped(profile, view, space))
+    assert not isinstance(space, MaskingSpace)  # noqa: S101 # searches would mask what nobody looks at in every way
+    # The true types, then the believed ones.
+    types = [[_equipped(each, space, believed=believed) for each in setting.profiles] for believed in (False, True)]
 
-    def opponent(name: str, met: Together, of: Mapping[_View, Sequence[AdversaryType]], *, among_all: bool) -> Opponent:
-        truth, belief = (_played(space, of[view], setting.benefit, loss, met) for view, loss in views.items())
+    def opponent(name: str, of: Sequence[Sequence[AdversaryType]], met: Together, *, among_all: bool) -> Opponent:
+        truth = _played(space, of[0], setting.benefit, setting.loss, met)
+        belief = _played(space, of[1], setting.benefit, setting.believed_loss, met)
         return Opponent(name, truth, belief, among_all=among_all)
 
-    opponents = [
-        opponent(name, "one-of", {view: [replace(each[n], weight=1.0)] for view, each in types.items()}, among_all=True)
-        for n, name in enumerate(profile.name for profile in setting.profiles)
+    alone = [
+        opponent(profile.name, [[replace(each[n], weight=1.0)] for each in types], "one-of", among_all=True)
+        for n, profile in enumerate(setting.profiles)
     ]
-    opponents.append(opponent(TYPES, together, types, among_all=False))
-    found = _ideas(space, types["belief"], setting.benefit, setting.believed_loss, together)
-    return replace(found, opponents=tuple(opponents), left_out=(LEFT_OUT, *found.left_out))
+    found = _ideas(space, types[1], setting.benefit, setting.believed_loss, together)
+    opponents = (*alone, opponent(TYPES, types, together, among_all=False))
+    return replace(found, opponents=opponents, left_out=(LEFT_OUT, *found.left_out))
 
 
 def ideas_of_several(study: Study[Any], draw: int = 0) -> Opponents:
@@ -727,14 +721,15 @@ def _played(
     return TypesGame(space, parts, benefit, loss, together)
 
 
-def _equipped(profile: AdversaryProfile, view: _View, space: StrategySpace) -> AdversaryType:
+def _equipped(profile: AdversaryProfile, space: StrategySpace, *, believed: bool) -> AdversaryType:
     """Return a type, true or believed, with all resources that it holds or may buy."""
-    seen = profile if view == "truth" or profile.believed is None else profile.believed
-    equipment = seen.equip(seen.holds | frozenset(seen.prices), seen.expected_accuracy, believed=view == "belief")
-    if equipment is None:
-        raise InputError("the adversary has no resources that allow an attack")
-    if len(equipment.linker.link(space.most_specific).group_sizes) != space.n_records:
-        raise InputError("the resources of the adversary do not distinguish records by inferred attributes")
+    seen = profile.believed if believed and profile.believed is not None else profile
+    with locating(where=f"adversaries.{profile.name}"):
+        equipment = seen.equip(seen.holds | frozenset(seen.prices), seen.expected_accuracy, believed=believed)
+        if equipment is None:
+            raise InputError("the adversary has no resources that allow an attack")
+        if len(equipment.linker.link(space.most_specific).group_sizes) != space.n_records:
+            raise InputError("the resources of the adversary do not distinguish records by inferred attributes")
     return AdversaryType(profile.name, profile.weight, equipment.linker, equipment.adversary)
 
 

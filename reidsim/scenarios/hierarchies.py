@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-from pydantic import Field, model_validator
+from pydantic import Field, PlainSerializer
 
 from reidsim.errors import InputError, locating
 from reidsim.populations.domain import Attribute, Domain
@@ -123,21 +123,7 @@ class DateReading(Reading):
     type: Literal["date"]
     order: DayOrder = "day-month"
     two_digit_years_from: Annotated[int, Field(ge=1800, le=2100)] | None = None
-    age_on: str | None = None
-
-    @model_validator(mode="after")
-    def _has_day(self) -> DateReading:
-        if self.age_on is not None:
-            self._reference()
-        return self
-
-    def _reference(self) -> date:
-        try:
-            return date.fromisoformat(str(self.age_on))
-        except ValueError:
-            raise InputError(
-                "not a date", where="age_on", found=self.age_on, expected='a date such as "2024-06-30"'
-            ) from None
+    age_on: Annotated[date | None, PlainSerializer(str, when_used="unless-none")] = None
 
     def _label(self, value: str) -> str:
         day = read_day(value, self.order, self.two_digit_years_from)
@@ -149,7 +135,7 @@ class DateReading(Reading):
             )
         if day is None or self.age_on is None:
             return value if day is None else day.calendar
-        age = age_on(day.calendar, self._reference())
+        age = age_on(day.calendar, self.age_on)
         # A person born after the day has no age on that day.
         return day.calendar if age is None else str(age)
 

@@ -23,7 +23,7 @@ from typing import Any, Generic, Self, TypeVar
 from reidsim.adversaries.planners import planners
 from reidsim.bundled import BUNDLED, bundled_folder, bundled_names, resolve
 from reidsim.core.plain_data import merged, override, validated_after, value_if_any, with_texts
-from reidsim.errors import InputError, locating, refuse_first
+from reidsim.errors import InputError, locating
 from reidsim.scenarios.read_keys import has_key, unread_keys
 from reidsim.scenarios.registry import (
     MADE,
@@ -67,7 +67,6 @@ RECIPE_KEYS = (
     "adversaries.*.stages",
     "knowledge.*",
 )
-_LONGEST_CHAIN = 20
 _RECIPE_FOLDERS = ("populations", "populations/knowledge")
 # Keys that do not affect the game.
 _NOT_OF_THE_GAME = ("title", "source", "game", "figures")
@@ -401,22 +400,16 @@ def _chain(own: Mapping[str, Any], path: Path, above: tuple[Path, ...] = ()) -> 
 
     `above` are the paths of the scenarios that extend this one.
     """
-    content, problem = dict(own), "a scenario cannot extend itself"
+    content = dict(own)
     extends = content.pop("extends", None)
     if extends is None:
         return [(path, content)]
-    with locating(path):
-        refuse_first((not isinstance(extends, str), "wrong type", "extends", extends, "a scenario's name or file"))
+    if not isinstance(extends, str):
+        expected = "a scenario's name or file"
+        raise InputError("wrong type", source=path, where="extends", found=extends, expected=expected)
     base, several = resolve(extends, "scenarios", "scenario", base=path.parent), (*above, path)
-    with locating(path):
-        expected, is_long = (
-            f"at most {_LONGEST_CHAIN} scenarios, each extending the next",
-            len(several) > _LONGEST_CHAIN,
-        )
-        refuse_first(
-            (base.resolve() in [file.resolve() for file in several], problem, "extends", extends, None),
-            (is_long, "a chain of scenarios that is too long", "extends", None, expected),
-        )
+    if base.resolve() in [file.resolve() for file in several]:
+        raise InputError("a scenario cannot extend itself", source=path, where="extends", found=extends)
     return [*_chain(read_toml(base), base, several), (path, content)]
 
 

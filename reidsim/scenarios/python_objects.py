@@ -111,10 +111,7 @@ def replies(part: object) -> bool:
     return not isinstance(part, type) and callable(getattr(part, "respond", None))
 
 
-# Accepted forms of a hierarchy: a rule, "suppress", a table of levels or its file, or a hierarchy object.
-HierarchyLike = Suppress | LevelsWithTop | str | Path | pd.DataFrame | Hierarchy
 SOURCE = "Scenario"
-_COUNT = "people"
 # Last parts of key paths that do not distinguish a table from the others.
 _UNSPECIFIC = ("file", "path", "recipe", "hierarchy")
 # Tables of hierarchies have no header and semicolons between columns, as in ARX.
@@ -321,7 +318,7 @@ class InMemory:
         """Write a population as a recipe and a table of counted cells; return the name of the recipe."""
         name = _specific(key)[-1]
         people = given if isinstance(given, Population) else Population.from_frame(given, name=name)
-        names, count = people.domain.names, _COUNT
+        names, count = people.domain.names, "people"
         while count in names:
             count = f"{count} counted"
         labels = people.domain.decode(people.cells).astype("str")
@@ -363,7 +360,7 @@ def _specific(key: str) -> list[str]:
     return [part for part in key.split(".") if part not in _UNSPECIFIC]
 
 
-def _hierarchy(given: HierarchyLike, key: str) -> dict[str, Any]:
+def _hierarchy(given: object, key: str) -> dict[str, Any]:
     """Return the scenario section of a hierarchy at a key path; its file may be a table in memory.
 
     Raises
