@@ -25,9 +25,8 @@ from reidsim.populations.census import CensusCellsRecipe, Sf1Recipe, largest_rem
 from reidsim.populations.counted import CountsRecipe
 from reidsim.populations.files import (
     METADATA_KEY,
-    cells_table,
     genealogy_table,
-    individuals_table,
+    population_table,
     read_population_file,
     require_new_file,
     write_table,
@@ -364,8 +363,25 @@ def populate(
     made = make(path, counts=counts, seed=seed, overrides=overrides, progress=progress)
     if counts == "expected" and not (isinstance(made, Population) and made.counts.dtype == np.float64):
         raise InputError("the recipe has no expected counts", source=path, hint="remove --expected")
-    about = _origin(path, counts, seed, overrides or {})
-    table = _table(made, about)
+    content = read_toml(path)
+    override(content, overrides or {})
+    # They determine the population.
+    about: dict[str, Any] = {
+        "recipe": path.stem,
+        "content": content,
+        "counts": counts,
+        "seed": content.get("seed") if seed is None else seed,
+        "engine": content.get("engine"),
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED_VERSIONS}},
+    }
+    if isinstance(made, Genealogy):
+        table = genealogy_table(made, about)
+    elif isinstance(made, ExternalResource):
+        # With recipe, seed and the population, an adversary could reproduce the true links, so both are omitted.
+        disclosed = {key: about[key] for key in ("recipe", "versions")}
+        table = population_table(made.records, {**disclosed, "price": made.price, "buyers": list(made.buyers)})
+    else:
+        table = population_table(made, about)
     write_table(output, table)
     people = made.total if isinstance(made, Population) else float(table.num_rows)
     if not isinstance(made, ExternalResource):
@@ -378,32 +394,3 @@ def populate(
         output.unlink()
         raise
     return PopulationFile(output, table.num_rows, people, truth)
-
-
-def _table(made: Made, about: Mapping[str, Any]) -> pa.Table:
-    if isinstance(made, Population):
-        return cells_table(made, about)
-    if isinstance(made, Genealogy):
-        return genealogy_table(made, about)
-    if isinstance(made, ExternalResource):
-        # With recipe, seed and the population, an adversary could reproduce the true links, so both are omitted.
-        disclosed = {key: about[key] for key in ("recipe", "versions")}
-        return individuals_table(made.records, {**disclosed, "price": made.price, "buyers": list(made.buyers)})
-    return individuals_table(made, about)
-
-
-def _origin(path: Path, counts: Counting, seed: int | None, changes: Mapping[str, object]) -> dict[str, Any]:
-    """Return the recipe with its changes, the seed and the versions.
-
-    They determine the population.
-    """
-    content = read_toml(path)
-    override(content, changes)
-    return {
-        "recipe": path.stem,
-        "content": content,
-        "counts": counts,
-        "seed": content.get("seed") if seed is None else seed,
-        "engine": content.get("engine"),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED_VERSIONS}},
-    }

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from reidsim.core.files import require_parquet_fits
 from reidsim.errors import InputError
-from reidsim.populations.domain import Attribute, Codes, Domain
+from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.genealogy.genealogy import SEXES, Columns, Genealogy, Mutations
 from reidsim.populations.population import UNKNOWN, Individuals, Population
 from reidsim.tables import read_parquet
@@ -32,28 +32,36 @@ COUNT = "count"
 METADATA_KEY = b"reidsim"
 
 
-def cells_table(population: Population, made: Mapping[str, Any]) -> pa.Table:
-    """Return a population as a table of labels by cell, with a column ``count``.
+def population_table(people: Population | Individuals, made: Mapping[str, Any]) -> pa.Table:
+    """Return a table of labels with a row per cell and a column ``count``, or with a row per person.
+
+    Missing values are null. The metadata hold the entries of `made`.
 
     Raises
     ------
     InputError
-        If an attribute is named ``count``.
+        If an attribute of a population counted by cell is named ``count``.
     """
-    domain = population.domain
-    if COUNT in domain.names:
-        raise InputError("attribute name reserved for the column of counts", where=population.name, found=COUNT)
-    columns = {**_label_columns(domain, population.cells), COUNT: pa.array(population.counts)}
-    return _described(pa.table(columns), "cells", domain, population.name, population.source, {**made, "count": COUNT})
-
-
-def individuals_table(people: Individuals, made: Mapping[str, Any]) -> pa.Table:
-    """Return a table of the labels of people, one row per person.
-
-    Missing values are null.
-    """
-    table = pa.table(_label_columns(people.domain, people.codes))
-    return _described(table, "individuals", people.domain, people.name, people.source, {**made, "count": None})
+    domain, is_counted = people.domain, isinstance(people, Population)
+    codes = people.cells if isinstance(people, Population) else people.codes
+    columns: dict[str, Any] = {
+        each.name: _labelled(codes[:, at], each.categories) for at, each in enumerate(domain.attributes)
+    }
+    if isinstance(people, Population):
+        if COUNT in columns:
+            raise InputError("attribute name reserved for the column of counts", where=people.name, found=COUNT)
+        columns[COUNT] = people.counts
+    content = {
+        "kind": "cells" if is_counted else "individuals",
+        "title": people.name,
+        "source": people.source,
+        "attributes": list(domain.names),
+        # Stored as metadata, because a Parquet column does not keep categories without people.
+        "categories": {attribute.name: list(attribute.categories) for attribute in domain.attributes},
+        **made,
+        "count": COUNT if is_counted else None,
+    }
+    return pa.table(columns).replace_schema_metadata({METADATA_KEY: json.dumps(content).encode()})
 
 
 def genealogy_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.Table:
@@ -75,7 +83,7 @@ def genealogy_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None)
         the recipe's name, engine, seed, versions and a digest of the content.
     """
     g, steps = genealogy, genealogy.mutations
-    labels = _labels_of(g.surnames, g.states)
+    labels = {"sex": SEXES, "surname": g.surnames, "state": g.states}
     columns: dict[str, Any] = {"individual": np.arange(len(g), dtype=np.int32)}
     for name in Columns._fields[:-1]:
         columns[name] = _labelled(getattr(g, name), labels[name]) if name in labels else getattr(g, name)
@@ -103,35 +111,42 @@ def genealogy_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None)
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write a new Parquet file so that it appears complete or not at all.
+    """Write a new Parquet file; see `write_new_file`.
 
-    Raises
-    ------
-    InputError
-        If the path exists, or the file cannot be written.
+    Populations made by recipes contain no personal data, so the file gets the usual permissions.
     """
 
     def write(unfinished: str) -> None:
         pq.write_table(table, unfinished, compression="zstd")
-        # Populations made by recipes contain no personal data, so the file gets the usual permissions.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(unfinished, 0o666 & ~mask)
 
-    _write_new(path, write)
+    write_new_file(path, write)
 
 
-def write_new_file(path: Path, content: bytes) -> None:
+def write_new_file(path: Path, content: bytes | Callable[[str], object]) -> None:
     """Write a new file that appears complete or not at all.
 
     It is readable only by its owner.
+
+    Parameters
+    ----------
+    path : Path
+    content : bytes or callable
+        Content, or function that writes it to a file with the given name.
 
     Raises
     ------
     InputError
         If the path exists, or the file cannot be written.
     """
-    _write_new(path, lambda unfinished: Path(unfinished).write_bytes(content))
+    write = (lambda unfinished: Path(unfinished).write_bytes(content)) if isinstance(content, bytes) else content
+    require_new_file(path)
+    try:
+        os.replace(unfinished_beside(path, write), path)
+    except OSError as error:
+        raise not_written(path, error) from None
 
 
 def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = "") -> str:
@@ -172,20 +187,6 @@ def not_written(path: Path, error: OSError) -> InputError:
     if error.errno == errno.ENOSPC:
         return InputError("the disk is full; nothing was written", source=path)
     return InputError(f"cannot be written: {error.strerror or error}", source=path)
-
-
-def _write_new(path: Path, write: Callable[[str], object]) -> None:
-    """Write a temporary file and move it to a new path."""
-    require_new_file(path)
-    try:
-        unfinished = unfinished_beside(path, write)
-        try:
-            os.replace(unfinished, path)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(unfinished)
-    except OSError as error:
-        raise not_written(path, error) from None
 
 
 def require_new_file(path: Path) -> None:
@@ -237,7 +238,7 @@ def read_population_file(path: Path) -> Population | Individuals | Genealogy:
 
 def _genealogy(table: pa.Table, about: Mapping[str, Any]) -> Genealogy:
     names: dict[str, Any] = {key: tuple(about[key]) for key in ("loci", "surnames", "states")}
-    loci, labels = names["loci"], _labels_of(names["surnames"], names["states"])
+    loci, labels = names["loci"], {"sex": SEXES, "surname": names["surnames"], "state": names["states"]}
     lists = table["mutations"].combine_chunks()
     locus, before, after = lists.flatten().flatten()
     mutations = Mutations(
@@ -249,9 +250,7 @@ def _genealogy(table: pa.Table, about: Mapping[str, Any]) -> Genealogy:
     columns: dict[str, Any] = {name: table[name].to_numpy() for name in Columns._fields[:-1] if name not in labels}
     for (name, values), dtype in zip(labels.items(), (np.uint8, np.int32, np.int16), strict=True):
         columns[name] = _codes_of(table, name, values).astype(dtype)
-    columns["haplotypes"] = np.empty((table.num_rows, len(loci)), dtype=np.uint8)
-    for at, each in enumerate(loci):
-        columns["haplotypes"][:, at] = table[each].to_numpy()
+    columns["haplotypes"] = np.column_stack([table[locus].to_numpy() for locus in loci])
     made = {key: about[key] for key in ("recipe", "engine", "seed")}
     genealogy = Genealogy(**columns, mutations=mutations, **names, **made)
     if genealogy.content_digest() != about["content"]:
@@ -269,30 +268,8 @@ def population_metadata(schema: pa.Schema) -> dict[str, Any] | None:
     return content if isinstance(content, dict) and "kind" in content else None
 
 
-def _labels_of(surnames: tuple[str, ...], states: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Return the labels of a genealogy's columns of codes."""
-    return {"sex": SEXES, "surname": surnames, "state": states}
-
-
 def _labelled(codes: NDArray[Any], labels: Sequence[str]) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes == UNKNOWN), pa.array(labels, pa.string()))
-
-
-def _label_columns(domain: Domain, codes: Codes) -> dict[str, pa.DictionaryArray]:
-    return {each.name: _labelled(codes[:, at], each.categories) for at, each in enumerate(domain.attributes)}
-
-
-def _described(table: pa.Table, kind: str, domain: Domain, name: str, source: str, made: Mapping[str, Any]) -> pa.Table:
-    content = {
-        "kind": kind,
-        "title": name,
-        "source": source,
-        "attributes": list(domain.names),
-        # Stored as metadata, because a Parquet column does not keep categories without people.
-        "categories": {attribute.name: list(attribute.categories) for attribute in domain.attributes},
-        **made,
-    }
-    return table.replace_schema_metadata({METADATA_KEY: json.dumps(content).encode()})
 
 
 def _codes_of(table: pa.Table, name: str, labels: Sequence[str]) -> NDArray[np.int32]:

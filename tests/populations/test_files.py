@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.files import cells_table, individuals_table, read_population_file, write_table
+from reidsim.populations.files import population_table, read_population_file, write_table
 from reidsim.populations.population import Individuals, Population
 
 DOMAIN = Domain((Attribute("a", ("a0", "a1", "a2")), Attribute("b", ("b0", "b1"))))
@@ -24,7 +24,7 @@ def test_cells_come_back_as_they_were(people, counted, tmp_path):
     population = Population.from_records(DOMAIN, np.array(people, dtype=np.int32), counts, name="town", source="hand")
     path = tmp_path / "town.parquet"
     path.unlink(missing_ok=True)
-    write_table(path, cells_table(population, MADE))
+    write_table(path, population_table(population, MADE))
     back = read_population_file(path)
     assert back.domain == DOMAIN
     assert (back.cells == population.cells).all()
@@ -39,7 +39,7 @@ def test_individuals_come_back_with_what_they_lack(people, tmp_path):
     individuals = Individuals(DOMAIN, np.array(people, dtype=np.int32), name="town")
     path = tmp_path / "town.parquet"
     path.unlink(missing_ok=True)
-    write_table(path, individuals_table(individuals, MADE))
+    write_table(path, population_table(individuals, MADE))
     back = read_population_file(path)
     assert back.domain == DOMAIN
     assert (back.codes == individuals.codes).all()
@@ -50,7 +50,7 @@ def test_nothing_is_overwritten_and_nothing_left_half_written(tmp_path, monkeypa
     taken = tmp_path / "taken.parquet"
     taken.write_text("mine", encoding="utf-8")
     with pytest.raises(InputError, match="exists already"):
-        write_table(taken, cells_table(population, MADE))
+        write_table(taken, population_table(population, MADE))
     assert taken.read_text(encoding="utf-8") == "mine"
 
     def full(*_, **__):
@@ -58,7 +58,7 @@ def test_nothing_is_overwritten_and_nothing_left_half_written(tmp_path, monkeypa
 
     monkeypatch.setattr(pq, "write_table", full)
     with pytest.raises(InputError, match="the disk is full; nothing was written"):
-        write_table(tmp_path / "new.parquet", cells_table(population, MADE))
+        write_table(tmp_path / "new.parquet", population_table(population, MADE))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["taken.parquet"]
 
 
@@ -77,7 +77,7 @@ def test_files_of_others_are_told_apart(tmp_path):
 @pytest.mark.parametrize("change", [{"attributes": ["a", "c"]}, {"categories": {"a": ["a0"], "b": ["b0", "b1"]}}])
 def test_a_file_that_does_not_fit_what_it_says(tmp_path, change):
     population = Population.from_records(DOMAIN, np.array([[0, 1], [2, 0]], dtype=np.int32))
-    table = cells_table(population, MADE)
+    table = population_table(population, MADE)
     content = json.loads(table.schema.metadata[b"reidsim"]) | change
     path = tmp_path / "changed.parquet"
     pq.write_table(table.replace_schema_metadata({b"reidsim": json.dumps(content).encode()}), path)
