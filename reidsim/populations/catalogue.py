@@ -171,6 +171,7 @@ def make(
     seed: int | None = None,
     overrides: Mapping[str, object] | None = None,
     progress: Progress | None = None,
+    needed_by: tuple[Path, ...] = (),
 ) -> Made:
     """Return the population, individuals, genealogy or external resource of a recipe.
 
@@ -184,6 +185,8 @@ def make(
         Values by key path that replace the recipe's, such as ``{"people.generations": 5}``.
     progress : callable, optional
         Called with the task, the number of completed steps and their total number; only for genealogies.
+    needed_by : tuple of Path
+        Recipes that led to this one, outermost first.
 
     Raises
     ------
@@ -191,26 +194,10 @@ def make(
         If the recipe or one of its files cannot be used, or a seed or overrides are given for a Parquet file.
     """
     path = resolve(recipe, "populations", "population recipe")
-    if path.suffix == ".parquet" and (overrides or seed is not None):
-        raise InputError(
-            "the population file is final: its seed and keys cannot change", source=path, expected="a recipe (TOML)"
-        )
-    return _make(path, counts == "expected", seed, overrides, progress)
-
-
-def _make(
-    path: Path,
-    expected: bool,
-    seed: int | None = None,
-    overrides: Mapping[str, object] | None = None,
-    progress: Progress | None = None,
-    needed_by: tuple[Path, ...] = (),
-) -> Made:
-    """Return the result of a recipe; see `make`.
-
-    `needed_by` lists the recipes that led to this one, outermost first.
-    """
     if path.suffix == ".parquet":
+        if overrides or seed is not None:
+            problem = "the population file is final: its seed and keys cannot change"
+            raise InputError(problem, source=path, expected="a recipe (TOML)")
         return read_population_file(path)
 
     def other(named: str, expected: bool) -> Population | Individuals:
@@ -220,14 +207,13 @@ def _make(
         )
         if beside.resolve() in here:
             raise InputError("the recipe needs itself", where="population", found=named)
-        made = _make(beside, expected, progress=progress, needed_by=here)
+        made = make(beside.absolute(), counts="expected" if expected else "sample", progress=progress, needed_by=here)
         return made if isinstance(made, Population) else as_individuals(made)
 
-    recipe = recipe_of(path, overrides)
-    own = getattr(recipe, "seed", 0) if seed is None else seed
+    parsed = recipe_of(path, overrides)
+    own = getattr(parsed, "seed", 0) if seed is None else seed
     with locating(path):
-        at = Making(path.parent, path.stem, own, expected, other, progress)
-        return recipe.make(at)
+        return parsed.make(Making(path.parent, path.stem, own, counts == "expected", other, progress))
 
 
 def make_genealogy(
@@ -269,15 +255,14 @@ def make_genealogy(
     """
     path = resolve(recipe, "populations", "population recipe")
     content = read_toml(path)
-    override(content, {key: value for key, value in (("seed", seed), ("engine", engine)) if value is not None})
+    changes = {"seed": seed, "engine": engine, "people.generations": generations}
+    override(content, {key: value for key, value in changes.items() if value is not None})
     parsed = validated(GenealogyRecipe, content, path)
     if people is not None:
         sizes = np.array(parsed.people.subpopulations)
         shares = (sizes / sizes.sum())[None, :]
         content["people"]["subpopulations"] = largest_remainders(np.array([float(people)]), shares)[0].tolist()
-    if generations is not None:
-        content["people"]["generations"] = generations
-    parsed = validated(GenealogyRecipe, content, path)
+        parsed = validated(GenealogyRecipe, content, path)
     with locating(path):
         return parsed.make(Making(path.parent, path.stem, parsed.seed, progress=progress))
 
