@@ -23,7 +23,7 @@ from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Sour
 from reidsim.adversaries.knowledge.load import load_knowledge
 from reidsim.bundled import bundled_folder
 from reidsim.linkage.uniqueness.estimate import FixedUniqueness
-from reidsim.populations.attribute_model import AttributeModelRecipe, build_model, draw_counts
+from reidsim.populations.attribute_model import AttributeModelRecipe, build_model, counts_by_cell
 from reidsim.populations.domain import Codes, Domain
 from reidsim.validation import read_toml, validated
 
@@ -85,7 +85,7 @@ def national(people: int) -> tuple[Domain, Codes]:
     """Draw people of the bundled national population."""
     path = bundled_folder("populations") / "united-states-xia2021.toml"
     model = build_model(validated(AttributeModelRecipe, read_toml(path), path), path.parent)
-    return model.domain, np.repeat(*draw_counts(model, people, 1), axis=0)
+    return model.domain, np.repeat(*counts_by_cell(model, people, 1), axis=0)
 
 
 def growth_in_people(sizes: Sequence[int]) -> None:

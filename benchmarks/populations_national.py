@@ -19,7 +19,7 @@ from figures import figure
 from memory import peak_mib
 
 from reidsim.bundled import bundled_folder
-from reidsim.populations.attribute_model import AttributeModel, AttributeModelRecipe, build_model, draw_counts
+from reidsim.populations.attribute_model import AttributeModel, AttributeModelRecipe, build_model, counts_by_cell
 from reidsim.populations.population import Population
 from reidsim.validation import read_toml, validated
 
@@ -54,11 +54,11 @@ def national(sample: int = 20_000, largest: int = 100_000_000) -> None:
     start = time.perf_counter()
     model = build_model(recipe, path.parent)
     print(f"recipe and files read: {1e3 * (time.perf_counter() - start):.0f} ms")
-    draw_counts(model, 10, 0)
+    counts_by_cell(model, 10, 0)
 
     before = peak_mib()
     start = time.perf_counter()
-    codes = np.repeat(*draw_counts(model, recipe.people, recipe.seed), axis=0)
+    codes = np.repeat(*counts_by_cell(model, recipe.people, recipe.seed), axis=0)
     ours = time.perf_counter() - start
     population = Population.from_records(model.domain, codes)
     added = time.perf_counter() - start - ours
@@ -79,7 +79,7 @@ def national(sample: int = 20_000, largest: int = 100_000_000) -> None:
 
     for people in (recipe.people, largest):
         start = time.perf_counter()
-        cells, counts = draw_counts(model, people, recipe.seed)
+        cells, counts = counts_by_cell(model, people, recipe.seed)
         seconds = time.perf_counter() - start
         assert counts.sum() == people
         print(f"{people:,} people as counts by cell: {seconds:.2f} s, {len(cells):,} cells")

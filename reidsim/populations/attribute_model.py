@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -181,9 +181,8 @@ class AttributeModelRecipe(RecipeHead):
             more than 20 million cells are required.
         """
         model = build_model(self, at.folder)
-        if at.expected:
-            return Population(model.domain, *expected_counts(model, self.people), name=at.name, source=self.source)
-        return Population(model.domain, *draw_counts(model, self.people, at.seed), name=at.name, source=self.source)
+        cells, counts = counts_by_cell(model, self.people, None if at.expected else at.seed)
+        return Population(model.domain, cells, counts, name=at.name, source=self.source)
 
 
 def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
@@ -344,9 +343,6 @@ def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[
     return values, _normalised(shares, place, path)
 
 
-# Drawn counts (int64) or expected counts (float64)
-Number = TypeVar("Number", np.int64, np.float64)
-
 # The people of a cell with at most this many people are drawn one by one, which is faster than binomial draws.
 _FEW = 16
 # Number of table entries (cells x values) to split at a time; limits memory and does not affect the result.
@@ -402,8 +398,8 @@ class AttributeModel:
     conditionals: tuple[ConditionalShares, ...]
 
 
-def draw_counts(model: AttributeModel, people: int, seed: int) -> tuple[Codes, Integers]:
-    """Return a draw of the number of people in each cell.
+def counts_by_cell(model: AttributeModel, people: int, seed: int | None) -> tuple[Codes, NDArray[Any]]:
+    """Return a draw of the number of people in each cell, or expected counts if there is no seed.
 
     Cells are split by one attribute after the other: the people of a cell are distributed over the values of the next
     attribute by one multinomial draw. This is equal in distribution to drawing person by person, but time and memory
@@ -414,71 +410,47 @@ def draw_counts(model: AttributeModel, people: int, seed: int) -> tuple[Codes, I
     model : AttributeModel
         Domain and conditional shares.
     people : int
-        Number of people to draw.
-    seed : int
-        Seed of the draw.
+        Number of people.
+    seed : int or None
+        Seed of the draw; None for expected counts.
 
     Returns
     -------
     cells : ndarray of int32, shape (n_cells, n_attributes)
-        Occupied cells in the order of their codes.
-    counts : ndarray of int64, shape (n_cells,)
+        Cells with a positive count, in the order of their codes.
+    counts : ndarray of int64 or float64, shape (n_cells,)
         Number of people in each cell; the sum is `people`.
-    """
-    root = np.random.SeedSequence(seed, spawn_key=tuple(b"counts by cell"))
-    many, few = map(np.random.default_rng, root.spawn(2))
-
-    def split(conditional: ConditionalShares, rows: Integers, counts: Integers) -> Integers:
-        table = np.zeros((len(counts), conditional.shares.shape[1]), dtype=np.int64)
-        large, small = np.flatnonzero(counts > _FEW), np.flatnonzero(counts <= _FEW)
-        table[large] = draw_multinomial(many, counts[large], conditional.shares[rows[large]])
-        _deal(conditional.cumulative, rows, counts, small, few.random(int(counts[small].sum())), table)
-        return table
-
-    return _split_by_attribute(model, np.array([people], dtype=np.int64), split)
-
-
-def expected_counts(model: AttributeModel, people: int) -> tuple[Codes, Floats]:
-    """Return the expected count of each cell with positive probability.
-
-    The result has the same form as that of `draw_counts`, with counts of dtype float64; they sum to `people`.
 
     Raises
     ------
     InputError
-        If there are more than 20 million such cells.
-    """
-    return _split_by_attribute(
-        model,
-        np.array([people], dtype=np.float64),
-        lambda conditional, rows, counts: np.asarray(counts[:, None] * conditional.shares[rows]),
-    )
-
-
-def _split_by_attribute(
-    model: AttributeModel,
-    counts: NDArray[Number],
-    split: Callable[[ConditionalShares, Integers, NDArray[Number]], NDArray[Number]],
-) -> tuple[Codes, NDArray[Number]]:
-    """Split one cell with all people by each attribute in turn.
-
-    Return codes and counts of cells.
+        If there are more than 20 million cells with an expected count, or the domain has 2**62 cells or more.
     """
     # Called only to raise an error if the domain is too large for keys.
     model.domain.keys(np.zeros((0, len(model.domain.shape)), dtype=np.int32))
+    many, few = map(
+        np.random.default_rng, np.random.SeedSequence(seed or 0, spawn_key=tuple(b"counts by cell")).spawn(2)
+    )
     codes = np.zeros((1, 0), dtype=np.int32)
+    counts: NDArray[Any] = np.array([people], dtype=np.float64 if seed is None else np.int64)
     for attribute, conditional in zip(model.domain.attributes, model.conditionals, strict=True):
         given = [model.domain.position(name) for name in conditional.combinations.names]
-        parts: list[tuple[Codes, NDArray[Number]]] = []
+        parts: list[tuple[Codes, NDArray[Any]]] = []
         step, n_cells = max(_SPLIT_ENTRIES // attribute.size, 1), 0
         for start in range(0, len(codes), step):
             part, held = codes[start : start + step], counts[start : start + step]
             rows = conditional.combinations.of_codes([part[:, earlier] for earlier in given], len(part))
-            table = split(conditional, rows, held)
+            if seed is None:
+                table: NDArray[Any] = held[:, None] * conditional.shares[rows]
+            else:
+                table = np.zeros((len(held), attribute.size), dtype=np.int64)
+                large, small = np.flatnonzero(held > _FEW), np.flatnonzero(held <= _FEW)
+                table[large] = draw_multinomial(many, held[large], conditional.shares[rows[large]])
+                _deal(conditional.cumulative, rows, held, small, few.random(int(held[small].sum())), table)
             cell, value = np.nonzero(table)
             parts.append((np.column_stack([part[cell], value.astype(np.int32)]), table[cell, value]))
             n_cells += len(cell)
-            if counts.dtype == np.float64 and n_cells > _MOST_EXPECTED_CELLS:
+            if seed is None and n_cells > _MOST_EXPECTED_CELLS:
                 where, expected = f"attribute {attribute.name!r}", f"at most {_MOST_EXPECTED_CELLS:,} cells"
                 problem, hint = "too many cells for expected counts", "draw whole people instead"
                 raise InputError(problem, where=where, expected=expected, hint=hint)

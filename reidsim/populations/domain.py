@@ -83,17 +83,11 @@ class Attribute:
         InputError
             If a value is not a category; the message names the first such row (counted from 1) and its value.
         """
-        series = values if isinstance(values, pd.Series) else pd.Series(list(values))
-        place: NDArray[np.integer[Any]] = np.arange(len(series))
-        if isinstance(series.dtype, pd.StringDtype):
-            # Look up each distinct text only once.
-            place, distinct = pd.factorize(series, use_na_sentinel=False)
-            series = pd.Series(distinct)
-        labels = text_column(series)
-        codes: Codes = self.labels.get_indexer(pd.Index(labels)).astype(np.int32)[place]
+        labels = text_column(values if isinstance(values, pd.Series) else pd.Series(list(values)))
+        codes: Codes = self.labels.get_indexer(pd.Index(labels)).astype(np.int32)
         if (codes < 0).any():
             row = int(np.flatnonzero(codes < 0)[0])
-            value = labels.iloc[place[row]]
+            value = labels.iloc[row]
             problem = f"value outside the categories of {self.name!r}" if value else "value missing"
             where, found = f"row {row + 1}, column {(column or self.name)!r}", value or None
             hint = nearest(value, self.categories) if value else None

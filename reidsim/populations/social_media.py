@@ -5,17 +5,16 @@ They give probabilities that attributes of a person can be learned from social m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, listed, refuse_first, require_among
+from reidsim.errors import InputError, listed, locating, refuse_first, require_among
 from reidsim.populations.recipe import RecipeHead, exactly_one, number_range
 from reidsim.validation import Section, read_toml, validated
 
@@ -112,6 +111,24 @@ class FiguresByAge(Section):
             found[(ages >= first) & (ages <= last)] = figure.probability
         return found
 
+    def probability(self, age: int | Ages | None) -> Floats:
+        """Return the probability at each age, or for people of all ages together if no age is given.
+
+        Raises
+        ------
+        InputError
+            If there is no figure for an age.
+        """
+        if age is None:
+            problem = "no figure for people of all ages"
+            refuse_first((self.overall is None, problem, None, None, "overall"))
+            return np.asarray(cast("Figure", self.overall).probability)
+        found = self.at(ages := np.asarray(age))
+        if np.isnan(found).any():
+            lacking, groups = int(ages[np.isnan(found)].flat[0]), listed(figure.ages for figure in self.by_age)
+            raise InputError("no figure for an age", found=lacking, expected=groups)
+        return found
+
 
 class SocialMediaRecipe(RecipeHead):
     """Recipe of the probability that posts reveal each attribute of a person.
@@ -133,31 +150,8 @@ class SocialMediaRecipe(RecipeHead):
     use: FiguresByAge | None = None
     attributes: dict[str, FiguresByAge] = Field(min_length=1)
 
-
-@dataclass(frozen=True)
-class SocialMediaModel:
-    """Probabilities that attributes of people can be learned from social media.
-
-    Parameters
-    ----------
-    recipe : SocialMediaRecipe
-        Parsed recipe.
-    name : str
-        Name in messages.
-    """
-
-    recipe: SocialMediaRecipe
-    name: str = "social media"
-
-    @property
-    def attributes(self) -> tuple[str, ...]:
-        """Attributes that can be learned."""
-        return tuple(self.recipe.attributes)
-
-    def use(self, age: int | Ages | None = None) -> Floats:
-        """Return the probability that a person uses the platform.
-
-        It is 1 if the other probabilities include it.
+    def presence(self, age: int | Ages | None = None) -> Floats:
+        """Return the probability that a person uses the platform; 1 if the other probabilities include it.
 
         Parameters
         ----------
@@ -173,50 +167,21 @@ class SocialMediaModel:
         InputError
             If there is no figure for an age.
         """
-        if self.recipe.use is None:
-            return np.ones(np.shape(0 if age is None else age))
-        return self._probability(self.recipe.use, "use", age)
+        with locating(where="use"):
+            return np.ones(np.shape(0 if age is None else age)) if self.use is None else self.use.probability(age)
 
     def learnable(self, attribute: str, age: int | Ages | None = None) -> Floats:
-        """Return the probability that an attribute of a person can be learned.
+        """Return the probability that an attribute of a user of the platform can be learned; see `presence`.
 
-        It is the probability that the person uses the platform, times the probability that the attribute of a user can
-        be learned. For two attributes of one person, the events are independent only conditional on use.
-
-        Parameters
-        ----------
-        attribute : str
-            Attribute of the recipe.
-        age : int or ndarray of int, optional
-            In years; people of all ages together, if not given.
-
-        Returns
-        -------
-        ndarray of float64, of the shape of `age`
-
-        Raises
-        ------
-        InputError
-            If the attribute is not in the recipe, or there is no figure for an age.
+        For two attributes of one user, the events are independent.
         """
-        require_among("no such attribute", (attribute,), self.attributes, source=self.name)
-        figures = self.recipe.attributes[attribute]
-        return self.use(age) * self._probability(figures, f"attributes.{attribute}", age)
-
-    def _probability(self, figures: FiguresByAge, where: str, age: int | Ages | None) -> Floats:
-        if age is None:
-            if figures.overall is None:
-                raise InputError("no figure for people of all ages", source=self.name, where=where, expected="overall")
-            return np.asarray(figures.overall.probability)
-        found = figures.at(ages := np.asarray(age))
-        if np.isnan(found).any():
-            lacking, groups = int(ages[np.isnan(found)].flat[0]), listed(figure.ages for figure in figures.by_age)
-            raise InputError("no figure for an age", source=self.name, where=where, found=lacking, expected=groups)
-        return found
+        require_among("no such attribute", (attribute,), self.attributes)
+        with locating(where=f"attributes.{attribute}"):
+            return self.attributes[attribute].probability(age)
 
 
-def load_social_media(recipe: str | Path) -> SocialMediaModel:
-    """Return the social-media model of a recipe.
+def load_social_media(recipe: str | Path) -> SocialMediaRecipe:
+    """Return a parsed social-media recipe.
 
     It is a bundled recipe, such as ``"twitter-attributes"``, or a TOML file.
 
@@ -227,4 +192,4 @@ def load_social_media(recipe: str | Path) -> SocialMediaModel:
         ``calibrated``.
     """
     path = resolve(recipe, "populations", "social-media recipe")
-    return SocialMediaModel(validated(SocialMediaRecipe, read_toml(path), path), name=path.stem)
+    return validated(SocialMediaRecipe, read_toml(path), path)

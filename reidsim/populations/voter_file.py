@@ -9,7 +9,6 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
@@ -43,34 +42,6 @@ _FORM: dict[str, Any] = {"sep": "\t", "lineterminator": "\n", "quoting": csv.QUO
 _FORM |= {"header": None, "dtype": str, "na_filter": False}
 
 
-@dataclass(frozen=True)
-class VoterFileReport:
-    """The numbers of kept and dropped rows of a voter file.
-
-    Dropped rows are counted by reason.
-
-    Parameters
-    ----------
-    rows : int
-        Number of rows below the header.
-    kept : int
-        Number of people in the population.
-    left_out : Counter of str
-        Number of dropped rows by reason. A row counts under the first reason that applies: "status removed" or "status
-        not kept"; then, for age, race, sex and zip in this order, "missing" (blank, undesignated, or an age that
-        denotes unknown), "implausible" (an age above 120) or "unreadable" (not in the documented form); then, for rows
-        with all four values, the first value that is "not in the population".
-    """
-
-    rows: int
-    kept: int
-    left_out: Counter[str]
-
-    def __str__(self) -> str:
-        reasons = ", ".join(f"{reason} {count:,}" for reason, count in self.left_out.most_common())
-        return f"{self.kept:,} of {self.rows:,} rows kept; rows left out: {reasons or 'none'}"
-
-
 def read_voter_file(
     path: Path,
     *,
@@ -80,7 +51,7 @@ def read_voter_file(
     name: str = "voters",
     source: str = "",
     block_size: int = 1 << 24,
-) -> tuple[Population, VoterFileReport]:
+) -> tuple[Population, Counter[str]]:
     """Return the voters of North Carolina by age, race, sex and ZIP code.
 
     They are counted in the registration file. Only voters with all four values are kept, like the records without
@@ -109,8 +80,12 @@ def read_voter_file(
     Returns
     -------
     population : Population
-        Population over age, race, sex and zip, with counts of dtype int64.
-    report : VoterFileReport
+        Population over age, race, sex and zip, with counts of dtype int64. Its source reports the numbers of rows.
+    left_out : Counter of str
+        Number of dropped rows by reason. A row counts under the first reason that applies: "status removed" or "status
+        not kept"; then, for age, race, sex and zip in this order, "missing" (blank, undesignated, or an age that
+        denotes unknown), "implausible" (an age above 120) or "unreadable" (not in the documented form); then, for rows
+        with all four values, the first value that is "not in the population".
 
     Raises
     ------
@@ -149,10 +124,11 @@ def read_voter_file(
             known = within[attribute].categories
             reasons[f"{attribute} not in the population"] = ~people[attribute].isin(known)
     reason = np.select(list(reasons.values()), list(reasons), "")
-    left_out = rows["count"][reason != ""].groupby(reason[reason != ""]).sum()
+    left_out = Counter(rows["count"][reason != ""].groupby(reason[reason != ""]).sum().to_dict())
     people, counts = people[reason == ""], rows["count"][reason == ""].to_numpy(dtype=np.int64)
-    report = VoterFileReport(int(rows["count"].sum()), int(counts.sum()), Counter(left_out.to_dict()))
-    if report.kept == 0:
+    reported = ", ".join(f"{each} {count:,}" for each, count in left_out.most_common()) or "none"
+    report = f"{counts.sum():,} of {rows['count'].sum():,} rows kept; rows left out: {reported}"
+    if not len(counts):
         raise InputError(f"the file has no usable row ({report})", source=path)
     categories = {
         "age": map(str, range(_OLDEST + 1)),
@@ -164,7 +140,8 @@ def read_voter_file(
         domain = Domain(tuple(Attribute(each, tuple(labels)) for each, labels in categories.items()))
     else:
         domain = within.select([each for each in within.names if each in categories])
-    return Population.from_records(domain, domain.encode(people), counts, name=name, source=source), report
+    source = f"{source} ({report})"
+    return Population.from_records(domain, domain.encode(people), counts, name=name, source=source), left_out
 
 
 class VoterFileRecipe(RecipeHead):
@@ -191,15 +168,13 @@ class VoterFileRecipe(RecipeHead):
     population: str | None = None
 
     def make(self, at: Making) -> Population:
-        """Return the voters in the file; see `read_voter_file`.
-
-        The population's source reports the numbers of kept and dropped rows.
-        """
+        """Return the voters in the file; see `read_voter_file`."""
         # Only the categories of this population are used, so a sample suffices even for expected counts.
         within = None if self.population is None else at.cells(self.population, expected=False).domain
-        path, ages = at.folder / self.file, self.ages_missing
-        voters, report = read_voter_file(path, statuses=self.statuses, ages_missing=ages, within=within, name=at.name)
-        return replace(voters, source=f"{self.source} ({report})")
+        path, name, ages = at.folder / self.file, at.name, self.ages_missing
+        return read_voter_file(
+            path, statuses=self.statuses, ages_missing=ages, within=within, name=name, source=self.source
+        )[0]
 
 
 def _distinct_rows(path: Path, block_size: int) -> pd.DataFrame:

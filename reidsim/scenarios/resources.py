@@ -614,7 +614,7 @@ class _Source:
         self.alleles_missing = by_kind if alleles_missing is None else alleles_missing
         if section.kind == "social-media":
             path = resolve(section.recipe or _TWITTER, "populations", "social-media recipe", base=folder)
-            model = load_social_media(path).recipe
+            model = load_social_media(path)
             self.use, self.figures = model.use, dict(model.attributes)
         elif section.recipe is not None:
             found = recipe_of(resolve(section.recipe, "populations", "recipe", base=folder))

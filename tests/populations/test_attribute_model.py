@@ -12,8 +12,7 @@ from reidsim.populations.attribute_model import (
     AttributeModel,
     AttributeModelRecipe,
     build_model,
-    draw_counts,
-    expected_counts,
+    counts_by_cell,
 )
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making
@@ -118,7 +117,7 @@ def chi_square(model: AttributeModel, codes: np.ndarray, counts: np.ndarray) -> 
 
     Impossible cells are excluded.
     """
-    cells, expected = expected_counts(model, int(counts.sum()))
+    cells, expected = counts_by_cell(model, int(counts.sum()), None)
     keys = model.domain.keys(cells)
     at = np.searchsorted(keys, model.domain.keys(codes))
     assert (keys[np.minimum(at, len(keys) - 1)] == model.domain.keys(codes)).all(), "somebody in an impossible cell"
@@ -149,7 +148,7 @@ def test_counts_are_drawn_with_the_shares(town: Path) -> None:
     for people in (400, 40_000, 400_000):
         distances = []
         for seed in range(20):
-            cells, counts = draw_counts(model, people, seed)
+            cells, counts = counts_by_cell(model, people, seed)
             assert counts.sum() == people
             assert counts.dtype == np.int64
             assert (counts > 0).all()

@@ -17,7 +17,7 @@ from reidsim.errors import InputError
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
-from reidsim.populations.voter_file import VoterFileReport, read_voter_file
+from reidsim.populations.voter_file import read_voter_file
 
 # layout_ncvoter.txt of 11 February 2022
 LAYOUT_SINCE_2022 = """
@@ -130,9 +130,10 @@ def test_nothing_in_a_name_breaks_or_joins_rows(path: Path, columns: list[str]) 
     write(path, columns, [values | names for names in named for values in KEPT])
     n = len(NAMES_IN_FILES)
     for block_size in (5000, 1 << 20):
-        population, report = read_voter_file(path, block_size=block_size)
+        population, left_out = read_voter_file(path, block_size=block_size)
         assert cells_of(population) == {cell: n * count for cell, count in CELLS.items()}
-        assert report == VoterFileReport(rows=8 * n, kept=8 * n, left_out=Counter())
+        assert left_out == Counter()
+        assert population.source == f" ({8 * n} of {8 * n} rows kept; rows left out: none)"
 
 
 LEFT_OUT = [
@@ -168,10 +169,10 @@ LEFT_OUT = [
 @pytest.mark.parametrize(("quoted", "block_size"), [(True, 1), (False, 3000), (True, 1 << 20)])
 def test_report_of_all_rows_left_out(path: Path, columns: list[str], block_size: int, quoted: bool) -> None:
     rows = [*KEPT, *(values for _, values in LEFT_OUT)]
-    population, report = read_voter_file(write(path, columns, rows, quoted=quoted), block_size=block_size)
+    population, left_out = read_voter_file(write(path, columns, rows, quoted=quoted), block_size=block_size)
     assert cells_of(population) == CELLS
-    assert report.left_out == Counter(reason for reason, _ in LEFT_OUT)
-    assert report.rows == report.kept + report.left_out.total() == len(rows)
+    assert left_out == Counter(reason for reason, _ in LEFT_OUT)
+    assert f"({len(KEPT)} of {len(rows)} rows kept;" in population.source
 
 
 DISTRICT = Domain(
@@ -311,14 +312,13 @@ def test_same_as_one_line_at_a_time(
                 Attribute("zip", zips),
             )
         )
-    population, report = read_voter_file(
+    population, left_out = read_voter_file(
         path, statuses=statuses, ages_missing=unknown_ages, within=within, block_size=block_size
     )
     expected = naive(path, statuses, unknown_ages, zips)
     assert cells_of(population) == expected
-    assert (report.rows, report.kept) == (len(rows), expected.total())
-    assert report.left_out.total() == report.rows - report.kept
-    assert all(number > 0 for number in report.left_out.values())
+    assert left_out.total() == len(rows) - expected.total()
+    assert all(number > 0 for number in left_out.values())
 
 
 RECIPE = """

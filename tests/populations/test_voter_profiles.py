@@ -109,19 +109,18 @@ def test_calibrated_figures_of_xia2021() -> None:
     }
     # These shares do not depend on age.
     assert model.learnable("sex", np.array([18, 70])).tolist() == [0.072, 0.072]
-    assert (model.use(), model.use(40), model.use(np.array([40])).tolist()) == (1.0, 1.0, [1.0])
+    assert (model.presence(), model.presence(40), model.presence(np.array([40])).tolist()) == (1.0, 1.0, [1.0])
 
 
 def test_figures_of_ones_own(recipe: Path) -> None:
     model = load_social_media(recipe)
-    assert model.name == "somewhere"
-    assert model.attributes == ("sex", "income")
-    assert model.learnable("income", 18) == 0.25
+    assert tuple(model.attributes) == ("sex", "income")
+    assert (model.presence(18), model.learnable("income", 18)) == (0.5, 0.5)
     with pytest.raises(InputError, match=r"attributes\.income: no figure for an age; found 17; expected 18\.\."):
         model.learnable("income", 17)
     with pytest.raises(InputError, match=r"attributes\.income: no figure for people of all ages"):
         model.learnable("income")
-    with pytest.raises(InputError, match=r"somewhere: no such attribute; found 'incom'.*did you mean 'income'"):
+    with pytest.raises(InputError, match=r"no such attribute; found 'incom'.*did you mean 'income'"):
         model.learnable("incom")
 
 

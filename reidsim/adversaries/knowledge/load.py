@@ -258,7 +258,8 @@ class SocialMediaSource(Section):
 
     def source(self, people: _People) -> Source:
         """Return what the source reveals about people."""
-        model = load_social_media(resolve(self.recipe, "populations", "social-media recipe", base=people.folder))
+        path = resolve(self.recipe, "populations", "social-media recipe", base=people.folder)
+        model = load_social_media(path)
         wanted = self.attributes or {name: name for name in model.attributes}
         people.require(wanted.values(), "attributes")
         by_age = self.age or self.year_of_birth
@@ -266,21 +267,19 @@ class SocialMediaSource(Section):
         first, age_of_person = distinct_rows([of_persons], len(of_persons))
         ages = of_persons[first] if by_age else None
         try:
-            use, *learnable = (np.atleast_1d(p) for p in (model.use(ages), *(model.learnable(n, ages) for n in wanted)))
+            use, *learnable = map(np.atleast_1d, (model.presence(ages), *(model.learnable(n, ages) for n in wanted)))
         except InputError as error:
-            place = ": ".join(part for part in (f"recipe {error.source}", error.where) if part)
+            place = ": ".join(part for part in (f"recipe {path.stem}", error.where) if part)
             if by_age and isinstance(error.found, int):
                 expected = f"an age of {error.expected}, for which {place} has figures"
                 person = int((of_persons == error.found).argmax())
                 raise people.error(error.problem, person, by_age, found=error.found, expected=expected) from None
             raise error.but(source=None, where=place) from None
-        # The model's probabilities are unconditional; probabilities of groups are conditional on presence.
-        given_use = [np.divide(p, use, out=np.zeros(len(use)), where=use > 0) for p in learnable]
-        rows, profile_of_age = np.unique(np.column_stack([use, *given_use]), axis=0, return_inverse=True)
+        rows, profile_of_age = np.unique(np.column_stack([use, *learnable]), axis=0, return_inverse=True)
         profiles = []
         for presence, *chances in rows.tolist():
             pairs = zip(wanted.values(), chances, strict=True)
-            profiles.append(SourceProfile(tuple(AttributeGroup((name,), min(p, 1.0)) for name, p in pairs), presence))
+            profiles.append(SourceProfile(tuple(AttributeGroup((name,), p) for name, p in pairs), presence))
         return Source(self.name, tuple(profiles), profile_of_age.ravel()[age_of_person], self.price)
 
 
