@@ -5,7 +5,7 @@ Published shares of an attribute's values are conditional on earlier attributes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from reidsim.errors import InputError, locating, refuse_first, refuse_rows, requ
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import (
+    SUM_TOLERANCE,
     Combinations,
     Delimiter,
     Groups,
@@ -31,6 +32,7 @@ from reidsim.populations.recipe import (
     Seed,
     Share,
     exactly_one,
+    normalised,
     number_range,
     read_figures,
     values_in_order,
@@ -40,9 +42,6 @@ from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-# Published shares are rounded; a sum that differs from 1 by more than this is an error.
-SUM_TOLERANCE = 1e-6
 
 # From this number on, the values of a range are refused instead of listed in memory.
 _TOO_MANY_VALUES = 10**7
@@ -244,7 +243,7 @@ def _shares(section: AttributeRecipe, given: Combinations, folder: Path) -> tupl
         values = tuple(value for member in section.uniform for value in _listed_values(member))
         return values, np.full((1, len(values)), 1 / len(values))
     if section.shares is not None:
-        return tuple(section.shares), _normalised(np.array([list(section.shares.values())]), lambda _: "shares")
+        return tuple(section.shares), normalised(np.array([list(section.shares.values())]), "shares")
     if section.shares_by is not None:
         return _shares_by(section.shares_by, given)
     assert section.table is not None  # noqa: S101 - the recipe has exactly one of the four
@@ -270,21 +269,7 @@ def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: Combinations
     # A group without values needs no shares; equal shares are placeholders, because no person is in the group.
     nobody = dict.fromkeys(values, 1 / len(values))
     table = np.array([[shares_by.get(label, nobody).get(value, 0.0) for value in values] for label in labels])
-    return values, _normalised(table, lambda row: f"shares_by.{labels[row]}")
-
-
-def _normalised(shares: Floats, where: Callable[[int], str], source: Path | None = None) -> Floats:
-    """Return each row divided by its sum.
-
-    Raises InputError if a sum differs from 1 by more than `SUM_TOLERANCE`.
-    """
-    sums = shares.sum(axis=1)
-    wrong = np.abs(sums - 1) > SUM_TOLERANCE
-    if wrong.any():
-        row = int(wrong.argmax())
-        found, expected = round(float(sums[row]), 9), f"1, within {SUM_TOLERANCE:g}"
-        raise InputError("shares do not sum to 1", source=source, where=where(row), found=found, expected=expected)
-    return np.asarray(shares / sums[:, None])
+    return values, normalised(table, lambda row: f"shares_by.{labels[row]}")
 
 
 def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, float]) -> Floats:
@@ -339,8 +324,8 @@ def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[
     shares[shares.sum(axis=1) == 0] = 1 / len(values)
     if table.count is not None:
         return values, np.asarray(shares / shares.sum(axis=1, keepdims=True))
-    place = (lambda row: f"rows of {given.label(row)}") if given.names else (lambda _: f"column {column!r}")
-    return values, _normalised(shares, place, path)
+    place = (lambda row: f"rows of {given.label(row)}") if given.names else f"column {column!r}"
+    return values, normalised(shares, place, path)
 
 
 # The people of a cell with at most this many people are drawn one by one, which is faster than binomial draws.

@@ -332,34 +332,22 @@ def complete_records(
     cells = population.cells if among is None else population.cells[among]
     counts = population.counts if among is None else population.counts[among]
     for number, unknown in enumerate(patterns):
-        rows = np.flatnonzero(kind.ravel() == number)
-        if unknown.any():
-            chosen = _draw_matching(population, cells, counts, codes[rows], ~unknown, names[rows], rng)
-            completed[np.ix_(rows, unknown)] = cells[np.ix_(chosen, unknown)]
+        rows, known = np.flatnonzero(kind.ravel() == number), ~unknown
+        if known.all():
+            continue
+        cell_keys, keys = keys_of_both(cells[:, known], codes[np.ix_(rows, known)])
+        order = np.argsort(cell_keys, kind="stable")
+        cumulative = np.concatenate([[0.0], np.cumsum(counts[order], dtype=np.float64)])
+        start, stop = (np.searchsorted(cell_keys[order], keys, side=side) for side in ("left", "right"))
+        if (start == stop).any():
+            row = rows[(start == stop).argmax()]
+            values = zip(population.domain.attributes, codes[row].tolist(), known, strict=True)
+            found = ", ".join(f"{each.name} = {each.categories[code]}" for each, code, is_known in values if is_known)
+            nobody = f"nobody in population {population.name!r} matches a record"
+            problem = f"{nobody}, so missing attributes cannot be drawn"
+            raise InputError(problem, where=f"row {names[row]}", found=found)
+        low, high = cumulative[start], cumulative[stop]
+        position = np.searchsorted(cumulative, low + rng.random(len(keys)) * (high - low), side="right") - 1
+        chosen = order[np.clip(position, start, stop - 1)]
+        completed[np.ix_(rows, unknown)] = cells[np.ix_(chosen, unknown)]
     return completed
-
-
-def _draw_matching(
-    population: Population,
-    cells: Codes,
-    counts: Counts,
-    codes: Codes,
-    known: NDArray[np.bool_],
-    row_numbers: NDArray[np.integer],
-    rng: np.random.Generator,
-) -> NDArray[np.intp]:
-    cell_keys, keys = keys_of_both(cells[:, known], codes[:, known])
-    order = np.argsort(cell_keys, kind="stable")
-    cumulative = np.concatenate([[0.0], np.cumsum(counts[order], dtype=np.float64)])
-    start = np.searchsorted(cell_keys[order], keys, side="left")
-    stop = np.searchsorted(cell_keys[order], keys, side="right")
-    if (start == stop).any():
-        at = int(np.flatnonzero(start == stop)[0])
-        values = zip(population.domain.attributes, codes[at].tolist(), known, strict=True)
-        found = ", ".join(f"{each.name} = {each.categories[code]}" for each, code, is_known in values if is_known)
-        problem = f"nobody in population {population.name!r} matches a record, so missing attributes cannot be drawn"
-        raise InputError(problem, where=f"row {row_numbers[at]}", found=found)
-    low, high = cumulative[start], cumulative[stop]
-    position = np.searchsorted(cumulative, low + rng.random(len(keys)) * (high - low), side="right") - 1
-    chosen: NDArray[np.intp] = order[np.clip(position, start, stop - 1)]
-    return chosen

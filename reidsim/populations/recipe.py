@@ -22,6 +22,10 @@ from reidsim.tables import read_table, require_columns
 from reidsim.validation import LARGEST_SEED, Section
 from reidsim.wording import whole_number
 
+Floats = NDArray[np.float64]
+# Published shares are rounded; a sum that differs from 1 by more than this is an error.
+SUM_TOLERANCE = 1e-6
+
 Share = Annotated[float, Field(ge=0, le=1)]
 # Above the limit, differences between payoffs are smaller than rounding errors.
 Money = Annotated[float, Field(ge=0, le=1e15, description="currency units per record")]
@@ -52,8 +56,9 @@ class Making:
         Seed of the draw.
     expected : bool
         Whether to return expected counts (float64) instead of a draw, if the recipe has them.
-    other : callable
-        Returns the population or individuals of another recipe, given its name and `expected`.
+    other : callable, optional
+        Returns the population or individuals of another recipe, given its name and `expected`; only for recipes that
+        name another one.
     progress : callable, optional
         Called with the task, the number of completed steps and their total number; only for genealogies.
     """
@@ -62,22 +67,18 @@ class Making:
     name: str
     seed: int
     expected: bool = False
-    other: Callable[[str, bool], Population | Individuals] | None = None
+    other: Any = None
     progress: Callable[[str, int, int], None] | None = None
 
     def cells(self, recipe: str, *, expected: bool | None = None) -> Population:
         """Return the population of another recipe, counted by cell."""
-        made = self._other(recipe, self.expected if expected is None else expected)
+        made: Population | Individuals = self.other(recipe, self.expected if expected is None else expected)
         return made if isinstance(made, Population) else made.population()
 
     def people(self, recipe: str) -> Individuals:
         """Return the population of another recipe, one row per person."""
-        made = self._other(recipe, False)
+        made: Population | Individuals = self.other(recipe, False)
         return Individuals.from_population(made) if isinstance(made, Population) else made
-
-    def _other(self, recipe: str, expected: bool) -> Population | Individuals:
-        assert self.other is not None  # noqa: S101 # given for a recipe that names another one
-        return self.other(recipe, expected)
 
     def rng(self, kind: str = "") -> np.random.Generator:
         """Return the random generator of a draw.
@@ -149,6 +150,24 @@ def exactly_one(*keys: str, problem: str) -> Any:
         return section
 
     return model_validator(mode="after")(check)
+
+
+def normalised(shares: Floats, where: str | Callable[[int], str], source: Path | None = None) -> Floats:
+    """Return each row divided by its sum.
+
+    Raises
+    ------
+    InputError
+        If a sum differs from 1 by more than `SUM_TOLERANCE`; `where` is its place, or returns the place of a row.
+    """
+    sums = shares.sum(axis=1)
+    wrong = np.abs(sums - 1) > SUM_TOLERANCE
+    if wrong.any():
+        row = int(wrong.argmax())
+        found, expected = round(float(sums[row]), 9), f"1, within {SUM_TOLERANCE:g}"
+        place = where if isinstance(where, str) else where(row)
+        raise InputError("shares do not sum to 1", source=source, where=place, found=found, expected=expected)
+    return np.asarray(shares / sums[:, None])
 
 
 # Groups of values, such as age groups. Members of a group are values, ranges of integers ("18..24", "75..", "..17"), or

@@ -217,20 +217,13 @@ def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[by
 
     Check that each line has `n_fields` fields.
     """
-    line = 2
+    number, tab = 2, b"\t"
     while block := file.read(size):
-        block += file.readline()
-        if not block.endswith(b"\n"):
-            block += b"\n"
-        characters = np.frombuffer(block, dtype=np.uint8)
-        ends = np.flatnonzero(characters == ord("\n"))
-        tabs = np.flatnonzero(characters == ord("\t"))
-        fields = np.diff(np.searchsorted(tabs, ends), prepend=0) + 1
-        broken = fields != n_fields
-        if broken.any():
-            row = int(broken.argmax())
-            where, expected = f"line {line + row}", f"{n_fields} fields, as in the header, separated by tabs"
-            problem = "line with the wrong number of fields"
-            raise InputError(problem, source=path, where=where, found=f"{fields[row]} fields", expected=expected)
-        line += len(ends)
-        yield block
+        lines = (block + file.readline()).removesuffix(b"\n").split(b"\n")
+        wrong = next((place for place, line in enumerate(lines) if line.count(tab) + 1 != n_fields), None)
+        if wrong is not None:
+            where, expected = f"line {number + wrong}", f"{n_fields} fields, as in the header, separated by tabs"
+            problem, found = "line with the wrong number of fields", f"{lines[wrong].count(tab) + 1} fields"
+            raise InputError(problem, source=path, where=where, found=found, expected=expected)
+        number += len(lines)
+        yield b"\n".join(lines)

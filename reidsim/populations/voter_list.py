@@ -134,8 +134,10 @@ def voter_profiles() -> Mapping[str, VoterProfile]:
     table = read_table(figures / "voter-lists-by-state.csv.gz", comment="#")
     assumed = read_table(figures / "voter-lists-assumed.csv.gz", comment="#")
     instead = {(row.state, row.fact): (row.value, row.reason) for row in assumed.itertuples()}
-    people = table[[_REGISTERED, _ADULTS]].apply(pd.to_numeric, errors="coerce").dropna()
-    average = float(people[_REGISTERED].sum() / people[_ADULTS].sum())
+    people = table[[_REGISTERED, _ADULTS]].apply(pd.to_numeric, errors="coerce")
+    table["ratio"] = people[_REGISTERED] / people[_ADULTS]
+    known = people.dropna().sum()
+    average = float(known[_REGISTERED] / known[_ADULTS])
     profiles = {row["state"]: _profile(row, instead, average) for row in table.to_dict("records")}
     return MappingProxyType(profiles)
 
@@ -156,12 +158,11 @@ def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float)
 
     birth = answer("birth", row["birth"], row["birth"] in _BIRTHS)
     flags = {flag: answer(flag, row[column], row[column] in ("yes", "no")) for flag, column in _FLAGS.items()}
-    registered, adults = row[_REGISTERED], row[_ADULTS]
-    ratio = int(registered) / int(adults) if registered.isdecimal() and adults.isdecimal() else None
-    is_share = ratio is not None and ratio <= 1
-    assumed_share = answer("registered_share", registered if ratio is None else f"{ratio:.4f}", is_share)
-    if ratio is None or not is_share:
-        ratio = average if assumed_share == "average" else float(assumed_share)
+    share, is_share = row["ratio"], row["ratio"] <= 1
+    found = row[_REGISTERED] if np.isnan(share) else f"{share:.4f}"
+    assumed_share = answer("registered_share", found, is_share)
+    if not is_share:
+        share = average if assumed_share == "average" else float(assumed_share)
     return VoterProfile(
         state=row["state"],
         abbreviation=row["abbr"],
@@ -169,7 +170,7 @@ def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float)
         **{flag: said == "yes" for flag, said in flags.items()},
         price=float(row["price_usd_eac2020"]),
         access=row["access_eac2020"],
-        registered_share=ratio,
+        registered_share=share,
         assumptions=tuple(assumptions),
     )
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.errors import InputError, refuse_first
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import UNKNOWN, Individuals
 
@@ -119,13 +119,12 @@ class GenealogyParameters:
     def __post_init__(self) -> None:
         highest = len(self.wealth_shares) + self.generations * int(np.abs(self.wealth_steps).max())
         # Genealogies store rows of people as 32-bit integers, states and wealth as 16-bit integers.
-        for problem, where, found, bits in (
-            ("too many people", "people", self.total, 31),
-            ("too many states", "founders.states", len(self.states), 15),
-            ("the highest level of wealth is too high", "children.wealth_steps", highest, 15),
-        ):
-            if found >= 2**bits:
-                raise InputError(problem, where=where, found=found, expected=f"at most {2**bits - 1:,}")
+        few, too_rich = f"at most {2**15 - 1:,}", "the highest level of wealth is too high"
+        refuse_first(
+            (self.total >= 2**31, "too many people", "people", self.total, f"at most {2**31 - 1:,}"),
+            (len(self.states) >= 2**15, "too many states", "founders.states", len(self.states), few),
+            (highest >= 2**15, too_rich, "children.wealth_steps", highest, few),
+        )
 
     @property
     def people(self) -> int:

@@ -13,12 +13,10 @@ from reidsim.core.files import require_memory
 from reidsim.errors import InputError, locating, refuse_first, refuse_rows
 from reidsim.populations.genealogy import simupop_engine, vectorised
 from reidsim.populations.genealogy.genealogy import Floats, Genealogy, GenealogyParameters, Ints
-from reidsim.populations.recipe import Making, RecipeHead, Seed, read_figures
+from reidsim.populations.recipe import Making, RecipeHead, Seed, normalised, read_figures
 from reidsim.tables import numbers
 from reidsim.validation import Section
 
-# Allowed difference from 1 of the sum of published frequencies, which are rounded; they are rescaled to sum to 1.
-_ROUNDING = 1e-6
 _ALLELES = 256
 # Columns of the table of individuals other than the loci.
 RESERVED_NAMES = (
@@ -98,7 +96,7 @@ class Loci(Section):
                     (is_wrong, "invalid frequencies", where, text, positive),
                     (outside, "allele of a founder outside the bounds", where, found, f"alleles {bounds[row]}"),
                 )
-                alleles[row, int(first[row]) : int(last) + 1] = _summing_to_one(frequencies, where)
+                alleles[row, int(first[row]) : int(last) + 1] = normalised(frequencies[None, :], where)
         limits = {"lowest": low.astype(np.int64), "highest": high.astype(np.int64)}
         return {"loci": tuple(names), "mutation_rates": rates, "founder_alleles": alleles, **limits}
 
@@ -183,8 +181,7 @@ class Migration(Section):
             problem = "the numbers of rows and columns differ from the number of subpopulations"
             found, expected = f"rows of {lengths}", f"{n_subpopulations} rows of {n_subpopulations} numbers"
             raise InputError(problem, where=where, found=found, expected=expected)
-        rows = enumerate(self.shares, start=1)
-        return np.array([_summing_to_one(np.array(row), f"{where}: row {number}") for number, row in rows])
+        return normalised(np.array(self.shares), lambda row: f"{where}: row {row + 1}")
 
 
 class Marriage(Section):
@@ -372,10 +369,3 @@ def _shares(weights: Floats, where: str) -> Floats:
     if not total > 0:
         raise InputError("weights sum to 0", where=where, expected="a positive sum")
     return np.asarray(weights / total, dtype=np.float64)
-
-
-def _summing_to_one(probabilities: Floats, where: str) -> Floats:
-    total = float(probabilities.sum())
-    if abs(total - 1) > _ROUNDING:
-        raise InputError("probabilities do not sum to 1", where=where, found=round(total, 9), expected="a sum of 1")
-    return np.asarray(probabilities / total)

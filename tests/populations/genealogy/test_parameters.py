@@ -53,7 +53,7 @@ def replaced(path: Path, file: str, old: str, new: str) -> None:
     ("file", "old", "new", "message"),
     [
         ("loci.csv", "0.2 0.5 0.3", "0.2 0.5 0.2",
-         "row 1, column 'frequencies': probabilities do not sum to 1; found 0.9"),
+         "row 1, column 'frequencies': shares do not sum to 1; found 0.9"),
         ("loci.csv", "0.2 0.5 0.3", "", "row 1, column 'frequencies': invalid frequencies"),
         ("loci.csv", "B,0.05,", "B,,", "row 2, column 'mutation_rate': not a number of 0 or more; found ''"),
         ("loci.csv", "B,0.05,", "A,0.05,", "row 2, column 'locus': name given twice; found 'A'"),
@@ -63,7 +63,7 @@ def replaced(path: Path, file: str, old: str, new: str) -> None:
         ("surnames.csv", "JONES", "SMITH", "row 2, column 'name': name given twice; found 'SMITH'"),
         ("states.csv", "East,3\nWest,1", "East,0\nWest,0", "column 'people': weights sum to 0"),
         ("villages.toml", "[0.1, 0.8, 0.1]", "[0.1, 0.8, 0.2]",
-         "migration.shares: row 2: probabilities do not sum to 1; found 1.1"),
+         "migration.shares: row 2: shares do not sum to 1; found 1.1"),
         ("villages.toml", "[0.1, 0.8, 0.1]", "[0.1, 0.9]", "found 'rows of [3, 2, 3]'; expected 3 rows of 3"),
         ("villages.toml", "[1800, 1809]", "[1810, 1809]", "founders.birth_years: the first year is after the last"),
         ("villages.toml", "ranks = [1, 2]", "ranks = [2, 2]", "marriage.ranks: wealth levels are not increasing"),
