@@ -1,25 +1,27 @@
 """Audit a released file by the true values of its people.
 
-It counts the rows that fit each person, and the people who fit each row.
+It counts the rows that fit each person, and the people who fit each row. l-diversity and t-closeness of kept columns
+are computed over the equivalence classes of the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from reidsim.audit.notation import ColumnReader, Positions, text_of
+from reidsim.audit.notation import ColumnReader, Positions, is_all_numbers, numeric_order, text_of
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.sensitive_values import GroupValues
 from reidsim.populations.domain import distinct_rows
 
 Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 # Number of cells or forms whose people are counted at once, which limits the memory for pairs.
 _ROWS_AT_ONCE = 1_000
@@ -253,3 +255,90 @@ def _layers(n_values: int, fits: Sequence[Positions]) -> tuple[NDArray[np.intp],
 
 def _one_in(counts: Counts) -> float:
     return float(np.max(1 / counts[counts > 0], initial=0.0))
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """l-diversity and t-closeness of a kept column in the worst equivalence class.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    distinct : int
+        Smallest number of different values in a class (distinct l-diversity); 0 if there is no class.
+    entropy : float
+        Smallest exponential of the entropy of the values in a class (entropy l-diversity); 0 if there is no class.
+    closeness : float
+        Largest distance between the distributions of values in a class and in all shared rows (t-closeness), in [0, 1];
+        0 if there is no class.
+    distance : {"equal", "ordered"}
+        Ground distance of the earth mover's distance: ``equal`` between all values, for nominal columns; or
+        ``ordered``, equal between neighbouring values, for numeric columns, in which empty cells come first.
+    """
+
+    name: str
+    distinct: int
+    entropy: float
+    closeness: float
+    distance: Literal["equal", "ordered"]
+
+
+def diversity(name: str, column: pd.Series[str], classes: Counts) -> Diversity:
+    """Return the l-diversity and t-closeness of a column.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    column : Series of str
+        One value per shared row.
+    classes : ndarray of int64, shape (n_rows,)
+        Class of each row, numbered from 0.
+    """
+    codes, values = pd.factorize(text_of(column))
+    ordered = is_all_numbers(list(values))
+    if not len(codes):
+        return Diversity(name, 0, 0.0, 0.0, "equal")
+    if ordered:
+        codes = np.argsort(numeric_order(list(values)), kind="stable")[codes]
+    sizes = np.bincount(classes)
+    overall = np.bincount(codes, minlength=len(values)) / len(codes)
+    # One entry for each combination of class and value that occurs, sorted by class and value.
+    pairs, counts = np.unique(classes * len(values) + codes, return_counts=True)
+    of_class, value = np.divmod(pairs, len(values))
+    share, present = counts / sizes[of_class], sizes > 0
+    entropy = np.exp(np.bincount(of_class, -share * np.log(share)))
+    equal = (np.bincount(of_class, np.abs(share - overall[value]) - overall[value]) + 1) / 2
+    far = _ordered_distance(of_class, value, share, overall) if ordered else equal
+    return Diversity(
+        name,
+        int(np.bincount(of_class)[present].min()),
+        float(entropy[present].min()),
+        float(np.clip(far[present].max(), 0.0, 1.0)),
+        "ordered" if ordered else "equal",
+    )
+
+
+def _ordered_distance(of_class: Counts, value: Counts, share: Floats, overall: Floats) -> Floats:
+    """Return the mean gap between cumulative shares of each class, shape (n_classes,).
+
+    Between two values of a class, the cumulative share of the class is constant and the cumulative share of all rows
+    increases. Therefore the gap is summed separately on both sides of the point where the two are equal.
+    """
+    last = len(overall) - 1
+    cumulative = np.cumsum(overall)[:-1]
+    summed = np.concatenate([[0.0], np.cumsum(cumulative)])
+    begins = np.flatnonzero(np.diff(of_class, prepend=-1))
+    # The cumulative share of a class is 0 before its first value.
+    start, share = np.insert(value, begins, 0), np.insert(share, begins, 0.0)
+    of_class = np.insert(of_class, begins, of_class[begins])
+    begins += np.arange(len(begins))
+    level = np.cumsum(share)
+    level -= np.repeat(level[begins], np.diff(begins, append=len(level)))
+    end = np.append(start[1:], last)
+    end[np.append(begins[1:], len(end)) - 1] = last
+    crossing = np.clip(np.searchsorted(cumulative, level), start, end)
+    gaps = level * (crossing - start) - (summed[crossing] - summed[start])
+    gaps += (summed[end] - summed[crossing]) - level * (end - crossing)
+    return np.asarray(np.bincount(of_class, gaps) / max(last, 1), dtype=np.float64)

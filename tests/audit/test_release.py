@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reidsim.audit.diversity import diversity
-from reidsim.audit.release import audit_release
+from reidsim.audit.release import audit_release, diversity
 
 SEXES = ["F", "M", ""]
 # Nested groups of towns, as in a hierarchy file.

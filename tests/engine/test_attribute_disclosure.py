@@ -16,7 +16,7 @@ from shared_files import unknown
 from tiers import examples
 
 import reidsim
-from reidsim.audit.diversity import diversity
+from reidsim.audit.release import diversity
 from reidsim.errors import InputError
 from reidsim.linkage.sensitive_values import GroupValues, SensitiveAttribute
 from reidsim.reports.page.stored_run import open_results

@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.diversity import diversity
-from reidsim.audit.release import Matching, ReleaseAudit, audit_release, values_of_groups
+from reidsim.audit.release import Matching, ReleaseAudit, audit_release, diversity, values_of_groups
 from reidsim.errors import InputError, listed
 from reidsim.linkage.sensitive_values import share_of_values
 from reidsim.reports.shared.kept import singled_out
