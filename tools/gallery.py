@@ -23,8 +23,8 @@ from reidsim.engine.results import RunResult
 from reidsim.engine.stress.run import stress_loaded
 from reidsim.figures.style import own_settings, save_figure
 from reidsim.kinds.tables.figures import payoff_difference_curves
-from reidsim.reports.captions import figure_caption
 from reidsim.reports.illustration import figures_of
+from reidsim.reports.page.report import caption
 from reidsim.scenarios.kind import kind_of, kind_of_content
 from reidsim.scenarios.load import Scenario
 
@@ -63,7 +63,7 @@ def _exhibit(name: str, pictures: Path) -> str:
     drawn = next(((key, figure) for key, figure in figures if exhibit.figure in ("", key)), None)
     if drawn is not None:
         save_figure(drawn[1], pictures / f"{name}.png")
-        lines += [f"![{figure_caption(drawn[0], kind_of(loaded.scenario))}](gallery/{name}.png)", ""]
+        lines += [f"![{caption('figures', drawn[0], kind_of(loaded.scenario))}](gallery/{name}.png)", ""]
     return "\n".join([*lines, "```console", _command(name, exhibit), "```", ""])
 
 

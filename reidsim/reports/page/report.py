@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,21 +19,24 @@ from reidsim.errors import InputError, reading
 from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
 from reidsim.kinds.assessment.outputs import RISKS_OF_PERSONS
 from reidsim.populations.files import require_new_file, write_new_file
-from reidsim.reports.captions import DECISION_FIGURES, MAIN_COLUMNS, figure_caption, table_caption
 from reidsim.reports.page.decision import decision, highest_risk, mean_payoffs
 from reidsim.reports.page.sources import assumptions, question, repeat
 from reidsim.reports.page.stored_run import StoredRun, open_results
 from reidsim.reports.shared.audited import DEFINITION, audit_warnings, by_fitting_rows
 from reidsim.reports.shared.file import releases_of
 from reidsim.reports.writer import Bar, Cell, Figure, Table, Term, render, shortened
+from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import once_each, unit_sentence
 from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
-from reidsim.validation import validated
+from reidsim.validation import read_toml, validated
 from reidsim.wording import Code, number_text
 
+# Figures that show the decision; the other figures help to check it.
+_DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "risk-maps")
+_CAPTIONS = read_toml(Path(__file__).with_name("captions.toml"))
 _PNG = b"\x89PNG\r\n\x1a\n"
 _POLICIES_A_TABLE, _GROUPS_A_TABLE = 4, 5
 # Tables with more rows or columns are only named.
@@ -274,9 +278,19 @@ def _figures(run: StoredRun) -> Iterator[tuple[bool, str | Figure]]:
             data = path.read_bytes()
         problem = f"The figure {name} is not a PNG file and is left out."
         yield (
-            name in DECISION_FIGURES,
-            Figure(data, figure_caption(name, run.kind)) if data.startswith(_PNG) else problem,
+            name in _DECISION_FIGURES,
+            Figure(data, caption("figures", name, run.kind)) if data.startswith(_PNG) else problem,
         )
+
+
+def caption(sort: Literal["figures", "tables"], name: str, kind: Kind | None) -> str:
+    """Return the caption of a figure or table; its name in words if there is none."""
+    number = re.search(r"\d+", name) if sort == "figures" else None
+    plain = name if number is None else re.sub(r"\d+", "NUMBER", name)
+    if plain in _CAPTIONS[sort]:
+        return f"{_CAPTIONS[sort][plain]} (number {number[0]})" if number else str(_CAPTIONS[sort][plain])
+    words = re.sub(r"[-_\s]+", " ", name).strip()
+    return (kind.captions.get(name) if kind else None) or words[:1].upper() + words[1:] or "Untitled"
 
 
 def _tables(run: StoredRun) -> dict[str, Any]:
@@ -288,27 +302,25 @@ def _tables(run: StoredRun) -> dict[str, Any]:
     for name in (name for name in run.tables if name not in _IN_SECTIONS):
         table = run.table(name)
         words = "waves" if name == "rounds" and "wave" in table else name
-        columns = MAIN_COLUMNS.get(words, ())
+        columns = _CAPTIONS["columns"].get(words, ())
         table = table[list(columns)] if columns and set(columns) <= set(table.columns) else table
-        caption, file = table_caption(words, run.kind), f"{name}.parquet"
+        text, file = caption("tables", words, run.kind), f"{name}.parquet"
         if {"record", *run.attributes} & set(map(str, table.columns)):
             # A report must not reveal values or outcomes of single records.
-            named.append((file, f"{caption}, {len(table):,} rows about single records."))
+            named.append((file, f"{text}, {len(table):,} rows about single records."))
         elif len(table) > _ROWS_SHOWN or len(table.columns) > _COLUMNS_SHOWN:
-            named.append((file, f"{caption}, {len(table):,} rows by {len(table.columns)} columns."))
+            named.append((file, f"{text}, {len(table):,} rows by {len(table.columns)} columns."))
         elif len(table):
             rows = [list(map(_cell, row)) for row in table.itertuples(index=False, name=None)]
             texts = frozenset(place for place, column in enumerate(table) if not is_numeric_dtype(table[column]))
-            shown.append(Table([Code(str(column)) for column in table.columns], rows, caption, texts))
+            shown.append(Table([Code(str(column)) for column in table.columns], rows, text, texts))
     return {"shown": shown, "named": named}
 
 
 def _cell(value: object) -> str:
-    if value is None or value is pd.NaT or value is pd.NA:
-        return "-"
     if isinstance(value, np.ndarray | list | tuple):
         return shortened(", ".join(map(_cell, value)))
-    return shortened(number_text(value))
+    return "-" if value is None or value is pd.NaT or value is pd.NA else shortened(number_text(value))
 
 
 def class_shares(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,6 @@ from reidsim.bundled import BUNDLED, bundled_folder, bundled_names
 from reidsim.core.plain_data import inline_toml
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.errors import InputError
-from reidsim.reports.captions import DESCRIBED_SECTIONS
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Cell, shortened
 from reidsim.scenarios.kind import gain_goes_with_loss, plain, schemas, section, varied_keys
@@ -45,7 +44,6 @@ def question(run: StoredRun) -> dict[str, Any]:
         "uncertain": _listed(section(section(content, "uncertainty"), "parameters")),
         "swept": _listed(section(section(content, "sweep"), "values")),
         "gain_is_loss": gain_goes_with_loss(content, varied_keys(content)),
-        "others": [key for key in content if key not in DESCRIBED_SECTIONS],
     }
 
 
