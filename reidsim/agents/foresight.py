@@ -60,7 +60,6 @@ from reidsim.agents.attack import (
 from reidsim.agents.learning import (
     expected_presence_update,
     expected_update,
-    part_of,
     sampled_presence_update,
     sampled_update,
 )
@@ -548,38 +547,10 @@ class Publisher(mesa.Agent):
         if known is None or reply == "to-past":
             return setting.solve(self.policy, self._game(weights, setting))
         choice = of_rows(known.alone.solve(self.policy, self._game(weights, known.alone)), known.cells)
-        if reply == "each-to-past":
-            return self._completed(choice, weights)
         if reply == "alone":
             return choice
         held = np.where(known.past == WITHHELD, choice.strategies, known.past)
         return replace(choice, strategies=held, exact=False)
-
-    def _completed(self, choice: Choice, weights: Floats) -> Choice:
-        """Return the best reply to the earlier releases.
-
-        `choice` is the best reply to adversaries without a memory. It stays the best reply for every record whose
-        `choice` contains all information known about it; only the other records are solved again.
-
-        Proof. Let p be the information known before, w the strategy in `choice`, h another strategy, and g the meet of
-        p and h: the information known after h. The adversaries' reply to h depends on g only, and g is no more general
-        than h, so the payoff of h is at most the payoff of g without a memory. The payoff of g without a memory is at
-        most the payoff of w, the best release without a memory. If w is no more general than p, the information known
-        after w is w, so the payoff of w is the same with and without a memory. Ties: w is the first of the best
-        strategies. If h had the same payoff and came before w, so would g. Constraints: whether h is permitted depends
-        on g, and g is as general as the minimum if h and w are, and with w also p.
-        """
-        setting = self.model.setting
-        assert setting.known is not None  # noqa: S101 # as something was released before
-        open_ = (setting.seen(choice.strategies) != choice.strategies) & (setting.known.gone == 0)
-        if not open_.any():
-            return choice
-        rows = np.flatnonzero(open_)
-        part = part_of(setting, rows)
-        solved = part.solve(self.policy, self._game(weights, part))
-        strategies, evaluated = choice.strategies.copy(), choice.evaluated.copy()
-        strategies[rows], evaluated[rows] = solved.strategies, solved.evaluated
-        return replace(choice, strategies=strategies, evaluated=evaluated)
 
     def _game(self, weights: Floats, setting: Setting) -> RecordGame:
         """Return the game that the publisher believes in.

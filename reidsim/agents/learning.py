@@ -18,16 +18,14 @@ are therefore the distinct pairs of a record and the information released about 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, Known, Setting
+from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Known, Setting
 from reidsim.core.numerics import dot
 from reidsim.errors import InputError
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, known_of
@@ -87,38 +85,10 @@ def _log_of_missing(overlaps: Floats, members: NDArray[np.integer] | NDArray[np.
     return np.asarray((overlaps @ members) * np.log1p(-min(noticed, MOST_NOTICED)))
 
 
-# One adversary in a round.
+def observations(overlaps: Floats, actor: int, noticed: float) -> Floats:
+    """Return the probability that each set of types is ruled out when one type attacks.
 
-
-def updated(parameters: Floats, responsibility: Floats) -> Floats:
-    """Return the Dirichlet parameters after one attacker of uncertain type.
-
-    Parameters
-    ----------
-    parameters : ndarray of float64, shape (n_types,)
-        Parameters of the Dirichlet distribution, all above 0.
-    responsibility : ndarray of float64, shape (n_types,)
-        Probability of each type given the noticed attacks; sums to 1.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_types,)
-    """
-    total = parameters.sum() + 1.0
-    mean = (parameters + responsibility) / total
-    # Mean and variance of the mixture, written without subtraction of two large terms, which would lose digits.
-    within = mean * (1.0 - mean)
-    between = responsibility * (1.0 - responsibility) / total**2
-    spread = (within + total * between).sum()
-    if len(parameters) == 1 or spread <= 0.0:
-        return np.asarray(parameters + responsibility)
-    return np.asarray(mean * total * (within - between).sum() / spread)
-
-
-def observations(overlaps: Floats, actor: int, noticed: float) -> dict[int, float]:
-    """Return the probability of each possible observation when one type attacks.
-
-    The keys are the types ruled out, as bits: at least one noticed attack is not in their plan.
+    A type is ruled out if at least one noticed attack is not in its plan.
 
     Parameters
     ----------
@@ -128,20 +98,54 @@ def observations(overlaps: Floats, actor: int, noticed: float) -> dict[int, floa
         Index of the attacking type.
     noticed : float
         Probability that an attack is noticed.
+
+    Returns
+    -------
+    ndarray of float64, shape (2 ** n_types,)
+        Probability by set of types; bit k of the index represents type k.
     """
-    found: dict[int, float] = {0: 1.0}
-    for members in np.flatnonzero(overlaps).tolist():
-        if members >> actor & 1:
-            missed = (1.0 - min(noticed, MOST_NOTICED)) ** overlaps[members]
-            following: dict[int, float] = defaultdict(float)
-            for excluded, probability in found.items():
-                following[excluded] += probability * missed
-                following[excluded | (len(overlaps) - 1) & ~members] += probability * (1.0 - missed)
-            found = following
-    return {excluded: probability for excluded, probability in found.items() if probability > 0.0}
+    sets, found = np.arange(len(overlaps)), np.eye(1, len(overlaps))[0]
+    for members in np.flatnonzero(overlaps * (sets >> actor & 1)).tolist():
+        missed = (1.0 - min(noticed, MOST_NOTICED)) ** overlaps[members]
+        seen = np.bincount(sets | sets[-1] & ~members, weights=found, minlength=len(sets))
+        found = missed * found + (1.0 - missed) * seen
+    return np.asarray(found)
 
 
-def responsibilities(prior: Floats, excluded: int, overlaps: Floats, noticed: float) -> Floats:
+def updated(parameters: Floats, responsibility: Floats) -> Floats:
+    """Return the Dirichlet parameters after one event of uncertain category.
+
+    A Beta distribution is a Dirichlet distribution of two categories.
+
+    Parameters
+    ----------
+    parameters : ndarray of float64, shape (..., n_categories)
+        Parameters of the Dirichlet distributions, all above 0.
+    responsibility : ndarray of float64, shape (..., n_categories)
+        Probability of each category, such as the type of the attacker, given the noticed attacks; sums to 1.
+
+    Returns
+    -------
+    ndarray of float64, shape (..., n_categories)
+    """
+    # Mean and variance of the mixture, written without subtraction of two large terms, which would lose digits.
+    rest, other = parameters @ (1.0 - np.eye(parameters.shape[-1])), 1.0 - responsibility
+    known = (parameters * (rest + other) + responsibility * rest).sum(axis=-1, keepdims=True)
+    between = (responsibility * other).sum(axis=-1, keepdims=True)
+    spread = known + (parameters.sum(axis=-1, keepdims=True) + 2.0) * between
+    size = np.divide(known, spread, out=np.ones_like(spread), where=spread > 0.0)
+    return np.asarray((parameters + responsibility) * size)
+
+
+def _place(probability: Floats, draw: float) -> int:
+    """Return the index of the outcome that a uniform number in [0, 1) selects."""
+    return min(int(np.searchsorted(np.cumsum(probability), draw, side="right")), len(probability) - 1)
+
+
+# One adversary in a round.
+
+
+def responsibilities(prior: Floats, excluded: Ints, overlaps: Floats, noticed: float) -> Floats:
     """Return the posterior probability of each type, given the noticed attacks.
 
     All types that make every noticed attack explain the noticed attacks equally well. Their likelihoods differ only in
@@ -151,22 +155,23 @@ def responsibilities(prior: Floats, excluded: int, overlaps: Floats, noticed: fl
     ----------
     prior : ndarray of float64, shape (n_types,)
         Prior probability of each type; sums to 1.
-    excluded : int
-        Types that the noticed attacks rule out, as bits.
+    excluded : ndarray of int64, shape (n_rows,)
+        Types that the noticed attacks rule out, as bits; one observation per row.
     overlaps, noticed
         See `observations`.
 
     Returns
     -------
-    ndarray of float64, shape (n_types,)
+    ndarray of float64, shape (n_rows, n_types)
+        The prior for rows that no type explains.
     """
     bits = np.arange(len(prior))
     log_missed = _log_of_missing(overlaps, np.arange(len(overlaps))[:, None] >> bits & 1, noticed)
-    possible = (prior > 0.0) & (excluded >> bits & 1 == 0)
-    if not possible.any():
-        return prior
-    weight = np.where(possible, prior * np.exp(np.minimum(log_missed - log_missed[possible].max(), 0.0)), 0.0)
-    return np.asarray(weight / weight.sum())
+    possible = (prior > 0.0) & (excluded[:, None] >> bits & 1 == 0)
+    highest = np.where(possible, log_missed, -np.inf).max(axis=1, keepdims=True)
+    weight = np.where(possible, prior * np.exp(np.minimum(log_missed - highest, 0.0)), 0.0)
+    total = weight.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(weight, total, out=np.tile(prior, (len(weight), 1)), where=total > 0.0))
 
 
 def expected_update(parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float) -> Floats:
@@ -192,14 +197,10 @@ def expected_update(parameters: Floats, attacked: Floats, acting: Floats, presen
     prior = parameters / parameters.sum() * present
     if prior.sum() <= 0.0:
         return parameters
-    prior = prior / prior.sum()
     overlaps = attack_overlaps(attacked)
-    after = max(1.0 - acting.sum(), 0.0) * parameters
-    for actor in np.flatnonzero(acting > 0.0).tolist():
-        for excluded, probability in observations(overlaps, actor, noticed).items():
-            share = responsibilities(prior, excluded, overlaps, noticed)
-            after = after + acting[actor] * probability * updated(parameters, share)
-    return np.asarray(after)
+    share = responsibilities(prior / prior.sum(), np.arange(len(overlaps)), overlaps, noticed)
+    each = np.stack([observations(overlaps, actor, noticed) for actor in range(len(acting))])
+    return np.asarray(max(1.0 - acting.sum(), 0.0) * parameters + acting @ each @ updated(parameters, share))
 
 
 def sampled_update(
@@ -212,36 +213,11 @@ def sampled_update(
     """
     prior = parameters / parameters.sum() * present
     overlaps = attack_overlaps(attacked)
-    seen = observations(overlaps, actor, noticed)
-    place = int(np.searchsorted(np.cumsum(list(seen.values())), draw, side="right"))
-    excluded = list(seen)[min(place, len(seen) - 1)]
-    return updated(parameters, responsibilities(prior / prior.sum(), excluded, overlaps, noticed))
+    excluded = np.array([_place(observations(overlaps, actor, noticed), draw)])
+    return updated(parameters, responsibilities(prior / prior.sum(), excluded, overlaps, noticed)[0])
 
 
 # Any number of adversaries in a round.
-
-
-def updated_presence(parameters: Floats, probability: Floats) -> Floats:
-    """Return the Beta parameters after a round with uncertain presence.
-
-    Parameters
-    ----------
-    parameters : ndarray of float64, shape (n_types, 2)
-        Parameters of the Beta distributions, all above 0: rounds with the adversary and rounds without it.
-    probability : ndarray of float64, shape (..., n_types)
-        Probability that each adversary was present, given the noticed attacks.
-
-    Returns
-    -------
-    ndarray of float64, shape (..., n_types, 2)
-    """
-    there, away = parameters[:, 0], parameters[:, 1]
-    total = there + away + 1.0
-    more, less = there + probability, away + 1.0 - probability
-    # Mean and variance of the mixture, written without subtraction of two large terms, which would lose digits.
-    known = there * away + there * (1.0 - probability) + away * probability
-    size = total * known / (more * less + total * probability * (1.0 - probability))
-    return np.stack([more / total * size, less / total * size], axis=-1)
 
 
 def posterior_presence(prior: Floats, groups: Ints, overlaps: Floats, noticed: float) -> Floats:
@@ -288,51 +264,24 @@ def posterior_presence(prior: Floats, groups: Ints, overlaps: Floats, noticed: f
     return np.where(explained[:, None], there, prior)
 
 
-class Observations(NamedTuple):
-    """Possible observations of a present adversary.
+def possible_observations(overlaps: Floats, actor: int, noticed: float) -> tuple[Ints, Floats]:
+    """Return the observations of a present adversary; see `observations` for the parameters.
 
-    Attributes
-    ----------
-    missed : float
-        Probability that none of its attacks is noticed.
+    Returns
+    -------
     excluded : ndarray of int64, shape (n_outcomes,)
-        Types ruled out by each set of noticed attacks, as bits: at least one noticed attack is not in their plan.
+        Types ruled out by each set of noticed attacks, as bits; first `NO_GROUP`, if no attack is noticed.
     probability : ndarray of float64, shape (n_outcomes,)
-        Probability of each outcome; the sum with `missed` is 1.
+        Probability of each outcome; the sum is 1.
     """
-
-    missed: float
-    excluded: Ints
-    probability: Floats
-
-
-def possible_observations(overlaps: Floats, actor: int, noticed: float) -> Observations:
-    """Return the possible observations of a present adversary.
-
-    For a set of types, consider the event that every noticed attack is in the plan of every type of the set. It occurs
-    if all other attacks are missed, so its probability is a product. Inclusion and exclusion over the sets then gives
-    the probability that a set is exactly the set of types not ruled out. See `observations` for the parameters.
-    """
-    everybody = len(overlaps) - 1
-    own = (np.arange(len(overlaps)) >> actor & 1).astype(np.bool_)
-
-    def summed(values: Floats, sign: int) -> Floats:
-        for bit in range(everybody.bit_length()):
-            pairs = values.reshape(-1, 2, 1 << bit)
-            pairs[:, 0] += sign * pairs[:, 1]
-        return values
-
-    shared = summed(np.where(own, overlaps, 0.0), 1)
-    attacks = float(shared[1 << actor])
-    log_missed = float(np.log1p(-min(noticed, MOST_NOTICED)))
-    exactly = summed(np.where(own, np.exp(np.maximum(attacks - shared, 0.0) * log_missed), 0.0), -1)
-    missed = float(np.exp(attacks * log_missed))
-    # The event that no attack is noticed rules out no type either, but is reported separately.
-    exactly[everybody] -= missed
-    sets = np.flatnonzero(own & (exactly > _NEGLIGIBLE))
-    missed = missed if missed > _NEGLIGIBLE else 0.0
-    total = missed + float(exactly[sets].sum())
-    return Observations(missed / total, everybody & ~sets.astype(np.int64), exactly[sets] / total)
+    found = observations(overlaps, actor, noticed)
+    attacks = overlaps @ (np.arange(len(overlaps)) >> actor & 1)
+    missed = float(np.exp(attacks * np.log1p(-min(noticed, MOST_NOTICED))))
+    # If no attack is noticed, no type is ruled out either, but this outcome is separate.
+    found[0] -= missed
+    excluded = np.flatnonzero(found > _NEGLIGIBLE)[::-1]
+    probability = np.array([missed * (missed > _NEGLIGIBLE), *found[excluded]])
+    return np.array([NO_GROUP, *excluded]), probability / probability.sum()
 
 
 def groups_of_round(
@@ -362,49 +311,51 @@ def groups_of_round(
         Probability of each row; the sum is 1.
     """
     each = [possible_observations(overlaps, actor, noticed) for actor in range(len(acting))]
-    ways = prod(1 + len(one.excluded) * (acts > 0.0) for acts, one in zip(acting.tolist(), each, strict=True))
+    ways = prod(len(one[0]) for acts, one in zip(acting.tolist(), each, strict=True) if acts > 0.0)
     groups, weight = _all_ways(acting, each) if ways <= _MOST_LISTED else _sample(acting, each, stream)
     # The publisher cannot name the groups, so rows with the same groups in another order are the same observation.
     distinct, row = np.unique(np.sort(groups, axis=1), axis=0, return_inverse=True)
     return distinct, np.bincount(row.ravel(), weights=weight, minlength=len(distinct)).astype(np.float64)
 
 
-def _crossed(columns: NDArray[np.generic], weight: Floats, values: Ints, shares: Floats) -> tuple[Ints, Floats]:
-    """Return each row followed by each value, and the products of their weights."""
-    added = np.tile(values, len(columns))
-    return np.column_stack([columns.repeat(len(values), axis=0), added]), np.outer(weight, shares).ravel()
+def _crossed(columns: Ints, weight: Floats, values: Ints, shares: Floats) -> tuple[Ints, Floats]:
+    """Return each row followed by each value, and the products of their weights, where these are positive."""
+    rows = np.column_stack([columns.repeat(len(values), axis=0), np.tile(values, len(columns))])
+    product = np.outer(weight, shares).ravel()
+    return rows[product > 0.0], product[product > 0.0]
 
 
-def _all_ways(acting: Floats, each: list[Observations]) -> tuple[Ints, Floats]:
+def _all_ways(acting: Floats, each: list[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
     """Return all possible observations, one column per adversary, with probabilities."""
     groups, weight = np.empty((1, 0), dtype=np.int64), np.ones(1)
-    for acts, (missed, excluded, probability) in zip(acting.tolist(), each, strict=True):
-        outcomes = np.concatenate([[NO_GROUP], excluded if acts > 0.0 else excluded[:0]])
-        share = np.concatenate([[1.0 - acts + acts * missed], acts * probability[: len(outcomes) - 1]])
-        groups, weight = _crossed(groups, weight, outcomes, share)
-    return groups[weight > 0.0], weight[weight > 0.0]
+    for acts, (excluded, probability) in zip(acting.tolist(), each, strict=True):
+        shares = acts * probability
+        shares[0] += 1.0 - acts
+        groups, weight = _crossed(groups, weight, excluded, shares)
+    return groups, weight
 
 
-def _sample(acting: Floats, each: list[Observations], stream: np.random.Generator) -> tuple[Ints, Floats]:
+def _sample(acting: Floats, each: list[tuple[Ints, Floats]], stream: np.random.Generator) -> tuple[Ints, Floats]:
     """Return drawn rows for every set of noticed adversaries, with their weights."""
     seen, weight = np.zeros((1, 0), dtype=np.int64), np.ones(1)
-    for acts, of_actor in zip(acting.tolist(), each, strict=True):
-        share = acts * (1.0 - of_actor.missed)
+    for acts, (_, probability) in zip(acting.tolist(), each, strict=True):
+        share = acts * (1.0 - probability[0])
         seen, weight = _crossed(seen, weight, np.arange(2), np.array([1.0 - share, share]))
-    seen, weight = seen[weight > 0.0], weight[weight > 0.0]
     rows = np.maximum(np.rint(_SAMPLED * weight), 1.0).astype(np.int64)
     of_row = np.repeat(np.arange(len(rows)), rows)
-    first = np.cumsum(rows) - rows
     groups = np.full((len(of_row), len(each)), NO_GROUP, dtype=np.int64)
-    for actor, (_, excluded, probability) in enumerate(each):
+    for actor, (excluded, probability) in enumerate(each):
         # Stratified draws within the rows of each set, in an independent order per adversary, reduce the variance.
         place = np.empty(len(of_row))
-        place[np.lexsort((stream.random(len(of_row)), of_row))] = np.arange(len(of_row)) - first[of_row]
+        place[np.lexsort((stream.random(len(of_row)), of_row))] = np.arange(len(of_row)) - np.searchsorted(
+            of_row, of_row
+        )
         draw = (place + stream.random(len(of_row))) / rows[of_row]
         here = seen[of_row, actor] > 0
         if here.any():
-            drawn = np.searchsorted(np.cumsum(probability) / probability.sum(), draw[here], side="right")
-            groups[here, actor] = excluded[np.minimum(drawn, len(excluded) - 1)]
+            share = np.cumsum(probability[1:])
+            drawn = np.searchsorted(share / share[-1], draw[here], side="right")
+            groups[here, actor] = excluded[np.minimum(drawn + 1, len(excluded) - 1)]
     return groups, np.asarray((weight / rows)[of_row], dtype=np.float64)
 
 
@@ -452,11 +403,9 @@ def sampled_presence_update(
     overlaps = attack_overlaps(attacked)
     groups: list[int] = []
     for actor in np.flatnonzero(acting).tolist():
-        missed, excluded, probability = possible_observations(overlaps, actor, noticed)
-        # In the first outcome, no attack is noticed.
-        place = int(np.searchsorted(missed + np.cumsum([0.0, *probability]), draws[actor], side="right"))
-        if place and len(excluded):
-            groups.append(int(excluded[min(place, len(excluded)) - 1]))
+        excluded, probability = possible_observations(overlaps, actor, noticed)
+        groups.append(int(excluded[_place(probability, draws[actor])]))
+    groups = [group for group in groups if group != NO_GROUP]
     return np.asarray(_after(parameters, np.array([groups], dtype=np.int64), overlaps, present, noticed)[0])
 
 
@@ -471,7 +420,8 @@ def _after(parameters: Floats, groups: Ints, overlaps: Floats, present: Floats, 
     free_if_away = np.divide(present * (1.0 - belief), away, out=np.zeros_like(belief), where=away > 0.0)
     free = there + (1.0 - there) * free_if_away
     probability = np.divide(there, free, out=np.broadcast_to(belief, there.shape).copy(), where=free > 0.0)
-    return np.asarray(parameters + free[..., None] * (updated_presence(parameters, probability) - parameters))
+    after = updated(parameters, np.stack([probability, 1.0 - probability], axis=-1))
+    return np.asarray(parameters + free[..., None] * (after - parameters))
 
 
 # Accuracy of resources.
@@ -601,18 +551,20 @@ class Memory:
         )
         setting = alone
         if not np.array_equal(known.cells, np.arange(world.n_cells)):
-            setting = _with_rows(world, world, known.cells, row, participants if taking_part.any() else people)
+            if world.split is None:
+                problem = "equal records have different earlier releases, which this game does not support"
+                raise InputError(problem, where="agents.remembers", found=True, expected="false")
+            space, solve = world.split(known.cells, participants if taking_part.any() else people)
+            amounts = {name: getattr(world, name)[known.cells] for name in ("benefit", "loss", "believed_loss")}
+            setting = replace(world, space=space, solve=solve, cell_of_subject=row, **amounts)
         earlier = self._released_in[first]
         now = np.where(participants > 0, self._with_round(taking_part)[earlier], earlier)
         # A record without an earlier release has no earlier candidates; its current ones are used.
         earlier = np.where(known.past == WITHHELD, now, earlier)
         profiles, which, unreleased = self._profiles(now, earlier)
-        remembering = tuple(
-            _remembering(versions, known, which, unreleased) for versions in zip(*profiles, strict=True)
-        )
-        setting = replace(setting, profiles=remembering, among=None, known=known)
-        self._last = key, setting
-        return setting
+        remembering = [_remembering(versions, known, which, unreleased) for versions in zip(*profiles, strict=True)]
+        self._last = key, replace(setting, profiles=tuple(remembering), among=None, known=known)
+        return self._last[1]
 
     def add(self, strategies: Strategies, taking_part: Bools) -> None:
         """Add the releases of a round to the memory.
@@ -676,95 +628,24 @@ class Memory:
         return profiles, which, unreleased
 
 
-def _with_rows(setting: Setting, of: Setting, cells: Rows, row_of_subject: Rows, participants: Counts) -> Setting:
-    """Return a copy of a setting that has rows in place of cells.
-
-    A row is a part of a cell, for example the subjects of the cell with equal earlier releases.
-
-    Parameters
-    ----------
-    setting : Setting
-        Setting to copy.
-    of : Setting
-        Setting on cells. Its strategy space, `solve` and payoff parameters, split by row, replace those of the copy.
-    cells : ndarray of int, shape (n_rows,)
-        Cell of each row in `of`.
-    row_of_subject : ndarray of int, shape (n_subjects,)
-        Row of each subject in the copy.
-    participants : ndarray of int64, shape (n_rows,)
-        Number of participants of each row.
-
-    Raises
-    ------
-    InputError
-        If `of` cannot be split by row.
-    """
-    if of.split is None:
-        problem = "equal records have different earlier releases, which this game does not support"
-        raise InputError(problem, where="agents.remembers", found=True, expected="false")
-    space, solve = of.split(cells, participants)
-    amounts = {name: getattr(of, name)[cells] for name in ("benefit", "loss", "believed_loss")}
-    return replace(setting, space=space, solve=solve, cell_of_subject=row_of_subject, **amounts)
-
-
-def part_of(setting: Setting, rows: Rows) -> Setting:
-    """Return the setting restricted to some rows, with one subject per row.
-
-    Parameters
-    ----------
-    setting : Setting
-        Setting of a round in which adversaries remember earlier releases.
-    rows : ndarray of int
-        Rows to keep.
-    """
-    known = setting.known
-    assert known is not None  # noqa: S101 # as rows were told apart
-    planned = None if known.planned is None else known.planned[rows]
-    part = replace(known, cells=known.cells[rows], past=known.past[rows], gone=known.gone[rows], planned=planned)
-    setting = replace(setting, known=part, profiles=tuple(_of_rows(each, part, rows) for each in setting.profiles))
-    return _with_rows(setting, known.alone, part.cells, np.arange(len(rows)), np.ones(len(rows), dtype=np.int64))
-
-
-def _of_rows(profile: AdversaryProfile, part: Known, rows: Rows) -> AdversaryProfile:
-    equip = profile.equip
-    assert isinstance(equip, _Equip)  # noqa: S101 # of an adversary who remembers
-    believed = profile.believed
-    return replace(
-        profile,
-        equip=replace(equip, known=part, which=equip.which[rows], unreleased=equip.unreleased[rows]),
-        believed=None if believed is None else _of_rows(believed, part, rows),
-    )
-
-
 def _remembering(versions: Sequence[AdversaryProfile], known: Known, which: Rows, unreleased: Rows) -> AdversaryProfile:
     """Return the profile of a type with a memory.
 
     `versions` holds the type's profile without a memory for each set of candidates; `which` and `unreleased` give the
     position of each row's profile if its record is released in the round and if it is not.
     """
+
+    def equip(holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
+        means = [each.equip(holds, expected_accuracy, believed=believed) for each in versions]
+        linkers = tuple(each.linker for each in means if each is not None)
+        if means[0] is None or len(linkers) < len(means):
+            return None
+        linker = RememberingLinker(linkers, which, known.cells, known.past, known.meet, unreleased)
+        return Equipment(linker, RememberingAdversary(means[0].adversary))
+
     believed = [each.believed for each in versions if each.believed is not None]
     return replace(
         versions[0],
-        equip=_Equip(tuple(each.equip for each in versions), known, which, unreleased),
+        equip=equip,
         believed=_remembering(believed, known, which, unreleased) if believed else None,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Equip:
-    """Equipment of a type with a memory; see `reidsim.agents.profile.Equip`."""
-
-    versions: tuple[Equip, ...]
-    known: Known
-    which: Rows
-    unreleased: Rows
-
-    def __call__(self, holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
-        each = [equip(holds, expected_accuracy, believed=believed) for equip in self.versions]
-        means = [one for one in each if one is not None]
-        if len(means) < len(each):
-            return None
-        known = self.known
-        linkers = tuple(one.linker for one in means)
-        linker = RememberingLinker(linkers, self.which, known.cells, known.past, known.meet, self.unreleased)
-        return Equipment(linker, RememberingAdversary(means[0].adversary))

@@ -22,10 +22,9 @@ Mode = Literal["expectation", "sampling"]
 Meeting = Literal["one-of", "all"]
 Foresight = Literal["holdings", "plans"]
 Holdings = frozenset[str]
-# How a policy uses earlier releases. "each-to-past": best reply to them, found record by record; "to-past": reply to
-# them, found otherwise; "alone": ignore them; "hold": keep the earlier release; "planned": all rounds were planned
-# before the first.
-Reply = Literal["each-to-past", "to-past", "alone", "hold", "planned"]
+# How a policy uses earlier releases. "to-past": reply to them; "alone": ignore them; "hold": keep the earlier release;
+# "planned": all rounds were planned before the first.
+Reply = Literal["to-past", "alone", "hold", "planned"]
 # Returns the strategies that a policy chooses in a game.
 Solve = Callable[[str, RecordGame], Choice]
 

@@ -17,7 +17,6 @@ from reidsim.agents.learning import (
     posterior_presence,
     sampled_presence_update,
     updated,
-    updated_presence,
 )
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement, Learning
@@ -29,6 +28,11 @@ def unused():
 
 
 amounts = st.floats(0.05, 50)
+
+
+def updated_presence(parameters, probability):
+    """Return the Beta parameters after a round with uncertain presence."""
+    return updated(parameters, np.stack([probability, 1 - probability], axis=-1))
 
 
 @given(st.lists(st.tuples(amounts, amounts, st.floats(0, 1)), min_size=1, max_size=4))
@@ -126,8 +130,8 @@ def test_what_is_drawn_has_the_expected_mean():
     attacked, ones = np.array([[2.0, 0.0, 1.0], [0.0, 3.0, 1.0]]), np.ones(2)
     edges = []
     for actor in range(2):
-        missed, _, probability = possible_observations(attack_overlaps(attacked), actor, 0.4)
-        edges.append(np.cumsum([0.0, missed, *probability]))
+        _, probability = possible_observations(attack_overlaps(attacked), actor, 0.4)
+        edges.append(np.cumsum([0.0, *probability]))
     rows = []
     for here in product([0.0, 1.0], repeat=2):
         there = np.array(here)
@@ -162,9 +166,9 @@ def test_what_may_be_noticed_of_each_is_that_of_plain_enumeration(attacks, notic
     by_hand = defaultdict(float)
     for pattern, probability in patterns(attacks[actor], noticed):
         by_hand[as_bits([pattern], attacks)[0] if pattern else None] += probability
-    found = possible_observations(attack_overlaps(as_matrix(attacks)), actor, noticed)
-    assert found.missed == pytest.approx(by_hand.pop(None), abs=1e-9)
-    listed = dict(zip(found.excluded.tolist(), found.probability.tolist(), strict=True))
+    excluded, probability = possible_observations(attack_overlaps(as_matrix(attacks)), actor, noticed)
+    assert probability[0] == pytest.approx(by_hand.pop(None), abs=1e-9)
+    listed = dict(zip(excluded.tolist()[1:], probability.tolist()[1:], strict=True))
     assert listed.keys() <= by_hand.keys()
     for excluded, probability in by_hand.items():
         assert listed.get(excluded, 0.0) == pytest.approx(probability, abs=1e-8)

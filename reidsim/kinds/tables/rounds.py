@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.drawn_lists import DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
-from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Reply, Setting, Solve
+from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
 from reidsim.errors import listed, locating, refuse_first
 from reidsim.games.record_game import Linker
 from reidsim.kinds.tables.policy import policy_named
@@ -127,19 +127,9 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         split=split,
         profiles_among=profiles_among if "prosecutor" in scenario.risks else None,
         seed=scenario.seed,
-        reply_of=lambda policy: _reply_of(study, policy),
+        reply_of=lambda policy: policy_named(policy).replies,
         **(rules_of(scenario, agents) | releases),
     )
-
-
-def _reply_of(study: TablesStudy, policy: str) -> Reply:
-    """Return how a policy treats earlier releases."""
-    named, publisher = policy_named(policy), study.scenario.publisher
-    # Under prosecutor risk, the candidates of a record also depend on earlier releases.
-    best_of_each = named.picks_each(publisher) and publisher.solver != "lattice-search"
-    if named.replies == "to-past" and best_of_each and "prosecutor" not in study.scenario.risks:
-        return "each-to-past"
-    return named.replies
 
 
 def planned_releases(study: TablesStudy, policy: str) -> PlannedReleases:
