@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -81,7 +82,9 @@ def medium_runs(n: int, *, on_dask: bool) -> None:
     print(f"{n:,} medium runs: serial {serial:.1f} s, two processes {local:.1f} s ({serial / local:.2f} times as fast)")
     if not on_dask:
         return
-    dask = seconds_of(lambda: run_tasks(work, tasks, DaskExecutor(workers=2)))
+    distributed = import_module("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1) as cluster:
+        dask = seconds_of(lambda: run_tasks(work, tasks, DaskExecutor(cluster.scheduler_address)))
     print(f"dask on two workers: {dask:.1f} s, {dask / local:.2f} of two processes")
 
 

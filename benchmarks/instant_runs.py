@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import time
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +66,13 @@ def batch_of(scenario: Path, n: int, executor: str) -> dict[str, float]:
             found["before" if done == 0 else "ended"] = peak_mib()
 
     workers = None if executor == "serial" else 2
-    with tempfile.TemporaryDirectory() as folder:
+    with contextlib.ExitStack() as stack:
+        folder, address = stack.enter_context(tempfile.TemporaryDirectory()), None
         begun = time.perf_counter()
-        named = executor_named(executor, workers=workers)
+        if executor == "dask":
+            cluster = import_module("distributed").LocalCluster(n_workers=2, threads_per_worker=1)
+            address, workers = stack.enter_context(cluster).scheduler_address, None
+        named = executor_named(executor, workers=workers, scheduler=address)
         run_job(instant(loaded), batch_result, named, folder=Path(folder, "out"), progress=note)
         found |= {"seconds": time.perf_counter() - begun, "written": peak_mib()}
         begun = time.perf_counter()

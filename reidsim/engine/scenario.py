@@ -327,7 +327,7 @@ class Scenario(load.Scenario[ScenarioHead]):
         workers : int, optional
             Number of processes; as many as there are cores if not given.
         scheduler : str, optional
-            Address of a dask cluster; one of this computer is started if not given.
+            Address of the dask cluster for executor ``dask``.
         timeout : float, optional
             Seconds after which a run is given up (in processes only).
         resume : bool

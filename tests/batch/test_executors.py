@@ -126,15 +126,13 @@ list(executor_named(sys.argv[1], workers=2).execute(Square(hangs=(0, 1), folder=
 
 @pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
-@pytest.mark.parametrize("executor", ["processes", "dask"])
-def test_no_worker_outlives_a_program_that_is_killed(tmp_path, no_process_left, executor):
+def test_no_worker_outlives_a_program_that_is_killed(tmp_path, no_process_left):
     """The program is killed (SIGKILL) during runs that would take an hour."""
     script = tmp_path / "starter.py"
-    # dask workers read the main module again.
     script.write_text(f"if __name__ == '__main__':\n{textwrap.indent(STARTER, '    ')}", encoding="utf-8")
     path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path}
-    with subprocess.Popen([sys.executable, str(script), executor, str(tmp_path)], env=environment) as program:
+    with subprocess.Popen([sys.executable, str(script), "processes", str(tmp_path)], env=environment) as program:
         begun = tmp_path / "begun.txt"
         deadline = time.monotonic() + 120
         while not begun.exists() or len(begun.read_text().split()) < 2:
@@ -176,8 +174,13 @@ def test_long_ones_are_handed_over(monkeypatch):
 @pytest.mark.deep
 @pytest.mark.skipif(os.name != "posix", reason="kills processes by signals")
 def test_a_dask_cluster_survives_a_poisonous_run(tmp_path, no_process_left):
+    distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
     work = Square(raises=(3,), kills=(5,), folder=str(tmp_path))
-    found = outcomes_of(DaskExecutor(workers=1), work, 8)
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+    ):
+        found = outcomes_of(DaskExecutor(cluster.scheduler_address), work, 8)
     check_squares(found, but=(3, 5))
     assert (found[3].state, found[5].state) == ("failed", "killed")
 
@@ -198,7 +201,8 @@ def test_a_scheduler_that_is_not_there_is_reported_within_seconds(address):
         ("serial", {"workers": 2}, "number of processes"),
         ("dask", {"scheduler": "tcp://a:1", "workers": 2}, "number of processes"),
         ("processes", {"scheduler": "tcp://a:1"}, "a scheduler needs executor dask"),
-        ("dask", {"timeout": 1}, "this executor does not support a time limit"),
+        ("dask", {"scheduler": "tcp://a:1", "timeout": 1}, "this executor does not support a time limit"),
+        ("dask", {}, "executor dask needs a scheduler"),
         ("auto", {"timeout": 0}, "time limit out of range; found 0"),
         ("auto", {"workers": 0}, "number of processes out of range"),
         ("processes", {"workers": 99_999_999_999_999_999_999}, "too many processes.*at most"),

@@ -28,6 +28,8 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
 from reidsim.core.files import free_memory
 from reidsim.core.interrupts import came, stop_if_interrupted
 from reidsim.core.numerics import in_one_thread
@@ -71,9 +73,7 @@ class Executor(Protocol):
 
 def available_cores() -> int:
     """Return the number of processor cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(len(os.sched_getaffinity(0)), 1)
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_workers() -> int:
@@ -91,10 +91,10 @@ def require_carried(workers: int) -> None:
     InputError
         If there are too many processes.
     """
-    cores, fitting = available_cores(), _fitting()
-    most, problem = max(cores, _ALWAYS), "too many processes"
+    cores, fitting, problem = available_cores(), _fitting(), "too many processes"
+    many, most = workers > max(cores, _ALWAYS), f"at most {max(cores, _ALWAYS)}: this computer has {cores} cores"
     refuse_first(
-        (workers > most, problem, "workers", workers, f"at most {most}: this computer has {cores} cores"),
+        (many, problem, "workers", workers, most),
         (workers > fitting, problem, "workers", workers, f"at most {fitting}, which fit into free memory"),
     )
 
@@ -117,17 +117,6 @@ def _resident() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def one_thread() -> contextlib.AbstractContextManager[object]:
-    """Return a context that limits linear algebra to one thread.
-
-    Sums then do not depend on the number of cores, and parallel runs do not compete for cores.
-    """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    limits: contextlib.AbstractContextManager[object] = threadpool_limits(1)
-    return limits
-
-
 class AutomaticExecutor:
     """Executor that starts in this process and switches to several processes.
 
@@ -145,7 +134,8 @@ class AutomaticExecutor:
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Groups:
         """Run every task in the given order; see `Executor`."""
         workers, done, group, since = self._workers or default_workers(), 0, list[RunOutcome](), time.monotonic()
-        with one_thread():
+        # Sums do not depend on the number of cores if linear algebra uses one thread.
+        with threadpool_limits(1):
             try:
                 for done, task in enumerate(tasks, start=1):
                     outcome = attempt(work, task)
@@ -267,11 +257,7 @@ class _Pool:
     """The processes of one batch and the remaining tasks."""
 
     def __init__(self, work: Work, tasks: Sequence[RunTask], size: int, timeout: float | None) -> None:
-        self._work, self._left, self._timeout = (
-            pickle.dumps(work),
-            deque(tasks),
-            math.inf if timeout is None else timeout,
-        )
+        self._work, self._left, self._timeout = pickle.dumps(work), deque(tasks), timeout or math.inf
         self._events: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
         self._deaths, self._failed_starts = Counter[str](), 0
         self._size, self.unfinished = min(size, len(tasks)), len(tasks)
@@ -329,7 +315,6 @@ class _Pool:
 
 
 EXECUTORS = ("auto", "serial", "processes", "dask")
-_LOOPBACK = "127.0.0.1"
 # Longest waits for a connection and for the first worker of a scheduler. Longer ones report a wrong address or a
 # scheduler without workers later, shorter ones fail on slow networks and computers.
 _CONNECT_SECONDS = 5
@@ -338,15 +323,6 @@ _FIRST_WORKER_SECONDS = 30
 _DEATHS_ALONE = 2
 # Packages that log every failed attempt to reach a scheduler.
 _TALKATIVE = ("distributed", "tornado", "asyncio")
-# Settings of a cluster started here: a worker gets one run at a time, runs of a dead worker are rescheduled by this
-# module instead of dask, and a new worker may take long to start on a busy computer.
-_OWN_CLUSTER = {
-    "distributed.scheduler.allowed-failures": 0,
-    "distributed.scheduler.worker-saturation": 1.0,
-    "distributed.deploy.lost-worker-timeout": "10 minutes",
-    # Omits dask's default MALLOC_TRIM_THRESHOLD_, under which every large array is allocated from the system anew.
-    "distributed.nanny.pre-spawn-environ": dict.fromkeys(ONE_THREAD[:3], "1"),
-}
 
 
 def executor_named(
@@ -361,7 +337,7 @@ def executor_named(
     workers : int, optional
         Number of processes; default: as many as cores and free memory allow.
     scheduler : str, optional
-        Address of a dask cluster's scheduler; default: start a cluster on this computer.
+        Address of a dask cluster's scheduler; executor ``dask`` needs it.
     timeout : float, optional
         Seconds after which a run is stopped; needs separate processes, which executor ``auto`` then always starts.
 
@@ -374,24 +350,22 @@ def executor_named(
     if workers is not None:
         refuse_first((workers < 1, "number of processes out of range", "workers", workers, "1 or more"))
         require_carried(workers)
-    unlimited, single = timeout is None, scheduler is not None or name == "serial"
+    stops, several = name in ("auto", "processes"), "executor auto or processes"
+    seconds, stranger = "a number of seconds above 0", "a scheduler needs executor dask"
+    time_limit = "this executor does not support a time limit"
     alone = "the number of processes cannot be set for this executor"
-    several = "executor auto or processes, or executor dask without a scheduler"
-    stranger, endless = "a scheduler needs executor dask", "this executor does not support a time limit"
-    seconds, stops = "a number of seconds above 0", name in ("auto", "processes")
     refuse_first(
         (timeout is not None and not timeout > 0, "time limit out of range", "timeout", timeout, seconds),
         (scheduler is not None and name != "dask", stranger, "scheduler", scheduler, "executor dask"),
-        (workers is not None and single, alone, "workers", None, several),
+        (scheduler is None and name == "dask", "executor dask needs a scheduler", "scheduler", None, "its address"),
+        (workers is not None and not stops, alone, "workers", None, several),
         # Only a separate process can stop a run.
-        (not unlimited and not stops, endless, "timeout", name, "executor processes"),
+        (timeout is not None and not stops, time_limit, "timeout", name, "executor processes"),
     )
-    if name == "serial":
-        return SerialExecutor()
-    if name == "dask":
-        return DaskExecutor(scheduler, workers)
-    if name == "auto" and unlimited:
-        return AutomaticExecutor(workers)
+    if scheduler is not None:
+        return DaskExecutor(scheduler)
+    if name == "serial" or (name == "auto" and timeout is None):
+        return AutomaticExecutor(1 if name == "serial" else workers)
     return ProcessExecutor(workers, timeout)
 
 
@@ -404,16 +378,12 @@ class DaskExecutor:
 
     Parameters
     ----------
-    scheduler : str, optional
-        Address of a cluster's scheduler, such as ``tcp://10.0.0.1:8786``. Default: start a cluster of processes on this
-        computer, and end it after the batch.
-    workers : int, optional
-        Number of processes of the cluster started here; default: as many as cores and free memory allow.
+    scheduler : str
+        Address of a cluster's scheduler, such as ``tcp://10.0.0.1:8786``.
     """
 
-    def __init__(self, scheduler: str | None = None, workers: int | None = None) -> None:
+    def __init__(self, scheduler: str) -> None:
         self._scheduler = scheduler
-        self._workers = workers
 
     def execute(self, work: Any, tasks: Sequence[RunTask]) -> Groups:
         """Run every task; see `Executor`.
@@ -426,10 +396,9 @@ class DaskExecutor:
         """
         if not tasks:
             return
-        connect = self._started if self._scheduler is None else self._connected
-        with connect() as client:
+        with self._connected() as client:
             files: dict[str, str] = {}
-            if self._scheduler is not None and hasattr(work, "loaded"):
+            if hasattr(work, "loaded"):
                 # The working folder of workers may differ, so relative paths would not be found.
                 work = replace(work, loaded=replace(work.loaded, path=work.loaded.path.absolute()))
                 values = {repr(value): (key, value) for task in tasks for key, value in task.values.items()}
@@ -462,7 +431,7 @@ class DaskExecutor:
     @contextlib.contextmanager
     def _connected(self) -> Iterator[Any]:
         """Yield a client of an existing scheduler."""
-        distributed, address = _distributed(), str(self._scheduler)
+        distributed, address = _distributed(), self._scheduler
         try:
             # A dask client without a scheduler prints errors when it is deleted, so look for a listener first.
             comm = importlib.import_module("distributed.comm")
@@ -475,31 +444,6 @@ class DaskExecutor:
             expected = "the address of a scheduler, such as tcp://10.0.0.1:8786"
             raise _refused(problem, found=address, expected=expected) from None
         with _without_logs(), client:
-            yield client
-
-    @contextlib.contextmanager
-    def _started(self) -> Iterator[Any]:
-        """Yield a client of a new cluster on this computer, which ends with the block."""
-        distributed = _distributed()
-        with contextlib.ExitStack() as started:
-            started.enter_context(importlib.import_module("dask").config.set(_OWN_CLUSTER))
-            try:
-                # Fail at once if there is no loopback interface; dask would try for 30 seconds.
-                with socket.create_server((_LOOPBACK, 0)) as listener:
-                    socket.create_connection(listener.getsockname(), timeout=_CONNECT_SECONDS).close()
-                cluster = distributed.LocalCluster(
-                    n_workers=self._workers or default_workers(),
-                    threads_per_worker=1,
-                    processes=True,
-                    dashboard_address=f"{_LOOPBACK}:0",
-                    silence_logs=logging.CRITICAL,
-                )
-                started.enter_context(cluster)
-                client = started.enter_context(distributed.Client(cluster, set_as_default=False))
-            except (OSError, RuntimeError) as error:
-                problem = f"a dask cluster on this computer does not start: {error}".splitlines()[0]
-                expected = "executor processes, or a loopback interface and free memory"
-                raise InputError(problem, where="executor", found="dask", expected=expected) from None
             yield client
 
 
@@ -515,13 +459,11 @@ def _without_logs() -> Iterator[None]:
     """
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _TALKATIVE]
     levels = {logging.getLogger(name): logging.getLogger(name).level for name in names}
-    for logger in levels:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
+    with contextlib.ExitStack() as restored:
         for logger, level in levels.items():
-            logger.setLevel(level)
+            restored.callback(logger.setLevel, level)
+            logger.setLevel(logging.CRITICAL + 1)
+        yield
 
 
 def _distributed() -> Any:
@@ -566,15 +508,13 @@ def _cores(client: Any) -> int:
         client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
     except TimeoutError:
         expected = f"a worker within {_FIRST_WORKER_SECONDS} s"
-        problem, found = "the dask scheduler has no workers", client.scheduler.address
-        raise _refused(problem, found=found, expected=expected) from None
-    threads: dict[str, int] = client.nthreads()
-    return max(sum(threads.values()), 1)
+        raise _refused("the dask scheduler has no workers", found=client.scheduler.address, expected=expected) from None
+    return max(int(sum(client.nthreads().values())), 1)
 
 
 def _do(work: bytes, task: RunTask) -> RunOutcome:
     """Run a task in a worker."""
-    with one_thread(), in_one_thread():
+    with threadpool_limits(1), in_one_thread():
         return attempt(_loaded(work), task)
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,6 @@ from reidsim.engine.results import (
     keep_private,
     require_no_links,
     require_sound,
-    scenario_hash,
     sha256_of,
     sync,
     write_json,
@@ -72,10 +70,11 @@ INCOMPLETE = "incomplete"
 _RUN_AGAIN = "run the batch again with another folder"
 # Manifest entries that must be unchanged to resume a batch, with their descriptions in the error message.
 _IDENTITY = {
-    "scenario_hash": "another scenario",
-    "seed": "another seed",
-    "cross_play": "other options, or from another command",
-    "data_hash": "other data",
+    "seed": "the folder holds a batch with another seed",
+    "scenario_hash": "the folder holds a batch with another scenario",
+    "cross_play": "the folder holds a batch with other options, or from another command",
+    "data_hash": "the folder holds a batch with other data",
+    "code_version": "the batch was begun with another version of the program",
 }
 # Manifest keys that hold the options of a command; the table of runs of the command has the same name.
 _OPTIONS = ("cross_play",)
@@ -143,17 +142,11 @@ else:
 
 
 @contextlib.contextmanager
-def journal(path: Path, data: str = "") -> Iterator[Callable[[Iterable[RunOutcome]], None]]:
+def journal(path: Path) -> Iterator[Callable[[Iterable[RunOutcome]], None]]:
     """Open the journal of a batch; yield a function that writes outcomes and waits until they are on disk.
 
     An empty file is removed at the end. An incomplete last line is removed when the file is opened again. A line that
     is damaged in another way remains in the file but is not read, so that its run is repeated.
-
-    Parameters
-    ----------
-    path : Path
-    data : str
-        Hash of the data that the runs read; written into each line.
 
     Raises
     ------
@@ -162,11 +155,11 @@ def journal(path: Path, data: str = "") -> Iterator[Callable[[Iterable[RunOutcom
     """
     with _keeping(path):
         # Unbuffered, so that closing the file after an error does not write again.
-        file = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 - Path.open takes no opener
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab", buffering=0)
         file.truncate(path.read_bytes().rfind(b"\n") + 1)
 
     def append(outcomes: Iterable[RunOutcome]) -> None:
-        lines = b"".join(_line(outcome, data) for outcome in outcomes)
+        lines = b"".join(map(_line, outcomes))
         end, written = file.seek(0, os.SEEK_END), 0
         with _keeping(path):
             try:
@@ -204,15 +197,6 @@ def read_journal(path: Path, tasks: Iterable[RunTask], *, by_place: bool = False
     ]
 
 
-def is_journal_of(path: Path, keys: Container[str], data: str) -> bool:
-    """Return whether all readable runs of a journal belong to a batch.
-
-    There must be at least one run; runs belong if their key is in `keys` and their data hash is `data`.
-    """
-    entries = [entry for entry in _entries(path) if entry is not None]
-    return bool(entries) and all(entry["run"] in keys and entry["data"] == data for entry in entries)
-
-
 def keeps_runs(folder: Path) -> bool:
     """Return whether a folder has a journal that is not empty."""
     journal = folder / JOURNAL
@@ -247,17 +231,12 @@ def _keeping(path: Path) -> Iterator[None]:
         raise InputError("the disk is full", source=path.parent, hint=hint) from None
 
 
-def _line(outcome: RunOutcome, data: str) -> bytes:
-    task = outcome.task
-    place = {"run": task.key, "point": task.point, "replication": task.replication}
-    entry = {**place, **{name: getattr(outcome, name) for name in _OUTCOME}, "data": data}
+def _line(outcome: RunOutcome) -> bytes:
+    place = {"run": outcome.task.key, "point": outcome.task.point, "replication": outcome.task.replication}
+    entry = {**place, **{name: getattr(outcome, name) for name in _OUTCOME}}
     # A checksum at the end of the line, so that a line with a changed byte is detected and not read.
     text = json.dumps(entry, separators=(",", ":")).encode()[:-1]
     return text + _CHECK + _checksum(text) + b"\n"
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def damaged_lines(path: Path) -> int:
@@ -313,7 +292,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        hint = "run the scenario with --resume to rebuild the file" if keeps_runs(folder) else None
+        again = f"copy {MANIFEST} from a new run of the same scenario and data, and run the scenario with --resume"
+        hint = f"finished runs are kept in {JOURNAL}: {again}" if keeps_runs(folder) else None
         expected = f"a folder with a valid {MANIFEST}"
         raise InputError("not a results folder", source=folder, expected=expected, hint=hint) from None
     if not isinstance(manifest, dict) or "design" not in manifest:
@@ -405,49 +385,25 @@ def read_runs(folder: Path) -> pd.DataFrame:
     return batch_tables(loaded.name, design, read_journal(folder / JOURNAL, tasks, by_place=True))["runs"]
 
 
-def require_same(folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool]) -> str:
+def require_same(folder: Path, manifest: Mapping[str, Any]) -> str:
     """Check that a folder holds the batch of a manifest; return the batch's state.
 
     The state is `RUNNING`, `COMPLETE` or `INCOMPLETE` (ended, with failed runs).
 
-    Parameters
-    ----------
-    folder : Path
-    manifest : mapping
-    are_same : callable
-        Returns whether the runs in the journal belong to this batch; used if the folder's manifest is damaged.
-
     Raises
     ------
     InputError
-        If the folder holds another batch, or its batch was started with other data or by another program version.
+        If the folder holds another batch, its manifest is damaged, or its batch was started with other data or by
+        another program version.
     """
-    try:
-        found = read_manifest(folder)
-    except InputError:
-        if are_same():
-            return RUNNING
-        raise
-    for key, what in _IDENTITY.items():
+    found, expected = read_manifest(folder), {**manifest, "code_version": code_version()}
+    for key, problem in _IDENTITY.items():
         if key == "data_hash":
             # Called first, because its error names the changed files.
             require_unchanged(found["design"].get("files", {}), manifest["design"]["files"], folder)
-        if key == "scenario_hash" and _but_for_seed(found) == _but_for_seed(manifest):
-            key, what = "seed", _IDENTITY["seed"]
-        if found.get(key) != manifest.get(key):
-            raise _another(f"the folder holds a batch with {what}", folder, found.get(key), manifest.get(key))
-    began = found.get("code_version")
-    if began != code_version():
-        raise _another("the batch was begun with another version of the program", folder, began, code_version())
+        if found.get(key) != expected.get(key):
+            raise InputError(problem, source=folder, found=found.get(key), expected=str(expected.get(key)))
     return str(found["state"])
-
-
-def _another(problem: str, folder: Path, found: object, expected: object) -> InputError:
-    return InputError(problem, source=folder, found=found, expected=str(expected))
-
-
-def _but_for_seed(manifest: Mapping[str, Any]) -> str:
-    return scenario_hash({**manifest["content"], "seed": 0})
 
 
 def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
@@ -562,16 +518,11 @@ class DataFiles:
         return stamps
 
     def _hashes_now(self, names: Iterable[str]) -> dict[str, str]:
-        hashes = {}
+        hashes = dict[str, str]()
         for name in names:
             with contextlib.suppress(InputError):
                 hashes[name] = sha256_of(self._paths[name])
         return hashes
-
-    @property
-    def digest(self) -> str:
-        """A hash over the names and hashes of all files, in 16 hexadecimal digits."""
-        return hashlib.sha256(json.dumps(self.hashes, sort_keys=True).encode()).hexdigest()[:16]
 
     def require_unchanged(self) -> None:
         """Check that no file has changed since the batch began.
@@ -632,9 +583,10 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source:
     """
     if changed := changed_files(before, now):
         names = listed(name if name in now else f"{name} (missing)" for name in changed)
-        problem, expected = "data files changed since the batch began", "the same data for all runs of a batch"
-        hint = "restore the files, or begin a new batch"
-        raise InputError(f"{problem}: {names}", source=source, expected=expected, hint=hint)
+        expected, hint = "the same data for all runs of a batch", "restore the files, or begin a new batch"
+        raise InputError(
+            f"data files changed since the batch began: {names}", source=source, expected=expected, hint=hint
+        )
 
 
 class _Files:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -135,9 +134,7 @@ def run_job(
         damaged = 0
         if folder is not None:
             journal = folder / store.JOURNAL
-            # If the manifest is damaged, the journal alone identifies the batch.
-            are_same = partial(store.is_journal_of, journal, {task.key for task in tasks}, files.digest)
-            stored = held.enter_context(_opened(folder, manifest, are_same, go_on=resume or rerun_failed))
+            stored = held.enter_context(_opened(folder, manifest, go_on=resume or rerun_failed))
             if stored is not None:
                 tables = store.read_stored_tables(folder, stored, work.table)
                 report("running", design.n_runs, design.n_runs)
@@ -172,13 +169,11 @@ def run_job(
 
 
 @contextlib.contextmanager
-def _opened(
-    folder: Path, manifest: Mapping[str, Any], are_same: Callable[[], bool], *, go_on: bool
-) -> Iterator[dict[str, Any] | None]:
+def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterator[dict[str, Any] | None]:
     """Lock the folder of a new or resumed batch (`go_on`), and write its manifest.
 
     Yields the stored manifest if the batch is already complete, so that the folder needs no change; otherwise None. If
-    the block fails, a new folder in which no run has finished is removed. `are_same` is passed to `require_same`.
+    the block fails, a new folder in which no run has finished is removed.
     """
     if go_on and not folder.is_dir():
         raise InputError("no batch to continue", source=folder, expected="the folder of a batch")
@@ -189,7 +184,7 @@ def _opened(
             kept.make_folder(folder)
         kept.require_no_links(folder)
         held.enter_context(store.only_writer(folder))
-        if go_on and store.require_same(folder, manifest, are_same) == COMPLETE and not store.keeps_runs(folder):
+        if go_on and store.require_same(folder, manifest) == COMPLETE and not store.keeps_runs(folder):
             yield store.read_manifest(folder)
             return
         try:
@@ -248,7 +243,7 @@ def run_tasks(
         if folder is not None:
             before = store.read_journal(folder / store.JOURNAL, by_key.values())
             done |= {outcome.task.key: outcome for outcome in before if outcome.state not in again}
-            write = stack.enter_context(store.journal(folder / store.JOURNAL, files.digest if files else ""))
+            write = stack.enter_context(store.journal(folder / store.JOURNAL))
         report = progress or (lambda task, done, total: None)
         report("running", len(done), len(by_key))
         missing = [task for key, task in by_key.items() if key not in done]
