@@ -57,15 +57,16 @@ _PLACE = ["replication", "draw", "policy", "round", "adversary"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AgentAnalysis(AnalysisTables):
-    """Tables of a scenario with agents, mostly by round.
+class RoundTables(AnalysisTables):
+    """Tables of a run or batch of a scenario with agents, mostly by round.
+
+    ``replication`` is the draw of the records, ``draw`` the repetition of all rounds on these records. A batch has
+    columns ``point`` and ``replication`` of the run.
 
     Parameters
     ----------
     rounds : DataFrame
-        Measures of each round (`ROUND_MEASURES`), one row per draw, policy and round. ``replication`` is the draw of
-        the records, ``draw`` the repetition of all rounds on these records. Tables `adversaries`, `through` and
-        `counterfeits` have both columns, too.
+        Measures of each round (`ROUND_MEASURES`), one row per draw, policy and round.
     adversaries : DataFrame
         Measures of each adversary in each round (`ADVERSARY_MEASURES`), one row per draw, policy, round and adversary.
     through : DataFrame
@@ -73,7 +74,22 @@ class AgentAnalysis(AnalysisTables):
         adversary and combination of resources used in its attacks (``through``).
     distributions : DataFrame
         Quantiles over the records of all rounds and draws, one row per policy and outcome; see
-        `quantile_rows`. Quantiles of the number of people re-identified in a round are added.
+        `quantile_rows`. Quantiles of the number of people re-identified in a round are added. A batch has them also for
+        scenarios without agents.
+    """
+
+    rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
+    adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
+    through: pd.DataFrame = field(default_factory=pd.DataFrame)
+    distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AgentAnalysis(RoundTables):
+    """Tables of one run of a scenario with agents.
+
+    Parameters
+    ----------
     counterfeits : DataFrame
         One row per draw, policy, round and counterfeit record: ``record`` is the record with the same generalization,
         ``value_of`` the record with the same sensitive value.
@@ -81,10 +97,6 @@ class AgentAnalysis(AnalysisTables):
         Policies under which attacks occurred although the policy rules out attacks; see `broken_guarantees`.
     """
 
-    rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
-    adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
-    through: pd.DataFrame = field(default_factory=pd.DataFrame)
-    distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
     counterfeits: pd.DataFrame = field(default_factory=pd.DataFrame)
     broken_guarantees: pd.DataFrame = field(default_factory=pd.DataFrame)
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from reidsim.engine.batch.design import COMPLETE, GROUP_COLUMNS, Design, RunOutcome, scenario_columns
 from reidsim.engine.results import RunResult
-from reidsim.scenarios.study import AnalysisTables
+from reidsim.engine.single_run import RoundTables
 
 # Columns that come after the measures in the table of runs.
 _LAST = ("state", "error", "seed", "run")
@@ -63,9 +63,8 @@ def batch_tables(name: str, design: Design, outcomes: Iterable[RunOutcome]) -> d
         }
     )
     runs = pd.concat([runs, of_run.iloc[number].reset_index(drop=True)], axis=1).assign(scenario=name)
-    measures = [column for column in runs if column not in (*GROUP_COLUMNS, *_LAST, "scenario", "point", "replication")]
-    groups = [column for column in GROUP_COLUMNS if column in runs]
-    runs = runs[["scenario", "point", "replication", *groups, *measures, *_LAST]]
+    first = ["scenario", "point", "replication", *(column for column in GROUP_COLUMNS if column in runs)]
+    runs = runs[[*first, *(column for column in runs if column not in (*first, *_LAST)), *_LAST]]
     at_points = scenario_columns(design).iloc[runs["point"].to_numpy()].reset_index(drop=True)
     return {**{table: rows for table, (rows, _) in tables.items()}, "runs": pd.concat([runs, at_points], axis=1)}
 
@@ -103,8 +102,8 @@ def _typed(values: list[Any]) -> pd.Series[Any]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BatchAnalysis(AnalysisTables):
-    """Statistics of a batch, and tables of its runs other than their measures.
+class BatchAnalysis(RoundTables):
+    """Statistics of a batch, and tables of its runs other than their measures, with one row per run and `RoundTables`.
 
     Parameters
     ----------
@@ -112,24 +111,10 @@ class BatchAnalysis(AnalysisTables):
         Means with confidence intervals, and quantiles over runs, of each measure; see `statistics_table`.
     differences : DataFrame
         Means with confidence intervals of differences between policies in the same run; see `differences_table`.
-    distributions : DataFrame
-        Quantiles of outcomes over the records of a run (with agents, over the records of all its rounds), one row per
-        run, policy and outcome.
-    rounds : DataFrame
-        With agents, measures by round: one row per run, draw, policy and round.
-    adversaries : DataFrame
-        With agents, measures of adversaries: one row per run, draw, policy, round and adversary.
-    through : DataFrame
-        With agents, numbers of records attacked and re-identified: one row per run, draw, policy, round, adversary and
-        combination of resources used to attack. See `reidsim.engine.single_run.AgentAnalysis` for the last three.
     """
 
     statistics: pd.DataFrame = field(default_factory=pd.DataFrame)
     differences: pd.DataFrame = field(default_factory=pd.DataFrame)
-    distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
-    rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
-    adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
-    through: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,7 +138,7 @@ class BatchResult(RunResult):
         One row per point of the sweep, policy and measure; see `statistics_table`. The table is empty if no run is
         complete.
         """
-        return self.analysis.tables().get("statistics", pd.DataFrame())
+        return getattr(self.analysis, "statistics", pd.DataFrame())
 
     @property
     def differences(self) -> pd.DataFrame:
@@ -161,7 +146,7 @@ class BatchResult(RunResult):
 
         See `differences_table`. The table is empty if there are no two policies to compare.
         """
-        return self.analysis.tables().get("differences", pd.DataFrame())
+        return getattr(self.analysis, "differences", pd.DataFrame())
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -190,9 +175,8 @@ def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design | None = N
     if design is not None:
         found = measured(tables["runs"], design)
         tables = {**tables, "statistics": statistics_table(found), "differences": differences_table(found)}
-    known = {each.name for each in fields(BatchAnalysis)}
-    own: dict[str, Any] = {name: table for name, table in tables.items() if name in known}
-    return BatchAnalysis(**own)
+    known = {each.name for each in fields(BatchAnalysis)} & tables.keys()
+    return BatchAnalysis(**dict[str, Any]({name: tables[name] for name in known}))
 
 
 def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.DataFrame) -> tuple[str, ...]:
@@ -208,12 +192,11 @@ def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.Data
         Table ``runs`` from `batch_tables`.
     """
     warnings = []
-    states = Counter(outcome.state for outcome in outcomes if outcome.state != COMPLETE)
-    for state, number in sorted(states.items()):
-        first = next(outcome for outcome in outcomes if outcome.state == state)
+    for state in sorted({outcome.state for outcome in outcomes} - {COMPLETE}):
+        own = [outcome for outcome in outcomes if outcome.state == state]
         warnings.append(
-            f"{number} of {len(outcomes)} runs ended as {state!r} and are left out of the statistics; the first, run "
-            f"{first.task.key}: {first.error}"
+            f"{len(own)} of {len(outcomes)} runs ended as {state!r} and are left out of the statistics; the first, run "
+            f"{own[0].task.key}: {own[0].error}"
         )
     said = Counter(warning for outcome in outcomes for warning in outcome.warnings)
     for warning, number in said.items():
@@ -221,8 +204,8 @@ def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.Data
     if design.replications > 1:
         complete = runs[runs["state"] == COMPLETE]
         run = complete.groupby(["point", "replication"], observed=True)["point"]
-        own = {"row of the run": run.cumcount(), "rows of the run": run.transform("size")}
-        distinct = complete.drop(columns=["replication", "seed", "run"]).assign(**own).drop_duplicates()
+        rows = {"row of the run": run.cumcount(), "rows of the run": run.transform("size")}
+        distinct = complete.drop(columns=["replication", "seed", "run"]).assign(**rows).drop_duplicates()
         if len(distinct) and not distinct.duplicated(["point", "row of the run"]).any():
             warnings.append("all replications are equal: the scenario has no random draws")
     return tuple(warnings)
@@ -269,20 +252,16 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
     """
     from scipy.special import stdtrit
 
-    everything = values.reshape(*values.shape[:-2], values.shape[-2] * values.shape[-1])
-    mean, _, n = _moments(everything)
+    mean, _, n = _moments(values.reshape(*values.shape[:-2], -1))
     errors, degrees = np.zeros(mean.shape), np.zeros(mean.shape)
     for axis in (-1, -2):
         # Means over one axis vary only with the draws of the other axis.
-        part, _, count = _moments(np.moveaxis(values, axis, -1))
-        usable = np.where(count > 0, part, np.nan)
-        _, variance, draws = _moments(usable)
+        _, variance, draws = _moments(_moments(np.moveaxis(values, axis, -1))[0])
         share = np.where(draws > 1, variance / np.maximum(draws, 1), 0.0)
         errors += share
-        degrees += np.where(draws > 1, share**2 / np.maximum(draws - 1, 1), 0.0)
-    known = n > 1
-    standard_error = np.where(known, np.sqrt(errors), np.nan)
-    freedom = np.where(degrees > 0, errors**2 / np.where(degrees > 0, degrees, 1.0), 1.0)
+        degrees += share**2 / np.maximum(draws - 1, 1)
+    standard_error = np.where(n > 1, np.sqrt(errors), np.nan)
+    freedom = np.divide(errors**2, degrees, out=np.ones_like(degrees), where=degrees > 0)
     half = stdtrit(freedom, (1 + level) / 2) * standard_error
     return MeanInterval(mean, standard_error, mean - half, mean + half, n)
 
@@ -368,10 +347,8 @@ def error_of_estimates(errors: Floats) -> Floats:
     ndarray of float64
         NaN if no run has a value.
     """
-    known = np.isfinite(errors)
-    n = known.sum(axis=(-2, -1))
-    by_replication = np.where(known, errors, 0.0).sum(axis=-2)
-    return np.where(n > 0, np.sqrt((by_replication**2).sum(axis=-1)) / np.maximum(n, 1), np.nan)
+    n = np.isfinite(errors).sum(axis=(-2, -1))
+    return np.where(n > 0, np.sqrt((np.nansum(errors, axis=-2) ** 2).sum(axis=-1)) / np.maximum(n, 1), np.nan)
 
 
 def quantiles(values: Floats, shares: Any) -> Floats:
@@ -390,27 +367,15 @@ def quantiles(values: Floats, shares: Any) -> Floats:
     -------
     ndarray of float64, shape (n_shares, ...)
     """
-    ordered = np.sort(values, axis=-1)
-    n = np.isfinite(ordered).sum(axis=-1)
-    found = []
-    for share in shares:
-        place = share * np.maximum(n - 1, 0)
-        below = np.floor(place).astype(np.int64)
-        above = np.minimum(below + 1, np.maximum(n - 1, 0))
-        low, high = (np.take_along_axis(ordered, at[..., None], axis=-1)[..., 0] for at in (below, above))
-        found.append(low + (place - below) * (high - low))
-    return np.array(found)
+    table = pd.DataFrame(values.reshape(-1, values.shape[-1]).T).quantile(list(shares))
+    return np.asarray(table.to_numpy().reshape(-1, *values.shape[:-1]))
 
 
 def _moments(values: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
     """Return mean, sample variance and number of finite values along the last axis."""
-    finite = np.isfinite(values)
-    n = finite.sum(axis=-1)
-    kept = np.where(finite, values, 0.0)
-    mean = kept.sum(axis=-1) / np.maximum(n, 1)
-    spread = (np.where(finite, values - mean[..., None], 0.0) ** 2).sum(axis=-1)
-    variance = np.where(n > 1, spread / np.maximum(n - 1, 1), np.nan)
-    return np.where(n > 0, mean, np.nan), variance, n
+    known = np.ma.masked_invalid(values)
+    mean, variance = (np.ma.filled(each, np.nan) for each in (known.mean(axis=-1), known.var(axis=-1, ddof=1)))
+    return mean, variance, known.count(axis=-1)
 
 
 # Suffix of columns with the standard error of an estimated measure.
@@ -476,13 +441,10 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
     error_of = {name if name in numeric else f"{name}_risk": error for error, name in of_errors.items()}
     measures = [column for column in numeric if column not in error_of.values()]
     if "sample" in runs:
-        keys = ["point", "replication", *names]
         squares = ended_well.assign(**{error: ended_well[error] ** 2 for error in error_of.values()})
-        grouped = squares.groupby(keys, sort=False, observed=True)
-        means = grouped[numeric].mean()
-        for error in error_of.values():
-            means[error] = np.sqrt(means[error] / grouped[error].count())
-        ended_well = means.reset_index()
+        grouped = squares.groupby(["point", "replication", *names], sort=False, observed=True)
+        errors = {error: np.sqrt(grouped[error].mean() / grouped[error].count()) for error in error_of.values()}
+        ended_well = grouped[numeric].mean().assign(**errors).reset_index()
     groups = ended_well[names].drop_duplicates().reset_index(drop=True)
     group = ended_well[names].merge(groups.assign(position=np.arange(len(groups))), how="left", on=names)["position"]
     swept_point, sample = divmod(ended_well["point"].to_numpy(), design.samples)
@@ -516,15 +478,16 @@ def statistics_table(found: Measured) -> pd.DataFrame:
     parts = {}
     for measure, values in found.values.items():
         interval = mean_interval(values)
-        flat = values.reshape(*values.shape[:2], -1)
-        spread = dict(zip(QUANTILES, quantiles(flat, QUANTILES.values()), strict=True))
-        runs, points = required_runs(values, 0.01 * np.abs(interval.mean))
-        needed = {"runs_for_1_percent": runs, "points_for_1_percent": points}
-        columns = {**_interval_columns(interval), **spread, **needed}
+        levels = quantiles(values.reshape(*values.shape[:2], -1), QUANTILES.values())
+        needed = required_runs(values, 0.01 * np.abs(interval.mean))
+        parts[measure] = {
+            **_interval_columns(interval),
+            **dict(zip(QUANTILES, levels, strict=True)),
+            **dict(zip(("runs_for_1_percent", "points_for_1_percent"), needed, strict=True)),
+        }
         if found.errors:
             errors = found.errors.get(measure, np.full_like(values, np.nan))
-            columns["estimation_error"] = error_of_estimates(errors)
-        parts[measure] = columns
+            parts[measure]["estimation_error"] = error_of_estimates(errors)
     return _interleaved(found.columns(), parts)
 
 
@@ -544,32 +507,27 @@ def differences_table(found: Measured) -> pd.DataFrame:
     """
     if found.groups.empty:
         return pd.DataFrame()
-    compared = str(found.groups.columns[-1])
-    strata = list(found.groups.columns[:-1])
+    *strata, compared = found.groups.columns
     number = pd.Series(np.arange(len(found.groups)))
-    first = number * 0
-    if strata:
-        first = number.groupby([found.groups[name] for name in strata], observed=True).transform("min")
+    by = [found.groups[name] for name in strata] or [number * 0]
+    first = number.groupby(by, observed=True).transform("min").to_numpy()
     others = np.flatnonzero(number != first)
     if not len(others):
         return pd.DataFrame()
-    reference = first.to_numpy()[others]
+    reference = first[others]
     groups = found.groups.iloc[others].assign(reference=found.groups[compared].to_numpy()[reference])
     parts = {}
     for measure, values in found.values.items():
         one, other = values[:, others], values[:, reference]
         # Both values come from the same run with the same random draws, so common variation cancels out.
         interval = mean_interval(one - other)
-        both = np.isfinite(one) & np.isfinite(other)
-        above = (both & (one > other)).sum(axis=(-2, -1)) / np.maximum(both.sum(axis=(-2, -1)), 1)
-        share = np.where(interval.n > 0, above, np.nan)
-        parts[measure] = {**_interval_columns(interval), "share_above": share}
+        above = (one > other).sum(axis=(-2, -1)) / np.maximum(interval.n, 1)
+        parts[measure] = {**_interval_columns(interval), "share_above": np.where(interval.n > 0, above, np.nan)}
     return _interleaved(found.columns(groups), parts)
 
 
 def _interval_columns(interval: MeanInterval) -> dict[str, NDArray[Any]]:
-    found = interval._asdict()
-    return {"runs": found.pop("n"), **found}
+    return {"runs": interval.n, **dict(zip(interval._fields[:-1], interval[:-1], strict=True))}
 
 
 def _interleaved(about: pd.DataFrame, parts: Mapping[str, dict[str, NDArray[Any]]]) -> pd.DataFrame:
