@@ -30,7 +30,7 @@ from reidsim.engine.batch.design import (
 )
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.runner import Ended, run_job
-from reidsim.engine.batch.statistics import LEVEL, Measured, mean_interval, measured, statistics_table
+from reidsim.engine.batch.statistics import LEVEL, mean_interval, measured, statistics_table
 from reidsim.engine.results import Result, begun, make_manifest, measures_in_manifest
 from reidsim.errors import InputError, locating, refuse_first, require_among
 from reidsim.games.cross_play import cross_play, matrix_of
@@ -51,7 +51,6 @@ from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
-from reidsim.wording import counted
 
 
 @dataclass(frozen=True)
@@ -90,20 +89,17 @@ class CrossPlayOptions(OpponentOptions):
             (not 0 < tolerance < float("inf"), "tolerance out of range", "tolerance", tolerance, "an amount above 0"),
         )
         # A relative path in a call refers to the working folder, not to the scenario's; workers may have another one.
-        if self.knowledge is not None and Path(self.knowledge).suffix == ".toml":
-            object.__setattr__(self, "knowledge", str(Path(self.knowledge).absolute()))
-        if self.stages is not None:
-            object.__setattr__(self, "stages", str(Path(self.stages).absolute()))
+        for name, path in (("knowledge", self.knowledge), ("stages", self.stages)):
+            if path is not None and (name == "stages" or Path(path).suffix == ".toml"):
+                object.__setattr__(self, name, str(Path(path).absolute()))
 
     @property
     def facts(self) -> dict[str, Any]:
         """The options as plain data, for the manifest."""
-        told: dict[str, Any] = {"knowledge": self.knowledge, "stages": self.stages, "attack_rate": self.attack_rate}
-        if self.equilibrium:
-            told["equilibrium"] = True
-        if self.double_oracle is not None:
-            told |= {"double_oracle": self.double_oracle, "tolerance": self.tolerance}
-        return told
+        asked = {"knowledge": self.knowledge, "stages": self.stages, "attack_rate": self.attack_rate}
+        equilibrium = {"equilibrium": True} if self.equilibrium else {}
+        oracle = {"double_oracle": self.double_oracle, "tolerance": self.tolerance} if self.double_oracle else {}
+        return asked | equilibrium | oracle
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,21 +173,16 @@ class CrossPlayResult(Result):
         return matrix_of(self.runs, measure)
 
     def __repr__(self) -> str:
-        runs = "" if self.design is None else f", {counted(self.design.n_runs, 'run')}"
-        players = "every run failed"
-        if len(self.runs):
-            adversaries = counted(self.runs["adversary"].nunique(), "adversary", "adversaries")
-            players = f"{counted(self.runs['defender'].nunique(), 'defender')}, {adversaries}"
-        return f"CrossPlayResult({self.name!r}: {players}{runs})"
+        names = ", ".join(map(str, self.runs["defender"].unique())) if len(self.runs) else "every run failed"
+        return f"CrossPlayResult({self.name!r}: {names})"
 
     def stored_tables(self) -> Mapping[str, pd.DataFrame]:
         """Return the tables of the results folder, by name, without empty ones.
 
         They are ``cross_play``, ``statistics``, ``worst_cases``, and the tables of `equilibria` and `replies`.
         """
-        tables = {"cross_play": self.table, "statistics": self.statistics, "worst_cases": self.worst_cases}
-        tables |= {**self.equilibria, **self.replies}
-        return {name: table for name, table in tables.items() if len(table)}
+        own = {"cross_play": self.table, "statistics": self.statistics, "worst_cases": self.worst_cases}
+        return {name: table for name, table in (own | self.equilibria | self.replies).items() if len(table)}
 
     @property
     def arranged(self) -> tuple[pd.DataFrame, Design]:
@@ -262,14 +253,14 @@ class Players:
         tables, left_out = {"runs": play.table}, (*rounds, *opponents.left_out, *play.left_out)
         if options.double_oracle is None:
             return tables, left_out
-        oracle = next((defender for defender in self.defenders if defender.plans), None)
-        if oracle is None:
+        planning = [defender for defender in self.defenders if defender.plans]
+        if not planning:
             problem, expected = "no policy plans against the adversary", "a policy that responds to the adversary"
             raise InputError(problem, where="double_oracle", expected=expected)
         replies = double_oracle(
             play,
             players,
-            oracle,
+            planning[0],
             own=own,
             game=options.double_oracle,
             tolerance=options.tolerance,
@@ -326,9 +317,9 @@ def has_several_plays(scenario: ScenarioHead) -> bool:
     It is a batch if the scenario has several replications, a sweep, or uncertain parameters other than the choice among
     named adversaries: in cross-play, all of these play.
     """
-    named = {WHO_COMES} if who_may_come(scenario.uncertainty) else set()
-    drawn = scenario.uncertainty is not None and set(scenario.uncertainty.parameters) > named
-    return scenario.replications > 1 or scenario.sweep is not None or drawn
+    drawn = set() if scenario.uncertainty is None else {*scenario.uncertainty.parameters}
+    drawn -= {WHO_COMES} if who_may_come(scenario.uncertainty) else set()
+    return scenario.replications > 1 or scenario.sweep is not None or bool(drawn)
 
 
 def cross_play_loaded(
@@ -425,15 +416,11 @@ def equilibrium_tables(runs: pd.DataFrame, design: Design) -> tuple[dict[str, pd
     swept = scenario_columns(design).loc[:: design.samples, list(design.swept)].reset_index(drop=True)
     parts: dict[str, list[pd.DataFrame]] = {"equilibria": [], "mixtures": [], "exploitability": []}
     left_out: list[str] = []
-    for place in range(len(swept)):
-        own = runs[runs["point"] // design.samples == place]
-        if own.empty:
-            continue
+    for place, own in runs.groupby(runs["point"] // design.samples):
         tables, gone = _of_point(own)
         left_out += gone
         for name, table in tables.items():
-            about = swept.loc[[place] * len(table)].reset_index(drop=True)
-            parts[name].append(pd.concat([about, table], axis=1))
+            parts[name].append(pd.concat([swept.loc[[place] * len(table)].reset_index(drop=True), table], axis=1))
     found = {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items() if tables}
     return found, tuple(dict.fromkeys(left_out))
 
@@ -444,18 +431,17 @@ def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
     Warnings are about omitted defenders and concepts.
     """
     means = runs.groupby([*ROWS, "adversary"], sort=False, observed=True)
-    wide = {
-        measure: means[measure].mean().unstack("adversary", sort=False)
-        for measure in (PUBLISHER_PAYOFF.column, ADVERSARY_PAYOFF.column, REGRET.column)
-    }
-    first = wide[PUBLISHER_PAYOFF.column]
-    known = np.isfinite(first.to_numpy()).all(axis=1)
+    wide = [
+        means[measure.column].mean().unstack("adversary", sort=False)
+        for measure in (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, REGRET)
+    ]
+    known = np.isfinite(wide[0].to_numpy()).all(axis=1)
+    rows, adversaries = wide[0].index[known], wide[0].columns.tolist()
     reason = "left out of equilibria, because payoffs against some adversaries are missing"
-    gone = [f"{reason}: {name}" for name, _ in first.index[~known]]
+    gone = [f"{reason}: {name}" for name, _ in wide[0].index[~known]]
     if not known.any():
         return {}, gone
-    rows, adversaries = first.index[known], first.columns.tolist()
-    payoff, adversary_payoff, regret = (table.to_numpy()[known] for table in wide.values())
+    payoff, adversary_payoff, regret = (table.to_numpy()[known] for table in wide)
     value = zero_sum(payoff)
     found: dict[str, Mixtures] = {MAXIMIN: value, MINIMAX_REGRET: zero_sum(-regret)}
     for concept, which in ((BEST, "best"), (WORST, "worst")):
@@ -493,7 +479,6 @@ def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
 
 # Payoffs and regrets that differ by less than this fraction of the largest absolute value count as equal.
 _EQUAL = 1e-9
-Told = NDArray[np.bool_]
 ROWS = ["defender", "plans_against"]
 
 
@@ -527,11 +512,23 @@ def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
     found = measured(runs, design)
     if not found.values:
         return pd.DataFrame()
-    rows, cells = found.groups[ROWS].drop_duplicates(), _cells(found)
-    least = _extreme(_by_cell(found, PUBLISHER_PAYOFF.column), cells, "least_payoff", sign=-1.0)
-    by_cell = _by_cell(found, REGRET.column)
-    most = _extreme(by_cell, cells, "largest_regret", sign=1.0)
-    worst = np.where(most["largest_regret"].isna(), np.nan, np.nanmax(by_cell, axis=(1, 2, 3)))
+    groups = found.groups
+    rows, adversaries = groups[ROWS].drop_duplicates(), groups["adversary"].drop_duplicates().tolist()
+    row, column = (groups.groupby(keys, sort=False, observed=True).ngroup() for keys in (ROWS, ["adversary"]))
+    shown = found.swept.map(lambda value: f"{value:g}" if isinstance(value, float) else str(value))
+    points = [[f"{key} = {value}" for key, value in point.items()] for point in shown.to_dict("records")]
+    cells = [", ".join((str(name), *point)) for point in points for name in adversaries]
+
+    def by_cell(measure: str) -> Floats:
+        """Return a measure as an array of shape (n_rows, n_cases, n_samples, n_replications)."""
+        n_swept, _, *drawn = found.values[measure].shape
+        table = np.full((len(rows), n_swept, len(adversaries), *drawn), np.nan)
+        table[row, :, column] = np.moveaxis(found.values[measure], 1, 0)
+        return table.reshape(len(rows), -1, *drawn)
+
+    least = _extreme(by_cell(PUBLISHER_PAYOFF.column), cells, "least_payoff", sign=-1.0)
+    most = _extreme(by_cell(REGRET.column), cells, "largest_regret", sign=1.0)
+    worst = np.where(most["largest_regret"].isna(), np.nan, np.nanmax(by_cell(REGRET.column), axis=(1, 2, 3)))
     table = pd.concat([rows.reset_index(drop=True), least, most], axis=1)
     return table.assign(
         worst_regret=worst,
@@ -540,57 +537,28 @@ def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
     )
 
 
-def _cells(found: Measured) -> list[str]:
-    """Return the names of the cases.
-
-    Each name consists of an adversary and the swept values.
-    """
-    shown = found.swept.map(lambda value: f"{value:g}" if isinstance(value, float) else str(value))
-    points = [[f"{key} = {value}" for key, value in row.items()] for row in shown.to_dict("records")]
-    return [", ".join((str(name), *point)) for point in points for name in found.groups["adversary"].drop_duplicates()]
-
-
-def _by_cell(found: Measured, measure: str) -> Floats:
-    """Return a measure by row and case.
-
-    The shape is (n_rows, n_cases, n_samples, n_replications). A row is a defender and the adversary planned against.
-    Cases are in the order of `_cells`. Missing values are NaN.
-    """
-    rows, row = np.unique(found.groups.groupby(ROWS, sort=False, observed=True).ngroup(), return_inverse=True)
-    adversaries = found.groups["adversary"].drop_duplicates().tolist()
-    column = np.array([adversaries.index(name) for name in found.groups["adversary"]])
-    values = found.values[measure]
-    n_swept, _, *drawn = values.shape
-    table = np.full((len(rows), n_swept, len(adversaries), *drawn), np.nan)
-    table[row, :, column] = np.moveaxis(values, 1, 0)
-    return table.reshape(len(rows), n_swept * len(adversaries), *drawn)
-
-
 def _extreme(by_cell: Floats, cells: list[str], name: str, *, sign: float) -> pd.DataFrame:
     """Return the largest mean of each row over cases, its interval and its case.
 
     If `sign` is -1, it is the smallest mean. Columns are `name` and, after it, ``_low``, ``_high`` and ``_at``. They
     are missing for a row that lacks a value in some run in which another row has one.
     """
-    played: Told = np.asarray(np.isfinite(by_cell).any(axis=(0, 2, 3)))
-    values, names = sign * by_cell[:, played], [cell for cell, known in zip(cells, played, strict=True) if known]
+    played = np.isfinite(by_cell).any(axis=(0, 2, 3))
+    values, names = sign * by_cell[:, played], np.array(cells, dtype=object)[played]
     # A mean over only the runs in which a defender could play is not comparable with the means of other defenders.
     missing = (np.isfinite(values) != np.isfinite(values).any(axis=0)).any(axis=(1, 2, 3))
     interval = mean_interval(values, 1 - (1 - LEVEL) / len(names))
     at = np.argmax(np.where(np.isnan(interval.mean), -np.inf, interval.mean), axis=1)
     mean, low, high = (sign * part.max(axis=1) for part in (interval.mean, interval.low, interval.high))
-    low, high = np.minimum(low, high), np.maximum(low, high)
-    numbers = pd.DataFrame({name: mean, f"{name}_low": low, f"{name}_high": high}).mask(pd.Series(missing), axis=0)
-    where = [None if gone else names[cell] for cell, gone in zip(at.tolist(), missing.tolist(), strict=True)]
-    return numbers.assign(**{f"{name}_at": pd.Series(where, dtype="str")})
+    bounds = {name: mean, f"{name}_low": np.minimum(low, high), f"{name}_high": np.maximum(low, high)}
+    where = pd.Series(np.where(missing, None, names[at]), dtype="str")
+    return pd.DataFrame(bounds).mask(pd.Series(missing), axis=0).assign(**{f"{name}_at": where})
 
 
-def _best(costs: Floats) -> Told:
+def _best(costs: Floats) -> NDArray[np.bool_]:
     """Return a mask of the lowest costs, including all that are equal within `_EQUAL`.
 
     Missing costs never count as lowest.
     """
     known = costs[np.isfinite(costs)]
-    if not len(known):
-        return np.zeros(len(costs), dtype=bool)
-    return np.asarray(np.nan_to_num(costs, nan=np.inf) <= known.min() + _EQUAL * max(1.0, np.abs(known).max()))
+    return np.asarray(costs <= known.min(initial=np.inf) + _EQUAL * np.abs(known).max(initial=1.0))
