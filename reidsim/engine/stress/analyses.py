@@ -14,7 +14,7 @@ fewer than half of the blocks remain.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -82,16 +82,7 @@ class Outcomes:
         return wide.reindex(index=list(policies), columns=range(n_points)).to_numpy(dtype=np.float64)
 
 
-def sample_table(points: pd.DataFrame, outcomes: Outcomes, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the outputs of each policy at each point.
-
-    There is one row per point and policy: ``point`` (row number in `points`, from 0), the point's value of each key
-    path, ``policy`` and the outputs `columns`, which are missing if a run failed.
-    """
-    return _at_points(points, outcomes.table[["point", "policy", *columns]])
-
-
-def _at_points(points: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+def at_points(points: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Insert the value of each key path after column ``point``."""
     values = scenario_columns(Design(points)).iloc[table["point"].to_numpy()].reset_index(drop=True)
     return pd.concat([table[["point"]], values, table.drop(columns="point")], axis=1)
@@ -160,6 +151,7 @@ def robustness_table(policies: Sequence[str], payoffs: Floats, quantile: float) 
     worst, largest = known.min(axis=1), behind.max(axis=1)
     low = np.quantile(known, quantile, axis=1, method="inverted_cdf")
     first = {"maximin": worst, "minimax_regret": -largest, "quantile_best": low}
+    marks = {name: (np.arange(len(policies)) == values.argmax()) & (n_points > 0) for name, values in first.items()}
     measures = {
         "policy": list(policies),
         "mean_payoff": known.mean(axis=1),
@@ -170,7 +162,6 @@ def robustness_table(policies: Sequence[str], payoffs: Floats, quantile: float) 
         "share_best": share if n_points else np.nan,
         "points": n_points,
     }
-    marks = {name: (np.arange(len(policies)) == values.argmax()) & (n_points > 0) for name, values in first.items()}
     return pd.DataFrame({**measures, **marks})
 
 
@@ -200,7 +191,7 @@ def regret_table(points: pd.DataFrame, policies: tuple[str, ...], payoffs: Float
         "regret": regret(payoffs).T.ravel(),
         "best": (best[:, None] == np.arange(len(policies))).ravel(),
     }
-    return _at_points(points, pd.DataFrame(found))
+    return at_points(points, pd.DataFrame(found))
 
 
 def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[schema.Criterion, RobustChoice]) -> pd.DataFrame:
@@ -261,22 +252,21 @@ def find_boxes(
     least = max(1, int(np.ceil(smallest * len(bad))))
     # The seed makes the choice between equally good splits reproducible.
     tree = DecisionTreeClassifier(max_depth=restrictions, min_samples_leaf=least, random_state=0)
-    structure = tree.fit(points, bad).tree_
-    found: list[tuple[dict[int, tuple[float, float]], float, float, float]] = []
+    leaf, structure = tree.fit(points, bad).apply(points), tree.tree_
 
-    def descend(node: int, bounds: dict[int, tuple[float, float]]) -> None:
-        below, above = int(structure.children_left[node]), int(structure.children_right[node])
+    def boxes(node: int, bounds: dict[int, tuple[float, float]]) -> Iterator[tuple[Any, ...]]:
+        """Yield the bounds, coverage, density and share of points of each leaf below a node."""
+        below, above = structure.children_left[node], structure.children_right[node]
         if below == above:
-            held = inside(bounds, points)
-            found.append((bounds, float((held & bad).sum() / bad.sum()), float(bad[held].mean()), float(held.mean())))
+            held = leaf == node
+            yield bounds, float((held & bad).sum() / bad.sum()), float(bad[held].mean()), float(held.mean())
             return
         feature, threshold = int(structure.feature[node]), float(structure.threshold[node])
         low, high = bounds.get(feature, (-np.inf, np.inf))
-        descend(below, {**bounds, feature: (low, threshold)})
-        descend(above, {**bounds, feature: (threshold, high)})
+        yield from boxes(below, {**bounds, feature: (low, threshold)})
+        yield from boxes(above, {**bounds, feature: (threshold, high)})
 
-    descend(0, {})
-    prevailing = [each for each in found if each[2] >= _PREVAIL]
+    prevailing = [each for each in boxes(0, {}) if each[2] >= _PREVAIL]
     prevailing.sort(key=lambda each: (-each[1], -each[2]))
     rows = [
         (number, parameters[column] if box else "", *bounds, *measures)
@@ -284,18 +274,6 @@ def find_boxes(
         for column, bounds in sorted(box.items()) or [(0, (np.nan, np.nan))]
     ]
     return pd.DataFrame(rows, columns=list(BOX_COLUMNS)).replace([-np.inf, np.inf], np.nan)
-
-
-def inside(box: dict[int, tuple[float, float]], points: Floats) -> NDArray[np.bool_]:
-    """Return which points lie in a box, given its bounds by column.
-
-    Values are compared in single precision, like in scikit-learn.
-    """
-    held = np.ones(len(points), dtype=np.bool_)
-    for column, (low, high) in box.items():
-        value = points[:, column].astype(np.float32)
-        held &= (value > low) & (value <= high)
-    return held
 
 
 def box_table(
@@ -339,13 +317,11 @@ def numeric_columns(points: pd.DataFrame, uncertainty: schema.UncertaintySection
     """
     columns: dict[str, Any] = {}
     for key in points.columns:
-        values = points[key].tolist()
-        if are_numbers(values):
+        values, distribution = points[key].tolist(), uncertainty.parameters[key]
+        if isinstance(distribution, schema.Discrete) and not are_numbers(values):
+            columns |= {f"{key} = {option}": [value == option for value in values] for option in distribution.values}
+        else:
             columns[key] = values
-            continue
-        distribution = uncertainty.parameters[key]
-        assert isinstance(distribution, schema.Discrete)  # noqa: S101 - other values come from lists only
-        columns |= {f"{key} = {option}": [value == option for value in values] for option in distribution.values}
     return [*columns], np.column_stack([np.array(values, dtype=np.float64) for values in columns.values()])
 
 
@@ -365,16 +341,14 @@ def curve_table(
         One row per true value, believed value and policy: ``key`` (key path of the parameter), ``true``, ``believed``,
         ``error`` (believed minus true; missing if one of them is not a number), ``policy`` and the outputs `columns`.
     """
-    table = outcomes.table
-    at = table["point"].to_numpy()
-    true, believed = points[key].to_numpy()[at], points[believed_key].to_numpy()[at]
+    true, believed = (points[each].to_numpy()[outcomes.table["point"]] for each in (key, believed_key))
     error = [float(b - t) if are_numbers((b, t)) else np.nan for t, b in zip(true, believed, strict=True)]
-    about = {"key": key, "true": true, "believed": believed, "error": error, "policy": table["policy"]}
-    return pd.DataFrame({**about, **{column: table[column] for column in columns}})
+    about = pd.DataFrame({"key": key, "true": true, "believed": believed, "error": error})
+    return pd.concat([about, outcomes.table[["policy", *columns]].reset_index(drop=True)], axis=1)
 
 
 def map_table(
-    section: schema.PolicyMapSection, points: pd.DataFrame, policies: tuple[str, ...], payoffs: Floats
+    section: schema.PolicyMapSection, points: pd.DataFrame, policies: tuple[str, ...], outcomes: Outcomes
 ) -> pd.DataFrame:
     """Return the best policy at each point of a grid over two parameters.
 
@@ -386,6 +360,7 @@ def map_table(
         ties, missing with a single policy). If a payoff is missing at a point, ``best`` is empty and the last two
         columns are missing.
     """
+    payoffs = outcomes.matrix(PAYOFF, policies, len(points))
     best, margin = best_policies(payoffs)
     return pd.DataFrame(
         {
@@ -609,13 +584,10 @@ def analyse(design: SensitivityDesign, output: Floats, *, seed: int) -> pd.DataF
         All indices of a constant output are 0; indices are missing if fewer than half of the blocks, or fewer than 2,
         are usable.
     """
-    section, names = design.section, design.parameters
-    pairs = section.method == "sobol" and section.second_order
+    section, names, is_sobol = design.section, design.parameters, design.section.method == "sobol"
     runs = output.reshape(section.samples, design.block_size)
     whole = np.isfinite(runs).all(axis=1)
-    kept = runs[whole].ravel()
-    found: dict[str, Any] = {}
-    constant = np.nan
+    kept, found, constant = runs[whole].ravel(), dict[str, Any](), np.nan
     if whole.sum() >= max(2, _ENOUGH * section.samples):
         if np.ptp(kept) <= _CONSTANT * max(1.0, np.abs(kept).max()):
             constant = 0.0
@@ -623,25 +595,21 @@ def analyse(design: SensitivityDesign, output: Floats, *, seed: int) -> pd.DataF
             analyze = import_module(f"SALib.analyze.{section.method}").analyze
             bootstrap = {"num_resamples": section.resamples, "conf_level": section.confidence, "seed": seed}
             points = design.probabilities[np.repeat(whole, design.block_size)]
-            given: Any = (kept,) if section.method == "sobol" else (points, kept)
-            own = {"calc_second_order": pairs} if section.method == "sobol" else {"num_levels": section.levels}
-            found = analyze(_problem(names), *given, **own, **bootstrap)
+            own = {"calc_second_order": section.second_order} if is_sobol else {"num_levels": section.levels}
+            found = analyze(_problem(names), *(() if is_sobol else (points,)), kept, **own, **bootstrap)
     same, missing = np.full(len(names), constant), np.full(len(names), np.nan)
     rows = []
     for index, key in _INDICES[section.method].items():
         # SALib has no interval for `mu` and `sigma`; the indices of a constant output are known exactly.
         both = found.get(key, same), found.get(f"{key}_conf", missing if found else same)
-        rows += [(index, name, "", v, h) for name, v, h in zip(names, *both, strict=True)]
-    if pairs:
-        square = np.full((len(names), len(names)), constant)
-        values, half_widths = (found.get(key, square) for key in ("S2", "S2_conf"))
-        places = itertools.combinations(range(len(names)), 2)
-        rows += [("second-order", names[i], names[j], values[i, j], half_widths[i, j]) for i, j in places]
-    table = pd.DataFrame(rows, columns=["index", "parameter", "other", "value", "half"])
-    half = table.pop("half").to_numpy(dtype=np.float64)
-    value = table["value"].astype(np.float64)
-    bounds = {"value": value, "low": value - half, "high": value + half}
-    return table.assign(**bounds, blocks=int(whole.sum()), blocks_left_out=int((~whole).sum()))
+        rows += [(index, name, "", v, v - h, v + h) for name, v, h in zip(names, *both, strict=True)]
+    if is_sobol and section.second_order:
+        values, half = (found.get(key, np.full((len(names), len(names)), constant)) for key in ("S2", "S2_conf"))
+        for i, j in itertools.combinations(range(len(names)), 2):
+            bounds = values[i, j], values[i, j] - half[i, j], values[i, j] + half[i, j]
+            rows.append(("second-order", names[i], names[j], *bounds))
+    table = pd.DataFrame(rows, columns=list(INDEX_COLUMNS[:-2])).astype(dict.fromkeys(("value", "low", "high"), float))
+    return table.assign(blocks=int(whole.sum()), blocks_left_out=int((~whole).sum()))
 
 
 def sensitivity_table(
@@ -652,15 +620,12 @@ def sensitivity_table(
     One row per output, policy, index and parameter: ``policy``, ``output``, and the columns of `analyse`. `seed` is the
     seed of the bootstrap.
     """
-    parts = []
-    for output in outputs:
-        values = outcomes.matrix(output, policies, len(design.probabilities))
-        for policy, runs in zip(policies, values, strict=True):
-            indices = analyse(design, runs, seed=seed)
-            indices.insert(0, "policy", policy)
-            indices.insert(1, "output", output)
-            parts.append(indices)
-    return pd.concat(parts, ignore_index=True)
+    parts = {
+        (policy, output): analyse(design, runs, seed=seed)
+        for output in outputs
+        for policy, runs in zip(policies, outcomes.matrix(output, policies, len(design.probabilities)), strict=True)
+    }
+    return pd.concat(parts, names=["policy", "output", None]).reset_index(["policy", "output"]).reset_index(drop=True)
 
 
 def sensitivity_warnings(table: pd.DataFrame, section: schema.SensitivitySection) -> list[str]:

@@ -217,11 +217,9 @@ class Evaluator:
         scenario, informed, named = self.loaded.scenario, planning == "informed", name_adversaries(points)
         keys = [str(key) for key in points.columns if key != WHO_COMES or not named]
         planned = {} if informed else planned_amounts(scenario, keys)
-        work = None
         if named:
             check_opponents(self.loaded, points[WHO_COMES].unique().tolist())
-        if named or planned:
-            work = StressWork(self.loaded, policies=self.policies, informed=informed, planned=planned, named=named)
+        work = StressWork(self.loaded, policies=self.policies, informed=informed, planned=planned, named=named)
         if not informed:
             points = points.assign(**believed_values(scenario, keys))
         tables = evaluate(
@@ -232,18 +230,17 @@ class Evaluator:
             progress=lambda _, done, total: self.report(task, done, total),
             folder=self.folder,
             known=(WHO_COMES,) if named else (),
-            work=work,
+            work=work if named or planned else None,
         )
         runs, distributions, level = tables["runs"], tables.get("distributions"), QUANTILE_COLUMNS.get(self.risk_level)
         if level is not None and distributions is not None and "policy" in distributions:
             risk = distributions[distributions["measure"] == "risk"].rename(columns={level: RISK_QUANTILE.column})
             place = ["point", "replication", "policy"]
             runs = runs.merge(risk[[*place, RISK_QUANTILE.column]], on=place, how="left")
-        ended_well = runs["state"] == "complete"
-        failed = runs[~ended_well]
+        ended_well = runs["state"] == COMPLETE
+        failures = runs[~ended_well].groupby("point", observed=True)["error"].first().reset_index()
         if not ended_well.any():
-            raise InputError("every run failed", source=self.loaded.path, found=str(failed["error"].iloc[0]))
-        failures = failed.groupby("point", sort=True, observed=True)["error"].first().reset_index()
+            raise InputError("every run failed", source=self.loaded.path, found=str(failures["error"].iloc[0]))
         measures = [column for column in columns_of(outputs_among(kind_of(scenario).measures)) if column in runs]
         kept = runs[ended_well & runs["policy"].isin(self.policies)]
         table = kept.groupby(["point", "policy"], sort=False, observed=True)[measures].mean().reset_index()
@@ -258,11 +255,9 @@ class Evaluator:
         """
         equilibrium, weights = plan.equilibrium(truth), self.plans.study.world(0).weights
         quantile = float(np.quantile(np.repeat(equilibrium.risk, weights), self.risk_level))
-        found = {**averages(equilibrium, weights), RISK_QUANTILE.column: quantile}
-        if self.people:
-            draw = partial(random_stream, self.loaded.scenario.seed, "reidentified", 0, point)
-            found |= reidentified_in(equilibrium, weights, draw).measures()
-        return found
+        draw = partial(random_stream, self.loaded.scenario.seed, "reidentified", 0, point)
+        people = reidentified_in(equilibrium, weights, draw).measures() if self.people else {}
+        return {**averages(equilibrium, weights), RISK_QUANTILE.column: quantile, **people}
 
     def economics(self, points: pd.DataFrame) -> list[tuple[EconomicsSection, EconomicsSection]]:
         """Return the true and the believed payoff parameters at every point.
@@ -401,12 +396,11 @@ def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, An
     pinned = {}
     for key in keys:
         beliefs, truth = belief_key(scenario, key), key
-        if key.startswith("beliefs."):
-            name = key.removeprefix("beliefs.")
-            section = "economics" if name in EconomicsSection.model_fields else "adversary"
-            beliefs, truth = key, f"{section}.{name}"
-            if name.startswith("sizes."):
-                truth = f"resources.{name.removeprefix('sizes.')}.size"
+        match key.split("."):
+            case ["beliefs", "sizes", name]:
+                beliefs, truth = key, f"resources.{name}.size"
+            case ["beliefs", name]:
+                beliefs, truth = key, f"{'economics' if name in EconomicsSection.model_fields else 'adversary'}.{name}"
         if beliefs is not None:
             stated = own_value(scenario, beliefs)
             pinned[beliefs] = own_value(scenario, truth) if stated is None else stated
@@ -461,18 +455,17 @@ def belief_points(
     """
     beliefs = belief_key(scenario, key)
     if beliefs is None:
-        fields = getattr(scenario, "beliefs", None)
-        others = {"sizes", "lists"}
-        names = [f"economics.{name}" for name in type(fields).model_fields if name not in others] if fields else []
+        fields = getattr(type(getattr(scenario, "beliefs", None)), "model_fields", ())
+        names = [f"economics.{name}" for name in fields if name not in ("sizes", "lists")]
         expected = f"a parameter with beliefs: {listed(names)}" if names else "a game with beliefs"
         raise InputError("the publisher has no belief about this parameter", where="key", found=key, expected=expected)
-    values = []
-    own = ("true", true, own_value(scenario, key)), ("believed", believed, believed_values(scenario, [key])[beliefs])
-    for name, given, default in own:
-        if given is None and default is None:
+    own = {"true": own_value(scenario, key), "believed": believed_values(scenario, [key])[beliefs]}
+    values = {"true": true, "believed": believed}
+    for name in own:
+        if values[name] is None and own[name] is None:
             raise InputError("the scenario sets no value for the key", where=name, expected=f"values of {key}")
-        values.append([default] if given is None else list(given))
-    rows = [{key: t, **_with_gain(scenario, {beliefs: b})} for b in values[1] for t in values[0]]
+    trues, beliefs_in = ([own[name]] if given is None else list(given) for name, given in values.items())
+    rows = [{key: t, **_with_gain(scenario, {beliefs: b})} for b in beliefs_in for t in trues]
     return pd.DataFrame(rows).astype(object)
 
 
@@ -639,19 +632,17 @@ class _Stress:
     def __init__(
         self, loaded: Scenario[ScenarioHead], executor: Executor | None, report: Progress, folder: Path | None
     ) -> None:
-        self._loaded, self._scenario, self._report = loaded, loaded.scenario, report
+        self._loaded, self._scenario = loaded, loaded.scenario
         self._section = section = wanted_parts(loaded.scenario)
         self._policies = chosen_policies(loaded.scenario, section.policies)
         self._outputs = chosen_outputs(loaded.scenario, section)
-        discovered = () if section.discovery is None else (section.discovery.output,)
-        people = bool({*self._outputs, *discovered} & set(columns_of(REIDENTIFIED)))
+        people = bool({*self._outputs, section.discovery and section.discovery.output} & {*columns_of(REIDENTIFIED)})
         self._evaluator = Evaluator(loaded, self._policies, section.risk_level, people, executor, folder, report)
-        self._tables: dict[str, pd.DataFrame] = {}
-        self._warnings: list[str] = []
+        self._tables, self._warnings = dict[str, pd.DataFrame](), list[str]()
 
     def run(self, clock: Clock) -> StressResult:
         """Perform every requested analysis."""
-        facts = dict[str, Any](points={}, failed_points={})
+        facts = dict[str, Any](points={}, failed_points={}, state=COMPLETE)
         files = DataFiles(self._loaded, Design(pd.DataFrame(index=range(1))))
         for part, section, planning, drawn in parts_of(self._scenario, self._section):
             found = [(points, self._evaluator.at(points, planning, part.replace("_", " "))) for points in drawn]
@@ -659,10 +650,10 @@ class _Stress:
             n_points, failures = sum(map(len, drawn)), pd.concat([outcomes.failures for _, outcomes in found])
             facts["points"][part], facts["failed_points"][part] = n_points, len(failures)
             if len(failures):
-                first = failures.iloc[0]
+                facts["state"] = INCOMPLETE
                 self._warnings.append(
                     f"{part}: runs failed at {len(failures):,} of {n_points:,} points, which were left out; "
-                    f"point {first['point']}: {first['error']}"
+                    f"point {failures['point'].iloc[0]}: {failures['error'].iloc[0]}"
                 )
             clock.lap(part)
         if self._section.guarantee:
@@ -671,7 +662,6 @@ class _Stress:
             clock.lap("guarantee")
         # Each part reads the data files itself; all parts must have read the same data.
         files.require_unchanged()
-        facts["state"] = INCOMPLETE if any(facts["failed_points"].values()) else COMPLETE
         tables = {name: self._tables[name] for name in TABLES if name in self._tables}
         manifest = make_manifest(self._loaded, clock.laps, facts)
         return StressResult(self._loaded.name, tables, manifest, tuple(self._warnings))
@@ -685,7 +675,8 @@ class _Stress:
         design = sensitivity_design(uncertainty_of(self._scenario), section, seed)
         table = sensitivity_table(design, outcomes, self._policies, self._outputs, stress_seeds(seed)[1])
         self._tables["sensitivity"] = table
-        self._tables["samples"] = analyses.sample_table(points, outcomes, self._columns(outcomes))
+        columns = ["point", "policy", *self._columns(outcomes)]
+        self._tables["samples"] = analyses.at_points(points, outcomes.table[columns])
         self._warnings += sensitivity_warnings(table, section)
 
     def _robustness(self, section: schema.RobustnessSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
@@ -713,8 +704,7 @@ class _Stress:
         self._tables["regrets"] = analyses.regret_table(points, policies, payoffs)
         if (discovery := self._section.discovery) is not None:
             chosen = policies if discovery.policy is None else (discovery.policy,)
-            uncertainty = uncertainty_of(scenario)
-            self._tables["boxes"] = analyses.box_table(points, uncertainty, outcomes, chosen, discovery)
+            self._tables["boxes"] = analyses.box_table(points, uncertainty_of(scenario), outcomes, chosen, discovery)
 
     def _with_robust_strategies(
         self, points: pd.DataFrame, outcomes: Outcomes, section: schema.RobustnessSection
@@ -729,7 +719,7 @@ class _Stress:
             [plans.study.game(truth) for truth in truths],
             section.criteria,
             quantile=section.quantile,
-            progress=lambda done, total: self._report("robust strategies", done, total),
+            progress=partial(self._evaluator.report, "robust strategies"),
         )
         played = {f"robust-{criterion}": plans.play(each.strategies) for criterion, each in choices.items()}
         rows = [
@@ -743,17 +733,16 @@ class _Stress:
     def _belief_curves(
         self, curves: Sequence[schema.BeliefCurveSection], *found: tuple[pd.DataFrame, Outcomes]
     ) -> None:
-        parts = []
-        for curve, (points, outcomes) in zip(curves, found, strict=True):
-            believed = belief_key(self._scenario, curve.key)
-            parts.append(analyses.curve_table(curve.key, believed, points, outcomes, self._columns(outcomes)))
+        keys = [(curve.key, belief_key(self._scenario, curve.key)) for curve in curves]
+        parts = (
+            analyses.curve_table(*key, *each, self._columns(each[1])) for key, each in zip(keys, found, strict=True)
+        )
         table = pd.concat(parts, ignore_index=True)
         plain = {column: numbers_or_text(table[column].tolist()) for column in ("true", "believed")}
         self._tables["belief_curves"] = table.assign(**plain)
 
     def _policy_map(self, section: schema.PolicyMapSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
-        payoffs = found[1].matrix(PAYOFF, self._policies, len(found[0]))
-        self._tables["policy_map"] = analyses.map_table(section, found[0], self._policies, payoffs)
+        self._tables["policy_map"] = analyses.map_table(section, found[0], self._policies, found[1])
 
 
 # Tables of a stress test, in the order of the analysis.
@@ -779,8 +768,8 @@ class StressResult(Result):
     name : str
         Scenario.
     tables : dict of str to DataFrame
-        The requested tables of `TABLES`: ``sensitivity`` (see `sensitivity_table`), ``samples`` (its points, see
-        `sample_table`), ``robustness`` (see `robustness_table`; additional column ``informed_payoff``: mean payoff if
+        The requested tables of `TABLES`: ``sensitivity`` (see `sensitivity_table`), ``samples`` (the
+        outputs of each policy at its points), ``robustness`` (see `robustness_table`; additional column ``informed_payoff``: mean payoff if
         the policy is planned anew with the values of each point; missing if points need separate runs), ``regrets``,
         ``robust_strategies``, ``boxes``, ``belief_curves``, ``policy_map`` and ``guarantee`` (see `regret_table`,
         `strategy_table`, `box_table`, `curve_table`, `map_table` and `guarantee_table`).
