@@ -31,7 +31,7 @@ from reidsim.engine.batch.design import (
 from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.runner import Ended, run_job
 from reidsim.engine.batch.statistics import LEVEL, mean_interval, measured, statistics_table
-from reidsim.engine.results import Result, begun, make_manifest, measures_in_manifest
+from reidsim.engine.results import Result, begun, common_fields, measures_in_manifest
 from reidsim.errors import InputError, locating, refuse_first, require_among
 from reidsim.games.cross_play import cross_play, matrix_of
 from reidsim.games.defenders.defender import Defender
@@ -102,21 +102,15 @@ class CrossPlayOptions(OpponentOptions):
         return asked | equilibrium | oracle
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CrossPlayResult(Result):
-    """Outcomes of every defender against every adversary of a scenario.
+    """Outcomes of every defender against every adversary of a scenario; see `Result` for further parameters.
 
     Parameters
     ----------
-    name : str
-        Scenario.
     table : DataFrame
         One row per defender, adversary planned against and adversary met (see `reidsim.games.cross_play.CrossPlay`),
         and per run, if there are several runs. A failed run has one row without measures.
-    manifest : dict
-        Scenario, versions and options that produced the result.
-    warnings : tuple of str
-        Reasons why adversaries or defenders cannot play.
     design : Design, optional
         Points and replications; None for a single run.
     replies : dict of str to DataFrame
@@ -125,10 +119,7 @@ class CrossPlayResult(Result):
         Tables ``equilibria``, ``mixtures`` and ``exploitability``, if requested; see `equilibrium_tables`.
     """
 
-    name: str
     table: pd.DataFrame
-    manifest: dict[str, Any]
-    warnings: tuple[str, ...]
     design: Design | None = field(default=None)
     replies: dict[str, pd.DataFrame] = field(default_factory=dict)
     equilibria: dict[str, pd.DataFrame] = field(default_factory=dict)
@@ -171,10 +162,6 @@ class CrossPlayResult(Result):
         It has one row per defender and adversary planned against, and one column per adversary met; see `matrix_of`.
         """
         return matrix_of(self.runs, measure)
-
-    def __repr__(self) -> str:
-        names = ", ".join(map(str, self.runs["defender"].unique())) if len(self.runs) else "every run failed"
-        return f"CrossPlayResult({self.name!r}: {names})"
 
     def stored_tables(self) -> Mapping[str, pd.DataFrame]:
         """Return the tables of the results folder, by name, without empty ones.
@@ -346,9 +333,8 @@ def _once(loaded: Scenario[ScenarioHead], options: CrossPlayOptions, progress: P
         tables, warnings = players.play(options, report)
     clock.lap("play")
     facts = {"cross_play": options.facts, "own_adversary": players.opponents.own, **kind.facts(players.study)}
-    manifest = make_manifest(loaded, clock.laps, facts)
-    result = CrossPlayResult(loaded.name, tables.pop("runs"), manifest, warnings, replies=tables)
-    return _with_equilibria(result, options)
+    common = common_fields(loaded, clock.laps, facts, warnings)
+    return _with_equilibria(CrossPlayResult(tables.pop("runs"), replies=tables, **common), options)
 
 
 def _result(options: CrossPlayOptions, ended: Ended) -> CrossPlayResult:
@@ -359,8 +345,7 @@ def _result(options: CrossPlayOptions, ended: Ended) -> CrossPlayResult:
     tables = ended.tables
     runs = tables["cross_play" if ended.stored else "runs"]
     replies = {name: table for name, table in tables.items() if name.startswith("double_oracle")}
-    found = CrossPlayResult(ended.loaded.name, runs, ended.manifest, ended.warnings, ended.design, replies)
-    result = _with_equilibria(found, options)
+    result = _with_equilibria(CrossPlayResult(runs, ended.design, replies, **ended.common), options)
     # The stored warnings already include the warnings about equilibria.
     return replace(result, warnings=ended.warnings) if ended.stored else result
 

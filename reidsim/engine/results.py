@@ -14,8 +14,7 @@ import os
 import platform
 import tempfile
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -226,6 +225,14 @@ def make_manifest(
     }
 
 
+def common_fields(
+    loaded: Scenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any], warnings: Iterable[str] = ()
+) -> dict[str, Any]:
+    """Return the fields that every `Result` has; see `make_manifest` for `timings` and `facts`."""
+    manifest = make_manifest(loaded, timings, facts)
+    return {"name": loaded.name, "manifest": manifest, "warnings": tuple(warnings)}
+
+
 def measures_in_manifest(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
     """Return the measures of the kind of scenario that a manifest describes.
 
@@ -244,10 +251,11 @@ def measures_in_manifest(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
     return tuple(Measure(**dict[str, Any]({name: str(each[name]) for name in WORDS})) for each in told)
 
 
-class Result(ABC):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Result:
     """Base class of results, with methods to plot, report and save them.
 
-    Attributes
+    Parameters
     ----------
     name : str
         Name of the scenario.
@@ -261,9 +269,12 @@ class Result(ABC):
     manifest: dict[str, Any]
     warnings: tuple[str, ...]
 
-    @abstractmethod
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}: {', '.join(self.stored_tables())})"
+
     def stored_tables(self) -> Mapping[str, pd.DataFrame]:
-        """Return the tables of the results folder, by name."""
+        """Return the tables of the results folder, by name; by default, all fields that are tables."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, pd.DataFrame)}
 
     def plot(self) -> Figure:
         """Draw the main figure; see `reidsim.plot`."""
@@ -435,14 +446,12 @@ def add_figures(result: Result, folder: Path, illustrate: Illustrator) -> None:
 RUN_COLUMNS = ("scenario", "point", "replication", "policy", "state", "seed")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RunResult(Result):
-    """The result of a run.
+    """The result of a run; see `Result` for further parameters.
 
     Parameters
     ----------
-    name : str
-        Name of the scenario.
     runs : DataFrame
         One row per replication and policy (in assessments, per row of the assessment): `RUN_COLUMNS`, averages of
         `MEASURES` over records, and further measures of the game. Stored as ``runs.parquet`` in results folders.
@@ -450,10 +459,6 @@ class RunResult(Result):
         One row per record and policy, from the first replication.
     analysis : AnalysisTables
         Tables from which the figures are drawn.
-    manifest : dict
-        Scenario, versions and options that produced the result.
-    warnings : tuple of str
-        Notes for readers of the result.
     by : tuple of str
         Columns of `runs` that group the rows of `summary`.
     measured : tuple of str
@@ -476,12 +481,9 @@ class RunResult(Result):
     {'no-protection': 0.05, 'basic': 0.05, 'no-attack': 0.0}
     """
 
-    name: str
     runs: pd.DataFrame
     records: pd.DataFrame
     analysis: AnalysisTables
-    manifest: dict[str, Any]
-    warnings: tuple[str, ...]
     by: tuple[str, ...] = ("policy",)
     measured: tuple[str, ...] = ()
     held: object = None

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from reidsim.core.measures import Measure, columns_of, measures_among
 from reidsim.core.randomness import random_stream
-from reidsim.engine.results import Result, begun, make_manifest, release_file_facts, sha256_of
+from reidsim.engine.results import Result, begun, common_fields, release_file_facts, sha256_of
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.games.reidentified import measures_table, reidentified_in
 from reidsim.games.shapley import exact_shares, sampled_shares
@@ -24,14 +23,12 @@ from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, equilibria_of
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScoreResult(Result):
-    """Outcomes of a released file, compared with the policies of a scenario.
+    """Outcomes of a released file, compared with the policies of a scenario; see `Result` for further parameters.
 
     Parameters
     ----------
-    name : str
-        Name of the scenario.
     file : str
         Name of the file, also used as the name of its policy.
     summary : DataFrame
@@ -44,20 +41,12 @@ class ScoreResult(Result):
         order of first appearance.
     measures : dict of str to Measure
         The measure in each column of `summary`.
-    manifest : dict
-    warnings : tuple of str
     """
 
-    name: str
     file: str
     summary: pd.DataFrame
     records: pd.DataFrame
     measures: dict[str, Measure]
-    manifest: dict[str, Any]
-    warnings: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return f"ScoreResult({self.name!r}: {', '.join(map(str, self.summary.index))})"
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the results folder.
@@ -114,15 +103,14 @@ def score_loaded(
     own = {**averages(released, each_once), **found.measures()}
     first = pd.DataFrame([own], index=pd.Index([path.name], name="policy"))
     summary = pd.concat([first, policies[[column for column in policies if column in own]]])
-    left = left_out_of_rounds(loaded.scenario)
+    warnings = (*left_out_of_rounds(loaded.scenario), *told)
     about = {"file": path.name, "sha256": sha256_of(path), "key": key}
     facts = {"score": about, **kind.facts(study), **release_file_facts(loaded)}
-    manifest = make_manifest(loaded, clock.laps, facts)
-    measures = measures_among(kind.measures_of(manifest["content"]), summary.columns)
+    measures = measures_among(kind.measures_of(loaded.content), summary.columns)
     columns = ("attacked", "success_probability", "publisher_payoff", "adversary_payoff", "utility")
-    unit = {counted_units(manifest["content"])[0]: np.arange(len(released.strategies)), "shared": ~released.withheld}
+    unit = {counted_units(loaded.content)[0]: np.arange(len(released.strategies)), "shared": ~released.withheld}
     each = pd.DataFrame({**unit, **{column: getattr(released, column) for column in columns}})
-    return ScoreResult(loaded.name, path.name, summary, each, measures, manifest, (*left, *told))
+    return ScoreResult(path.name, summary, each, measures, **common_fields(loaded, clock.laps, facts, warnings))
 
 
 # Largest number of columns for exact shares; with n columns, 2^n sets of columns are played.
@@ -133,31 +121,21 @@ ATTRIBUTE_MEASURES: tuple[Measure, ...] = (PUBLISHER_PAYOFF, RISK, UTILITY)
 ATTRIBUTE_COLUMNS = ("policy", "attribute", "measure", "all", "without", "alone", "none", "share", "standard_error")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AttributesResult(Result):
-    """The effect of each quasi-identifier on the outcomes of a scenario.
+    """The effect of each quasi-identifier on the outcomes of a scenario; see `Result` for further parameters.
 
     Parameters
     ----------
-    name : str
-        Name of the scenario.
     table : DataFrame
         One row per policy, attribute and measure (`ATTRIBUTE_MEASURES`, averages over records in the first draw);
         columns `ATTRIBUTE_COLUMNS`: the measure with ``all`` quasi-identifiers, ``without`` this attribute, with this
         attribute ``alone`` and with ``none``; the Shapley ``share`` of the attribute in the difference between all and
         none, in the unit of the measure (shares of all attributes sum to ``all`` minus ``none``); and the
         ``standard_error`` of the share (0 if it is exact).
-    manifest : dict
-    warnings : tuple of str
     """
 
-    name: str
     table: pd.DataFrame
-    manifest: dict[str, Any]
-    warnings: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return f"AttributesResult({self.name!r}: {', '.join(self.table['attribute'].unique())})"
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the results folder, by name."""
@@ -226,4 +204,4 @@ def attributes_loaded(
     warnings = columns.warnings
     if getattr(loaded.scenario, "agents", None) is not None:
         warnings = ("section agents is ignored: only one round is evaluated", *warnings)
-    return AttributesResult(loaded.name, table, make_manifest(loaded, clock.laps, facts), warnings)
+    return AttributesResult(table, **common_fields(loaded, clock.laps, facts, warnings))

@@ -30,7 +30,7 @@ from reidsim.core.measures import columns_of
 from reidsim.engine.results import (
     RunResult,
     begun,
-    make_manifest,
+    common_fields,
     quantile_rows,
     quantiles_of_people,
     release_file_facts,
@@ -458,10 +458,8 @@ def run_once(
     for warning in played.warnings:
         _LOGGER.warning("%s: %s", loaded.name, warning)
     facts = {**(kind.facts(study) if kind.decides else {}), **release_file_facts(loaded), **played.facts}
-    manifest = make_manifest(loaded, clock.laps, facts)
-    return RunResult(
-        loaded.name, played.runs, played.records, played.analysis, manifest, played.warnings, played.by, played.measured
-    )
+    common = common_fields(loaded, clock.laps, facts, played.warnings)
+    return RunResult(played.runs, played.records, played.analysis, played.by, played.measured, **common)
 
 
 def check_once(loaded: Scenario[ScenarioHead]) -> str:

@@ -25,7 +25,7 @@ import pandas as pd
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.engine.batch.design import at_point
-from reidsim.engine.results import Result, begun, make_manifest
+from reidsim.engine.results import Result, begun, common_fields
 from reidsim.errors import InputError, locating, not_among
 from reidsim.games.measures import PUBLISHER_PAYOFF, averages
 from reidsim.scenarios.agents import left_out_of_rounds
@@ -307,14 +307,12 @@ SWITCH_COLUMNS = ("value", "precision", "below", "above", "best_below", "best_ab
 TOGETHER = ", "
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SwitchResult(Result):
-    """The publisher's best policy as a function of one payoff parameter.
+    """The publisher's best policy as a function of one payoff parameter; see `Result` for further parameters.
 
     Parameters
     ----------
-    name : str
-        Name of the scenario.
     key : str
         Key path of the payoff parameter.
     own : float
@@ -337,22 +335,14 @@ class SwitchResult(Result):
     lines : DataFrame
         Payoffs at the evaluated values, one row per value and policy: ``value``, ``policy``, ``publisher_payoff`` (per
         record). At some values, only policies that could be the best were evaluated.
-    manifest : dict
-    warnings : tuple of str
     """
 
-    name: str
     key: str
     own: float
     link_gain: bool
     intervals: pd.DataFrame
     switches: pd.DataFrame
     lines: pd.DataFrame
-    manifest: dict[str, Any]
-    warnings: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return f"SwitchResult({self.name!r}: {self.key}, {len(self.switches)} switches)"
 
     @property
     def best_now(self) -> str:
@@ -363,10 +353,6 @@ class SwitchResult(Result):
         inside = (self.intervals["low"] <= self.own) & (self.own <= self.intervals["high"])
         found = self.intervals.loc[inside, "policy"]
         return str(found.iloc[0]) if len(found) else ""
-
-    def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of the results folder, by name."""
-        return {"switches": self.switches, "intervals": self.intervals, "lines": self.lines}
 
 
 def switch_loaded(
@@ -456,8 +442,8 @@ def switch_loaded(
         )
     for at, until in table.loc[table["policy"] == "", ["low", "high"]].itertuples(index=False):
         warnings.append(f"the best policy between {at:g} and {until:g} was not determined after {MOST_VALUES:,} values")
-    manifest = make_manifest(loaded, clock.laps, {"switch": about, **kind.facts(study)})
-    return SwitchResult(loaded.name, key, amounts.own, link_gain, table, switches, lines, manifest, tuple(warnings))
+    common = common_fields(loaded, clock.laps, {"switch": about, **kind.facts(study)}, warnings)
+    return SwitchResult(key, amounts.own, link_gain, table, switches, lines, **common)
 
 
 def _range(amounts: Amounts, low: float | None, high: float | None) -> tuple[float, float]:

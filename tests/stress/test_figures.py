@@ -74,6 +74,7 @@ def test_figures_are_those_of_the_tables_that_can_be_drawn():
         "policy_map": CHART.assign(x=["a", "a", "b", "b"]),
     }
     manifest = {"content": {"stress": {"map": {"x": {"key": "a"}, "y": {"key": "b"}}}}}
-    assert list(figures_of(StressResult("town", tables, manifest, ()))) == []
-    names = [name for name, _ in figures_of(StressResult("town", {**tables, "policy_map": CHART}, manifest, ()))]
+    common = {"name": "town", "manifest": manifest, "warnings": ()}
+    assert list(figures_of(StressResult(tables, **common))) == []
+    names = [name for name, _ in figures_of(StressResult({**tables, "policy_map": CHART}, **common))]
     assert names == ["policy-map"]

@@ -82,6 +82,11 @@ class Ended:
     report: Progress
     stored: bool
 
+    @property
+    def common(self) -> dict[str, Any]:
+        """The arguments of every `Result`."""
+        return {"name": self.loaded.name, "manifest": self.manifest, "warnings": self.warnings}
+
 
 def run_job(
     work: ScenarioWork,
@@ -477,8 +482,7 @@ def batch_result(ended: Ended) -> RunResult:
     if has_numbered_replications(scenario) and not is_batch(scenario):
         return _with_first_draw(ended)
     analysis = batch_analysis(tables, None if ended.stored else ended.design)
-    common = (ended.loaded.name, tables["runs"], pd.DataFrame(), analysis, ended.manifest, ended.warnings)
-    return BatchResult(*common, design=ended.design)
+    return BatchResult(tables["runs"], pd.DataFrame(), analysis, design=ended.design, **ended.common)
 
 
 def _with_first_draw(ended: Ended) -> RunResult:

@@ -47,7 +47,7 @@ from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.folder import INCOMPLETE, DataFiles
 from reidsim.engine.batch.runner import evaluate
 from reidsim.engine.cross_play import CrossPlayOptions, Players
-from reidsim.engine.results import LEVELS, Clock, Result, begun, make_manifest
+from reidsim.engine.results import LEVELS, Clock, Result, begun, common_fields
 from reidsim.engine.single_run import check_once
 from reidsim.engine.stress import analyses
 from reidsim.engine.stress.analyses import (
@@ -399,8 +399,9 @@ def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, An
         match key.split("."):
             case ["beliefs", "sizes", name]:
                 beliefs, truth = key, f"resources.{name}.size"
-            case ["beliefs", name]:
-                beliefs, truth = key, f"{'economics' if name in EconomicsSection.model_fields else 'adversary'}.{name}"
+            case ["beliefs", *names]:
+                section = "economics" if names[0] in EconomicsSection.model_fields else "adversary"
+                beliefs, truth = key, ".".join((section, *names))
         if beliefs is not None:
             stated = own_value(scenario, beliefs)
             pinned[beliefs] = own_value(scenario, truth) if stated is None else stated
@@ -464,8 +465,8 @@ def belief_points(
     for name in own:
         if values[name] is None and own[name] is None:
             raise InputError("the scenario sets no value for the key", where=name, expected=f"values of {key}")
-    trues, beliefs_in = ([own[name]] if given is None else list(given) for name, given in values.items())
-    rows = [{key: t, **_with_gain(scenario, {beliefs: b})} for b in beliefs_in for t in trues]
+    true_values, beliefs_in = ([own[name]] if given is None else list(given) for name, given in values.items())
+    rows = [{key: t, **_with_gain(scenario, {beliefs: b})} for b in beliefs_in for t in true_values]
     return pd.DataFrame(rows).astype(object)
 
 
@@ -663,8 +664,7 @@ class _Stress:
         # Each part reads the data files itself; all parts must have read the same data.
         files.require_unchanged()
         tables = {name: self._tables[name] for name in TABLES if name in self._tables}
-        manifest = make_manifest(self._loaded, clock.laps, facts)
-        return StressResult(self._loaded.name, tables, manifest, tuple(self._warnings))
+        return StressResult(tables, **common_fields(self._loaded, clock.laps, facts, self._warnings))
 
     def _columns(self, outcomes: Outcomes) -> list[str]:
         """Return the columns of the chosen outputs that exist, with the payoff first."""
@@ -759,33 +759,21 @@ TABLES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StressResult(Result):
-    """The result of a stress test.
+    """The result of a stress test; see `Result` for further parameters.
 
     Parameters
     ----------
-    name : str
-        Scenario.
     tables : dict of str to DataFrame
-        The requested tables of `TABLES`: ``sensitivity`` (see `sensitivity_table`), ``samples`` (the
-        outputs of each policy at its points), ``robustness`` (see `robustness_table`; additional column ``informed_payoff``: mean payoff if
-        the policy is planned anew with the values of each point; missing if points need separate runs), ``regrets``,
-        ``robust_strategies``, ``boxes``, ``belief_curves``, ``policy_map`` and ``guarantee`` (see `regret_table`,
-        `strategy_table`, `box_table`, `curve_table`, `map_table` and `guarantee_table`).
-    manifest : dict
-        Scenario, versions and options behind the result.
-    warnings : tuple of str
-        Notes for readers of the result.
+        The requested tables of `TABLES`: ``sensitivity`` (see `sensitivity_table`), ``samples`` (the outputs of each
+        policy at its points), ``robustness`` (see `robustness_table`; additional column ``informed_payoff``: mean
+        payoff if the policy is planned anew with the values of each point; missing if points need separate runs),
+        ``regrets``, ``robust_strategies``, ``boxes``, ``belief_curves``, ``policy_map`` and ``guarantee`` (see
+        `regret_table`, `strategy_table`, `box_table`, `curve_table`, `map_table` and `guarantee_table`).
     """
 
-    name: str
     tables: dict[str, pd.DataFrame]
-    manifest: dict[str, Any]
-    warnings: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return f"StressResult({self.name!r}: {', '.join(self.tables)})"
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the results folder, by name."""
