@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from reidsim.adversaries.planners import CAPABILITIES, Planner, planners
 from reidsim.adversaries.response import Attempt, Linkage, Response, check_amounts, of_rows
 from reidsim.releases.strategy_space import Floats, Rows
@@ -45,7 +47,9 @@ class OneShotAdversary(Planner):
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return the attempt at each record with its expected payoff; see `Weighing`."""
-        success, believed = (1.0 / sizes for sizes in (linkage.group_sizes, linkage.believed_group_sizes))
+        success, believed = (
+            np.reciprocal(sizes, dtype=np.float64) for sizes in (linkage.group_sizes, linkage.believed_group_sizes)
+        )
         return Attempt.single(success, believed, of_rows(self.gain, rows), of_rows(self.cost, rows))
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:

@@ -325,26 +325,17 @@ def ranges(begin: Integers, lengths: Integers) -> tuple[Positions, Integers]:
 
 
 def _numbered(cells: Positions, begin: Integers, lengths: Integers) -> Positions:
-    """Return a number for each person, equal for people with equal cells.
+    """Return a number for each person, equal for people with equal cells, in the order of lengths and cells.
 
-    The sorted cells of person i start at ``begin[i]``. People are renumbered after every cell, so that numbers stay
-    small.
+    The sorted cells of person i start at ``begin[i]``.
     """
-    radix = int(cells.max(initial=0)) + 1
-    alike = np.zeros(len(lengths), dtype=np.int64)
-    going = np.arange(len(lengths))
-    number = np.zeros(len(lengths), dtype=np.int64)
-    n_numbers, at = 0, 0
-    while len(going):
-        here = alike[going] * radix + cells[begin[going] + at]
-        alike[going] = np.unique(here, return_inverse=True)[1]
-        at += 1
-        ended = lengths[going] == at
-        _, position = np.unique(alike[going[ended]], return_inverse=True)
-        number[going[ended]] = n_numbers + position
-        n_numbers += int(position.max(initial=-1)) + 1
-        going = going[~ended]
-    return number.astype(np.intp)
+    number, n_numbers = np.zeros(len(lengths), dtype=np.intp), 0
+    for length in np.unique(lengths).tolist():
+        people = np.flatnonzero(lengths == length)
+        first, kind = distinct_rows([cells[begin[people] + at] for at in range(length)], len(people))
+        number[people] = n_numbers + kind
+        n_numbers += len(first)
+    return number
 
 
 @numba.njit(cache=True, nogil=True)

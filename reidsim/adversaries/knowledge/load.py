@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.bundled import resolve
-from reidsim.errors import InputError, listed, locating
+from reidsim.errors import InputError, listed, locating, require_distinct
 from reidsim.populations.domain import Codes, Domain, distinct_rows
 from reidsim.populations.recipe import Members, RecipeHead, Share, positions_of
 from reidsim.populations.social_media import load_social_media
@@ -194,16 +194,14 @@ class VoterListsSource(Section):
         people.require(names.carried(), "attributes")
         if names.state is not None:
             lists, person_list = people.by_value(names.state, voter_profile)
-            for state in self.overrides:
-                with locating(where="overrides"):
-                    voter_profile(state)
         else:
             with locating(where="state"):
                 lists = [voter_profile(str(self.state))]
+        with locating(where="overrides"):
             for state in self.overrides:
-                if state not in (lists[0].state, lists[0].abbreviation):
-                    problem, expected = "override for a state that the source does not use", lists[0].state
-                    raise InputError(problem, where="overrides", found=state, expected=expected)
+                if voter_profile(state) != lists[0] and names.state is None:
+                    problem = "override for a state that the source does not use"
+                    raise InputError(problem, found=state, expected=lists[0].state)
         ages = people.ages(names.age, names.year_of_birth, self.reference_year)
         # The last profile is for people below voting age, who are on no list.
         profiles = (*map(self._profile, lists), SourceProfile((), 0.0))
@@ -302,14 +300,7 @@ class KnowledgeRecipe(RecipeHead):
     @model_validator(mode="after")
     def _check_distinct_names(self) -> KnowledgeRecipe:
         names = [source.name for source in self.sources]
-        for number, name in enumerate(names):
-            if name in names[:number]:
-                raise InputError(
-                    "two sources have the same name",
-                    where=f"sources[{number}].name",
-                    found=name,
-                    expected="another name",
-                )
+        require_distinct("two sources have the same name", names, where="sources", expected="different names")
         return self
 
 
@@ -444,22 +435,23 @@ class _People:
         With a year of birth, it is the age reached in the reference year. Raises an error if the value of a person is
         not a whole number or gives an age outside 0 to 130.
         """
-        name, problem, expected = str(age), "not an age of a living person", "a whole number of years"
-        if year_of_birth is not None:
-            name, problem = year_of_birth, "not a year of birth of a living person"
-            expected = f"a year of birth, up to {reference_year}"
-        self.require([name], "year_of_birth" if age is None else "age")
+        born = year_of_birth is not None
+        problem = "not a year of birth of a living person" if born else "not an age of a living person"
+        expected = f"a year of birth, up to {reference_year}" if born else "a whole number of years"
+        self.require(
+            [str(year_of_birth or age)], "age" if year_of_birth is None or age is not None else "year_of_birth"
+        )
 
         def years(value: str) -> int:
             number = whole_number(value)
             if number is None:
                 raise InputError("not a whole number, so the age is unknown", found=value, expected=expected)
-            number = number if year_of_birth is None else int(reference_year or 0) - number
+            number = int(reference_year or 0) - number if born else number
             if not 0 <= number <= _OLDEST:
                 raise InputError(problem, found=value, expected=expected)
             return number
 
-        ages, of_person = self.by_value(name, years)
+        ages, of_person = self.by_value(str(year_of_birth or age), years)
         return np.array(ages, dtype=np.int64)[of_person]
 
     def error(

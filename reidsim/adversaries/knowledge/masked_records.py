@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,8 +98,8 @@ class MaskedRecordLinker:
             own=None if listed is None else _codes(theirs)[listed.row],
             coverage=1.0 if listed is None else listed.coverage,
         )
-        self._kept: OrderedDict[int, Linkage] = OrderedDict()
-        self._most_kept = max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1)
+        most_kept = max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1)
+        self._link_all = lru_cache(maxsize=most_kept)(self._linker.link)
 
     @property
     def looked_at(self) -> tuple[str, ...]:
@@ -111,13 +111,8 @@ class MaskedRecordLinker:
 
         The result holds effective group sizes; see `KnowledgeLinker`.
         """
-        linked = int(self._space.levels(strategy)[self._linked] @ self._strides)
-        if linked not in self._kept:
-            found = self._linker.link(linked)
-            self._kept[linked] = found.as_believed() if self._guessed else found
-            if len(self._kept) > self._most_kept:
-                self._kept.popitem(last=False)
-        found = self._kept[linked]
+        found = self._link_all(int(self._space.levels(strategy)[self._linked] @ self._strides))
+        found = found.as_believed() if self._guessed else found
         if rows is None:
             return found
         believed = found.believed_group_sizes[rows]

@@ -168,4 +168,4 @@ class MultistageWorld:
         """
         own = self.lists[name].row[rows]
         missing = self.resource(name).missing.get(attribute, np.zeros(len(said), dtype=np.bool_))
-        return ((said[own] == values) | missing[own]) & (own >= 0)
+        return np.asarray(((said[own] == values) | missing[own]) & (own >= 0))

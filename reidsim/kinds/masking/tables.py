@@ -454,6 +454,6 @@ def _numbers(column: pd.Series[str], labels: tuple[str, ...] | None, alleles: bo
     expected = "a whole number of repeats, or an empty cell if unknown" if alleles else "0 or more"
     refuse_rows(wrong, "not a whole number", source=path, column=column.name, found=column, expected=expected)
     numbers = column.to_numpy().astype(np.int64)
-    wrong, expected = numbers >= 2**31, "a whole number below 2**31"
-    refuse_rows(wrong, "number too large", source=path, column=column.name, found=column, expected=expected)
+    expected = "a whole number below 2**31"
+    refuse_rows(numbers >= 2**31, "number too large", source=path, column=column.name, found=column, expected=expected)
     return numbers

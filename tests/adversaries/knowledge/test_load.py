@@ -165,7 +165,7 @@ LISTS = '[[sources]]\nkind = "voter-lists"\n'
         ),
         (
             '[[sources]]\nkind = "everything"\nname = "x"\n' + GROUPS.replace("club", "x"),
-            "sources[1].name: two sources have the same name; found 'x'",
+            "sources: two sources have the same name; found 'x'",
         ),
         (GROUPS + 'when = { age = ["18.."] }', "no profile fits a person; found 'age = 17'"),
         (LISTS + 'state = "Ohio"\nattributes = { state = "state", age = "age" }', "the state is missing or given"),
