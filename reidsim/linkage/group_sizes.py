@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from reidsim.errors import InputError
 from reidsim.linkage.partition import Rollup, group_sizes_of, rollup_of
-from reidsim.linkage.people import ClassedPeople, distinct_people
+from reidsim.linkage.people import RowSets, distinct_people
 from reidsim.linkage.row_groups import numbered
 from reidsim.populations.domain import MOST_KEYS, Codes, added_up, distinct_rows
 from reidsim.populations.population import Counts, Population
@@ -47,20 +47,19 @@ class NodeTable:
         Number of people in each group.
     group_of : ndarray of int32, shape (n_records,)
         Position of each record's group in `keys`.
-    people : ClassedPeople, optional
-        People by group, if people have rows in several cells.
+    group_of_cell : ndarray of int32, shape (n_cells,), optional
+        Position of the group of each cell of the population, if people have rows in several cells.
     """
 
     keys: NDArray[np.int64]
     counts: Counts
     group_of: NDArray[np.int32]
-    people: ClassedPeople | None = None
+    group_of_cell: NDArray[np.int32] | None = None
 
     @property
     def nbytes(self) -> int:
         """Memory of the arrays, in bytes."""
-        people = 0 if self.people is None else self.people.nbytes
-        return self.keys.nbytes + self.counts.nbytes + self.group_of.nbytes + people
+        return sum(array.nbytes for array in vars(self).values() if array is not None)
 
 
 class GroupSizes:
@@ -109,7 +108,7 @@ class GroupSizes:
         self._lattice = lattice
         self._kept: OrderedDict[int, NodeTable] = OrderedDict()
         self._kept_bytes = 0
-        self._base, self._cells = _base_table(population, lattice)
+        self._base, self._cells, self._row_sets = _base_table(population, lattice)
         usual = min(_MOST_KEPT, max(_LEAST_KEPT, _MANY_TABLES * self._base.nbytes))
         self._memory_limit = usual if memory_limit is None else memory_limit
         self.total = population.total
@@ -140,7 +139,7 @@ class GroupSizes:
         None if counts are fractional, people have several rows, or the sizes are of a subclass.
         """
         base, lattice = self._base, self._lattice
-        if type(self) is not GroupSizes or base.counts.dtype.kind not in "iu" or base.people is not None:
+        if type(self) is not GroupSizes or base.counts.dtype.kind not in "iu" or base.group_of_cell is not None:
             return None
         group, first = np.unique(base.group_of, return_index=True)
         other = np.delete(np.arange(len(base.keys)), group)
@@ -223,9 +222,11 @@ class GroupSizes:
             outer += hierarchies[position].parents(levels[position])[digit]
             merged, place = numbered(outer * inner + low)
         inverse = place.astype(np.int32)
-        people = None if below.people is None else below.people.merged(inverse, len(merged))
-        counts = added_up(below.counts, inverse, len(merged)) if people is None else people.counts
-        return NodeTable(merged, counts, _looked_up(inverse, below.group_of, 0), people)
+        group_of = _looked_up(inverse, below.group_of, 0)
+        if self._row_sets is None or below.group_of_cell is None:
+            return NodeTable(merged, added_up(below.counts, inverse, len(merged)), group_of)
+        group_of_cell = _looked_up(inverse, below.group_of_cell, 0)
+        return NodeTable(merged, self._row_sets.in_classes(group_of_cell, len(merged)), group_of, group_of_cell)
 
 
 class _SizesAmong(GroupSizes):
@@ -295,8 +296,10 @@ def people_fitting(
     return sizes[row.ravel()]
 
 
-def _base_table(population: Population, lattice: GeneralizationLattice) -> tuple[NodeTable, Codes | None]:
-    """Return the ungeneralized table, and its cells in a domain too large for keys.
+def _base_table(
+    population: Population, lattice: GeneralizationLattice
+) -> tuple[NodeTable, Codes | None, RowSets | None]:
+    """Return the ungeneralized table, its cells in a domain too large for keys, and the population's row sets.
 
     The cells are None if mixed-radix keys can number all combinations of values.
     """
@@ -312,13 +315,14 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> tuple
     counts = np.concatenate([marginal.counts, np.zeros(lattice.n_records, dtype=marginal.counts.dtype)])
     first, inverse = distinct_rows(list(codes.T), len(codes))
     group_of = inverse[len(marginal.cells) :].astype(np.int32)
-    row_sets = distinct_people(marginal)
-    people = None if row_sets is None else row_sets.classed(inverse[: len(marginal.cells)], len(first))
-    totals = added_up(counts, inverse, len(first)) if people is None else people.counts
+    row_sets, totals, group_of_cell = distinct_people(marginal), added_up(counts, inverse, len(first)), None
+    if row_sets is not None:
+        group_of_cell = inverse[: len(marginal.cells)].astype(np.int32)
+        totals = row_sets.in_classes(group_of_cell, len(first))
     cells = codes[first]
     if math.prod(lattice.domain.shape) < MOST_KEYS:
-        return NodeTable(lattice.domain.keys(cells), totals, group_of, people), None
-    return NodeTable(np.arange(len(first)), totals, group_of, people), cells
+        return NodeTable(lattice.domain.keys(cells), totals, group_of, group_of_cell), None, row_sets
+    return NodeTable(np.arange(len(first)), totals, group_of, group_of_cell), cells, row_sets
 
 
 @numba.njit(cache=True)

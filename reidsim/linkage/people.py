@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
@@ -111,13 +111,7 @@ class RowSets:
 
     def in_classes(self, class_of_cell: NDArray[np.integer], n_classes: int) -> Counts:
         """Return the number of distinct people with a row in each class, (n_classes,)."""
-        return self.classed(class_of_cell, n_classes).counts
-
-    def classed(self, class_of_cell: NDArray[np.integer], n_classes: int) -> ClassedPeople:
-        """Return the people of each class, in a form that allows classes to be merged."""
-        # So far no person is known to have all rows in one class.
-        nobody = np.zeros(0, dtype=self.people.dtype)
-        return ClassedPeople(*_merged(nobody, self.start, self.cells, self.people, class_of_cell, n_classes))
+        return _in_classes(self.start, self.cells, self.people, class_of_cell, n_classes)
 
     def by_cell(self, n_cells: int) -> tuple[Integers, Positions]:
         """Return the sets with a row in each cell, cell by cell.
@@ -162,42 +156,6 @@ class RowSets:
             each = np.where(np.repeat(nothing, self.lengths), each, weighted)
         totals = np.add.reduceat(each, self.start[:-1])
         return np.asarray(np.add.reduceat(each * amounts[..., self.cells], self.start[:-1], axis=-1) / totals)
-
-
-class ClassedPeople(NamedTuple):
-    """Distinct people by class.
-
-    People whose rows are all in one class are only counted. Row sets are kept for people with rows in several classes,
-    who become fewer as classes are merged.
-
-    Attributes
-    ----------
-    counts : ndarray of int64, shape (n_classes,)
-        Number of distinct people with a row in the class.
-    alone : ndarray of int64, shape (n_classes,)
-        Number of people with all rows in the class.
-    start : ndarray of int64, shape (n_sets + 1,)
-        First entry of each row set with rows in several classes.
-    classes : ndarray of int32, shape (n_entries,)
-        Class of each entry, set by set.
-    people : ndarray of int64, shape (n_sets,)
-        Number of people with each of these row sets.
-    """
-
-    counts: Counts
-    alone: Counts
-    start: Integers
-    classes: NDArray[np.int32]
-    people: Counts
-
-    @property
-    def nbytes(self) -> int:
-        """Memory in bytes without `counts`, which tables also hold."""
-        return sum(each.nbytes for each in self[1:])
-
-    def merged(self, class_of_class: NDArray[np.integer], n_classes: int) -> ClassedPeople:
-        """Return the people by merged class, given the merged class of each class."""
-        return ClassedPeople(*_merged(*self[1:], class_of_class, n_classes))
 
 
 @dataclass(frozen=True)
@@ -339,41 +297,17 @@ def _numbered(cells: Positions, begin: Integers, lengths: Integers) -> Positions
 
 
 @numba.njit(cache=True, nogil=True)
-def _merged(
-    alone: Counts,
-    start: Integers,
-    classes: NDArray[np.integer],
-    people: Counts,
-    class_of_class: NDArray[np.integer],
-    n_classes: int,
-) -> tuple[Counts, Counts, Integers, NDArray[np.int32], Counts]:
-    """Return the fields of `ClassedPeople` after classes are merged.
-
-    People whose rows are now all in one class are counted in `alone` and lose their row set.
-    """
-    now_alone = np.zeros(n_classes, dtype=people.dtype)
-    for each in range(len(alone)):
-        now_alone[class_of_class[each]] += alone[each]
-    counts = now_alone.copy()
-    now_start, now_people = np.zeros(len(start), dtype=np.int64), np.empty(len(people), dtype=people.dtype)
-    now_classes = np.empty(len(classes), dtype=np.int32)
+def _in_classes(
+    start: Integers, cells: Positions, people: NDArray[Any], class_of_cell: NDArray[np.integer], n_classes: int
+) -> Counts:
+    """Return the number of people of the row sets with a row in each class."""
+    counts = np.zeros(n_classes, dtype=people.dtype)
     # The set that was last counted in each class, so that a set counts once per class.
     last = np.full(n_classes, -1, dtype=np.int64)
-    n_sets, end = 0, 0
     for each in range(len(people)):
-        begin = end
         for entry in range(start[each], start[each + 1]):
-            here = class_of_class[classes[entry]]
+            here = class_of_cell[cells[entry]]
             if last[here] != each:
                 last[here] = each
                 counts[here] += people[each]
-                now_classes[end] = here
-                end += 1
-        if end - begin == 1:
-            end = begin
-            now_alone[now_classes[begin]] += people[each]
-        else:
-            now_people[n_sets] = people[each]
-            n_sets += 1
-            now_start[n_sets] = end
-    return counts, now_alone, now_start[: n_sets + 1].copy(), now_classes[:end].copy(), now_people[:n_sets].copy()
+    return counts
