@@ -35,7 +35,6 @@ from reidsim.kinds.tables.policy import (
     SEVERAL_RELEASES,
     SIZES_AMONG_LEFT,
     WHERE,
-    Rows,
     TablesPolicy,
 )
 from reidsim.releases.strategy_space import Strategies
@@ -193,19 +192,17 @@ class SolvedPolicy(TablesPolicy):
         one generalization for the table withholds the records that are still attacked; it withholds all records if this
         exceeds the suppression limit. Rules and the lattice search of Wan et al. 2015 ignore the direction.
         """
-        publisher = study.scenario.publisher
-        separate = self.separates_records(publisher)
-        start = self.choice_by_record(study, game) if separate else None
-        game = self.planned(study, game)
+        publisher, separate = study.scenario.publisher, self.separates_records(study.scenario.publisher)
+        start, game = self.choice_by_record(study, game) if separate else None, self.planned(study, game)
         choice = self.pick(study, game, no_progress) if start is None else start
         if self.improves_each(publisher):
             return best_release(game, linker, choice, **self.improvement(study))
         if separate or not self.forbids_attacks:
             return choice
         strategies = without_attacked(game, choice.strategies)
-        if study.weights[strategies == WITHHELD].sum() > most_within(publisher.suppression_limit, study.n_subjects):
-            strategies = np.full_like(strategies, WITHHELD)
-        return replace(choice, strategies=strategies)
+        withheld = study.weights[strategies == WITHHELD].sum()
+        too_many = withheld > most_within(publisher.suppression_limit, study.n_subjects)
+        return replace(choice, strategies=np.full_like(strategies, WITHHELD) if too_many else strategies)
 
     def choice_by_record(self, study: TablesStudy, game: RecordGame) -> Choice:
         """Return the choice against the same adversaries in direction "record"."""
@@ -225,8 +222,7 @@ class SolvedPolicy(TablesPolicy):
         It combines the policy's own constraint (no attack, or Safe Harbor) with the minimum levels of attributes and
         the limits on sensitive columns.
         """
-        lowest = study.lattice.index(study.minimum)
-        minimum = study.safe_harbor if self.within_safe_harbor else None
+        lowest, minimum = study.lattice.index(study.minimum), study.safe_harbor if self.within_safe_harbor else None
         if lowest:
             levels = everywhere(study, lowest)
             minimum = levels if minimum is None else study.lattice.join(minimum, levels)
@@ -288,7 +284,6 @@ class SafeHarbor(Rule):
     label = "Safe Harbor"
     description = "for each record, the least generalization that complies with the HIPAA Safe Harbor rule"
     needs = frozenset({SAFE_HARBOR})
-    rows = Rows(record=8, table=11)
 
     def form(self, study: TablesStudy) -> Strategies:
         """Return the least generalization that Safe Harbor accepts, shape (n_rows,)."""
@@ -320,7 +315,6 @@ class Basic(BestOfUnit):
     description = (
         "for each record or the table, the generalization with the highest payoff, whether or not records are attacked"
     )
-    rows = Rows(record=0, table=0)
 
 
 @POLICIES.register("no-attack")
@@ -333,7 +327,6 @@ class NoAttack(BestOfUnit):
         "generalizations without an attack"
     )
     forbids_attacks = True
-    rows = Rows(record=1, table=1)
 
 
 @POLICIES.register("sh-friendly")
@@ -346,7 +339,6 @@ class SafeHarborFriendly(BestOfUnit):
         "generalizations that comply with Safe Harbor"
     )
     needs = frozenset({SAFE_HARBOR})
-    rows = Rows(record=2, table=2)
 
 
 @POLICIES.register("no-protection")
@@ -355,7 +347,6 @@ class NoProtection(Rule):
 
     label = "No protection"
     description = "all records are released unchanged"
-    rows = Rows(record=10, table=12)
 
     def form(self, study: TablesStudy) -> Strategies:
         """Return the most specific node."""
@@ -368,7 +359,6 @@ class SuppressAll(Rule):
 
     label = "Suppress all"
     description = "all values are suppressed"
-    rows = Rows(record=11, table=13)
 
     def form(self, study: TablesStudy) -> Strategies:
         """Return the least specific node."""
@@ -389,7 +379,6 @@ class RecordLevel(SolvedPolicy):
     )
     every_node = True
     improves = True
-    rows = Rows(table=8)
 
     def improvement(self, study: TablesStudy) -> dict[str, Any]:
         """Return the constraint and allow the withholding of records."""
@@ -422,7 +411,6 @@ class RecordLevelNoAttack(RecordLevel):
         "without an attack; records without a positive payoff are suppressed"
     )
     forbids_attacks = True
-    rows = Rows(table=9)
 
 
 @POLICIES.register("full-domain")
@@ -436,7 +424,6 @@ class FullDomain(SolvedPolicy):
     )
     of_whole_table = True
     of_node = True
-    rows = Rows(record=6)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the best node; records that do not pay there are suppressed."""
@@ -450,7 +437,7 @@ class FullDomainNoAttack(FullDomain):
     label = "Full-domain No-Attack"
     description = "for the table, the generalization with the highest total payoff if attacked records are suppressed"
     forbids_attacks = True
-    rows = Rows()
+    compared = False
 
 
 @POLICIES.register("local-recoding")
@@ -468,7 +455,6 @@ class LocalRecodingPolicy(SolvedPolicy):
     in_rounds = True
     meets_attribute_limits = False
     needs = frozenset({SIZES_AMONG_LEFT, SEPARATE_RECORDS})
-    rows = Rows(record=5, table=4)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return for each record the node of the round that releases it."""
@@ -478,18 +464,17 @@ class LocalRecodingPolicy(SolvedPolicy):
             raise self._without_sizes()
         recoded = local_recoding(played, rounds=section.rounds, solve=lambda part: search_nodes(study, part)[0])
         nodes = tuple(int(solution.nodes[0]) for solution in recoded.rounds)
-        evaluated = sum(solution.evaluated for solution in recoded.rounds)
-        at = np.where(recoded.strategies == WITHHELD, nodes[-1] if nodes else WITHHELD, recoded.strategies)
+        last = nodes[-1] if nodes else WITHHELD
         return TablesChoice(
             recoded.strategies,
             "rounds",
-            everywhere(study, evaluated),
+            everywhere(study, sum(solution.evaluated for solution in recoded.rounds)),
             exact=False,
             planned_payout=recoded.payout,
             nodes=nodes,
             gap=np.nan,
             unproved_rounds=sum(not solution.exact for solution in recoded.rounds),
-            classes=at if nodes else None,
+            classes=np.where(recoded.strategies == WITHHELD, last, recoded.strategies) if nodes else None,
         )
 
     def paid_in(self, study: TablesStudy, game: Game, choice: Choice) -> Game:
@@ -498,10 +483,8 @@ class LocalRecodingPolicy(SolvedPolicy):
         These sizes are counted among the records that are left for each round. Other games are returned unchanged.
         """
         played = record_game_of(game)
-        if directed_linker(played) is not None:
-            return played
         risks = {section.risk for section in study.scenario.every_adversary.values()}
-        if "prosecutor" not in risks:
+        if directed_linker(played) is not None or "prosecutor" not in risks:
             return played
         if played.linker is not study.linker("prosecutor"):
             raise self._without_sizes()
@@ -520,7 +503,6 @@ class LocalRecodingNoAttack(LocalRecodingPolicy):
     label = "Local recoding No-Attack"
     description = "local recoding in which each round suppresses attacked records"
     forbids_attacks = True
-    rows = Rows(table=6)
 
 
 @POLICIES.register("multi-dimensional")
@@ -538,7 +520,6 @@ class MultiDimensionalPolicy(SolvedPolicy):
     every_node = True
     of_whole_table = True
     needs = frozenset({ONE_RECORD_PER_PERSON})
-    rows = Rows(record=4, table=5)
 
     def takes_best(self, publisher: Any) -> bool:
         """Return whether suppression is unlimited, so that the best recoding is found."""
@@ -568,7 +549,6 @@ class MultiDimensionalNoAttack(MultiDimensionalPolicy):
     label = "Multi-dimensional No-Attack"
     description = "multi-dimensional generalization that suppresses attacked records"
     forbids_attacks = True
-    rows = Rows(table=7)
 
 
 @POLICIES.register("lattice-search")
@@ -580,7 +560,6 @@ class LatticeSearch(SolvedPolicy):
     has_lowest_level = False
     meets_attribute_limits = False
     separate = True
-    rows = Rows(record=3)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the strategies at which the greedy search stops."""
@@ -597,7 +576,6 @@ class Anytime(SolvedPolicy):
     label = "Anytime"
     description = "for the table, the best generalization found within a budget of nodes"
     of_whole_table = True
-    rows = Rows(table=3)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the best node within the budget."""
@@ -618,7 +596,6 @@ class OptInPolicy(SolvedPolicy):
     description = "each record is released unchanged if its payoff is positive, otherwise withheld"
     has_lowest_level = False
     improves = True
-    rows = Rows(record=7, table=10)
 
     def improvement(self, study: TablesStudy) -> dict[str, Any]:
         """Return the limits to two strategies: the unchanged record, and withholding."""
@@ -644,7 +621,6 @@ class KAnonymityPolicy(SolvedPolicy):
         "records in each equivalence class"
     )
     is_rule = True
-    rows = Rows(record=9, table=14)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the k-anonymous node with the largest utility, for every record.
@@ -684,7 +660,7 @@ class Independent(BestOfUnit):
     )
     replies = "alone"
     needs = frozenset({SEVERAL_RELEASES})
-    rows = Rows()
+    compared = False
 
 
 @POLICIES.register("hold-first")
@@ -698,7 +674,7 @@ class HoldFirst(BestOfUnit):
     )
     replies = "hold"
     needs = frozenset({SEVERAL_RELEASES})
-    rows = Rows()
+    compared = False
 
 
 @POLICIES.register("m-invariance")
@@ -714,7 +690,7 @@ class MInvariance(SolvedPolicy):
     meets_attribute_limits = False
     replies = "planned"
     needs = frozenset({SEVERAL_RELEASES, ONE_SENSITIVE_COLUMN, ONE_RECORD_PER_PERSON})
-    rows = Rows()
+    compared = False
 
 
 @POLICIES.register("random")
@@ -723,9 +699,7 @@ class Random(Rule):
 
     label = "Random"
     description = "for each record, a generalization drawn at random"
-    rows = Rows(record=12, table=15)
 
     def form(self, study: TablesStudy) -> Strategies:
         """Return a node for each game row, drawn uniformly with the scenario's seed."""
-        drawn = random_stream(study.scenario.seed, "cross-play")
-        return drawn.integers(study.lattice.size, size=study.space.n_records)
+        return random_stream(study.scenario.seed, "cross-play").integers(study.lattice.size, size=study.space.n_records)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
 from reidsim.agents.profile import Reply
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, OwnPolicy, Policies, Policy
@@ -19,17 +19,18 @@ ONE_RECORD_PER_PERSON = "one record per person"
 SIZES_AMONG_LEFT = "group sizes among the records left for a round"
 SEPARATE_RECORDS = "success probabilities that do not depend on the generalizations of other records"
 
-_LAST = 100
-
-
-class Rows(NamedTuple):
-    """Position of a policy in cross-play, by the publisher's unit.
-
-    None excludes the policy from cross-play for this unit.
-    """
-
-    record: int | None = None
-    table: int | None = None
+# Policies that cross-play compares, in the order of its rows.
+_ROWS: dict[Unit, tuple[str, ...]] = {
+    "record": (
+        *("basic", "no-attack", "sh-friendly", "lattice-search", "multi-dimensional", "local-recoding", "full-domain"),
+        *("opt-in", "safe-harbor", "k-anonymity", "no-protection", "suppress-all", "random"),
+    ),
+    "table": (
+        *("basic", "no-attack", "sh-friendly", "anytime", "local-recoding", "multi-dimensional"),
+        *("local-recoding-no-attack", "multi-dimensional-no-attack", "record-level", "record-level-no-attack"),
+        *("opt-in", "safe-harbor", "no-protection", "suppress-all", "k-anonymity", "random"),
+    ),
+}
 
 
 class TablesPolicy(Policy):
@@ -43,8 +44,8 @@ class TablesPolicy(Policy):
         Whether the policy evaluates every node of the lattice.
     replies : {"to-past", "alone", "hold", "planned"}
         How the policy treats earlier releases; see `reidsim.agents.profile.Reply`.
-    rows : Rows
-        Position among the rows of cross-play.
+    compared : bool
+        Whether cross-play compares the policy.
     of_unit : bool
         Whether the policy optimizes the publisher's unit, the record or the table.
     of_node : bool
@@ -67,7 +68,7 @@ class TablesPolicy(Policy):
 
     every_node: ClassVar[bool] = False
     replies: ClassVar[Reply] = "to-past"
-    rows: ClassVar[Rows] = Rows(_LAST, _LAST)
+    compared: ClassVar[bool] = True
     of_unit: ClassVar[bool] = False
     of_node: ClassVar[bool] = False
     improves: ClassVar[bool] = False
@@ -138,8 +139,8 @@ def policies_of_unit(unit: Unit) -> list[str]:
 
     They depend on the publisher's unit: one generalization per record, or one for the table.
     """
-    rows = {name: getattr(policy.rows, unit) for name, policy in POLICIES.items()}
-    return sorted((name for name, row in rows.items() if row is not None), key=rows.__getitem__)
+    placed = {name for names in _ROWS.values() for name in names}
+    return [*_ROWS[unit], *(name for name, policy in POLICIES.items() if policy.compared and name not in placed)]
 
 
 PolicyName = Annotated[str, PartName(POLICIES, ANONYMITY_PATTERN)]
