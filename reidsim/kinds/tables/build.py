@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.drawn_lists import DrawnLists
 from reidsim.bundled import bundled_folder
 from reidsim.core.randomness import random_stream
-from reidsim.errors import InputError, locating
+from reidsim.errors import InputError, locating, refuse_first
 from reidsim.games.full_domain.class_table import require_part_of
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.kinds.tables.release import (
     ReleasedRecords,
-    coded_records,
+    coded_record,
     read_release,
     read_sensitive_rows,
     read_waves,
@@ -50,6 +51,7 @@ _PLAN_OF_THE_STUDY = ("registry", "belief")
 # Key of the random stream that draws the persons of records. Streams for lists use 0 and 1 as the first number.
 _RECORDS = (2, 0, 0)
 _BENEFIT = PRICES.index("benefit")
+_RELEASED = "the released records"
 
 
 def build_study(loaded: Scenario[Any]) -> TablesStudy:
@@ -64,55 +66,46 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
         raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="tables")
     scenario = loaded.scenario
     with locating(loaded.path):
-        records, section = read_release(loaded), scenario.release
-        given = _given_amounts(scenario, records)
-        amounts = _amounts(scenario, len(records.codes), given)
-        weights = None if section.weight is None else weights_in(records.frame, section.weight, records.source)
+        records, section, source = read_release(loaded), scenario.release, scenario.release.weight
+        n, frame = len(records.codes), records.frame
+        given, amounts = _amounts(scenario, records)
+        weights = None if source is None else weights_in(frame, source, records.source)
         if section.sampling_fraction is not None:
-            weights = np.full(len(records.codes), 1 / section.sampling_fraction)
+            weights = np.full(n, 1 / section.sampling_fraction)
         person, household = released_keys(scenario, records, given, weights)
-        rows_of = partial(read_sensitive_rows, loaded.folder, records.frame)
-        sensitive = sensitive_attributes(scenario.publisher, records.frame, records.source, rows_of)
-        waves = None
-        if scenario.releases is not None:
-            waves = read_waves(scenario.releases, records, person, sensitive[0].codes if sensitive else None)
+        rows_of = partial(read_sensitive_rows, loaded.folder, frame)
+        sensitive = sensitive_attributes(scenario.publisher, frame, records.source, rows_of)
+        waves = read_waves(scenario.releases, records, person, sensitive) if scenario.releases is not None else None
         kinds, kind_of_record = _kinds(amounts)
-        first, cell_of_record = distinct_rows([*records.codes.T, kind_of_record], len(kind_of_record))
+        first, cell_of_record = distinct_rows([*records.codes.T, kind_of_record], n)
         counted = tuple(name for name, attribute in scenario.attributes.items() if attribute.in_loss)
         lattice = GeneralizationLattice(records.hierarchies, records.codes[first], counted)
         for (name, attribute), levels in zip(scenario.attributes.items(), lattice.shape, strict=True):
-            if attribute.minimum_level >= levels:
-                where, found = f"attributes.{name}.minimum_level", attribute.minimum_level
-                raise InputError("no such level", where=where, found=found, expected=f"at most {levels - 1}")
+            where, found = f"attributes.{name}.minimum_level", attribute.minimum_level
+            refuse_first((found >= levels, "no such level", where, found, f"at most {levels - 1}"))
         if scenario.figures.strategies is not None:
-            coded_records(lattice.domain, [scenario.figures.strategies], "figures.strategies")
-        number, kind, persons = np.bincount(cell_of_record), kind_of_record[first], None
-        dataset = Population.from_records(lattice.domain, lattice.codes, number, name="the released records")
-        unit = ("record", "records")
+            coded_record(lattice.domain, scenario.figures.strategies, "figures.strategies")
+        kind, persons, unit = kind_of_record[first], None, ("record", "records")
+        people = Population.from_records(lattice.domain, lattice.codes, np.bincount(cell_of_record), name=_RELEASED)
         if person is not None:
             by_benefit = amounts[first, _BENEFIT] if "benefit" in given else None
             persons = ReleasedPeople.from_lattice(lattice, cell_of_record, person, by_benefit)
-            dataset, unit = persons.counted(dataset.name), ("person of the release", "people of the release")
+            people, unit = persons.counted(_RELEASED), ("person of the release", "people of the release")
             kinds, kind = _kinds(persons.amounts_of_sets(amounts[first], _BENEFIT))
             household = household if household is None else household[np.unique(person, return_index=True)[1]]
-        population = records.population
-        if population is not None and _must_hold_release(scenario):
-            of_dataset = GeneralizationLattice(records.hierarchies, dataset.cells, counted)
-            require_part_of(of_dataset, dataset.counts.astype(np.int64), population, unit)
-        safe_harbor = None
-        if scenario.safe_harbor is not None:
-            safe_harbor = _safe_harbor(scenario.safe_harbor, lattice, first, population or dataset)
-        if persons is not None and safe_harbor is not None:
-            safe_harbor = persons.least_above(safe_harbor)
+        if records.population is not None and _must_hold_release(scenario):
+            of_people = GeneralizationLattice(records.hierarchies, people.cells, counted)
+            require_part_of(of_people, people.counts.astype(np.int64), records.population, unit)
+        harbor = _safe_harbor(scenario.safe_harbor, lattice, first, records.population or people)
         study = TablesStudy(
             loaded,
             lattice,
             cell_of_record,
             kind,
             Prices.of_kinds(*kinds.T),
-            population,
-            dataset,
-            safe_harbor,
+            records.population,
+            people,
+            harbor if persons is None or harbor is None else persons.least_above(harbor),
             sampled=_sampled_people(scenario, lattice.domain, records.codes, weights, person),
             persons=persons,
             household_of=household,
@@ -120,25 +113,27 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
             sensitive=SensitiveValues(records.codes, sensitive, person) if sensitive else None,
         )
         study.require_walkable()
-        if scenario.lists:
-            study = study.by_subject()
-            study = replace(study, drawn=_drawn_lists(loaded, study))
-        return (study.by_subject() if scenario.looks_up else study).equipped()
+        study = study.by_subject() if scenario.lists or scenario.looks_up else study
+        return (replace(study, drawn=_drawn_lists(loaded, study)) if scenario.lists else study).equipped()
 
 
 def _must_hold_release(scenario: TablesScenario) -> bool:
     """Return whether every record must match a person of the population."""
     given = None if scenario.population is None else scenario.population.holds_release
-    if given is None and any(attribute.unknown == "nobody" for attribute in scenario.attributes.values()):
-        # The scenario declares that some records have no person in the population.
-        return False
-    return scenario.publisher.unit == "table" if given is None else given
+    # With "nobody", the scenario declares that some records have no person in the population.
+    expected = all(attribute.unknown != "nobody" for attribute in scenario.attributes.values())
+    return (expected and scenario.publisher.unit == "table") if given is None else given
 
 
 def _safe_harbor(
-    section: SafeHarborSection, lattice: GeneralizationLattice, first: Keys, population: Population
-) -> Strategies:
-    """Return the least generalization of each cell that Safe Harbor accepts; `first` is a record of each cell."""
+    section: SafeHarborSection | None, lattice: GeneralizationLattice, first: Keys, population: Population
+) -> Strategies | None:
+    """Return the least generalization of each cell that Safe Harbor accepts; None without section.
+
+    `first` is a record of each cell.
+    """
+    if section is None:
+        return None
     people = None
     if section.zip is not None and section.zip3_population == "population":
         people = zip3_population_of(population, section.zip)
@@ -149,22 +144,19 @@ def _safe_harbor(
     return safe_harbor_strategies(lattice, age=section.age, zip_code=section.zip, zip3_population=people, row_of=first)
 
 
-def _given_amounts(scenario: TablesScenario, records: ReleasedRecords) -> dict[str, Floats]:
-    """Return the payoff parameters from columns of the records, by parameter."""
-    columns = {price: column for price, column in scenario.economics.columns if column is not None}
-    path = Path(records.source)
+def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> tuple[dict[str, Floats], Floats]:
+    """Return the payoff parameters from columns by parameter, and of each record.
+
+    The latter have shape (n_records, 4), in the order of `PRICES`.
+    """
+    economics, path = scenario.economics, Path(records.source)
+    columns = {price: column for price, column in economics.columns if column is not None}
     require_columns(records.frame, list(columns.values()), path)
-    return {price: np.asarray(numbers(records.frame, column, path), np.float64) for price, column in columns.items()}
-
-
-def _amounts(scenario: TablesScenario, n: int, given: dict[str, Floats]) -> Floats:
-    """Return the payoff parameters of each record, (n_records, 4), as in `PRICES`."""
-    economics = scenario.economics
-    common = (economics.benefit, economics.loss, economics.adversary_gain, economics.cost)
-    amounts: dict[str, Any] = {**dict(zip(PRICES, common, strict=True)), **given}
-    if economics.gain is None and "gain" not in given:
+    given = {price: np.asarray(numbers(records.frame, column, path), np.float64) for price, column in columns.items()}
+    amounts: dict[str, Any] = {price: getattr(economics, price) for price in PRICES} | given
+    if amounts["gain"] is None:
         amounts["gain"] = amounts["loss"]
-    return np.column_stack([np.broadcast_to(amounts[price], n) for price in PRICES])
+    return given, np.column_stack([np.broadcast_to(amounts[price], len(records.codes)) for price in PRICES])
 
 
 def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:
@@ -213,29 +205,24 @@ def data_content(loaded: Scenario[TablesScenario]) -> dict[str, Any]:
     Two scenarios with equal content can share these data.
     """
     content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
-    scenario = loaded.scenario
+    scenario, publisher = loaded.scenario, loaded.scenario.publisher
     # By default, the unit decides whether records must be people of the population.
-    content["publisher.unit"] = scenario.publisher.unit
-    content["publisher.sensitive"] = key_columns(scenario.publisher.sensitive)
+    content["publisher.unit"] = publisher.unit
+    content["publisher.sensitive"] = key_columns(publisher.sensitive)
     content["publisher.sensitive_hierarchies"] = loaded.content.get("publisher", {}).get("sensitive_hierarchies")
     # The represented people are estimated only under sample risk, true or believed.
     content["sampled"] = "sample" in scenario.risks
-    if scenario.has_price_columns:
-        # Payoff parameters then determine which records form one cell.
-        content["economics"] = loaded.content["economics"]
-    if "adversary" in content:
-        content["adversary"] = _of_the_study(content["adversary"])
-    if "adversaries" in content:
-        content["adversaries"] = {name: _of_the_study(section) for name, section in content["adversaries"].items()}
-    return content
+    # Payoff parameters from columns determine which records form one cell.
+    content["economics"] = loaded.content["economics"] if scenario.has_price_columns else None
+    several = content.pop("adversaries", {}) | {"": content.pop("adversary", {})}
+    return content | {"linkage": {name: _of_linkage(adversary) for name, adversary in several.items()}}
 
 
-def _of_the_study(adversary: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in adversary.items() if key not in _NOT_OF_LINKAGE}
-    if "sequential" in kept:
-        plan = kept["sequential"]
-        kept["sequential"] = {key: plan[key] for key in _PLAN_OF_THE_STUDY if key in plan}
-    return kept
+def _of_linkage(adversary: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys of an adversary that affect linkage."""
+    plan = adversary.get("sequential", {})
+    kept = {key: value for key, value in adversary.items() if key not in (*_NOT_OF_LINKAGE, "sequential")}
+    return kept | {"sequential": {key: plan[key] for key in _PLAN_OF_THE_STUDY if key in plan}}
 
 
 def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnLists:
@@ -249,27 +236,25 @@ def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnL
     InputError
         If the population has fractional counts, or a list cannot be drawn.
     """
-    scenario, population = loaded.scenario, study.population
-    assert population is not None  # noqa: S101 # asked for where there are lists
-    assert scenario.population is not None  # noqa: S101
+    scenario, population, section = loaded.scenario, study.population, loaded.scenario.population
+    assert population is not None and section is not None  # noqa: S101, PT018 # asked for where there are lists
     with locating(where="population.counts"):
         world = Individuals.from_population(population)
-    values = {name: world.column(name).astype(np.int64) for name in world.domain.names}
-    labels = {attribute.name: attribute.categories for attribute in world.domain.attributes}
     sections = {name: scenario.resources[name] for name in scenario.lists}
     lists = lists_of_people(
         sections,
-        People(values, labels),
+        People(
+            {name: world.column(name).astype(np.int64) for name in world.domain.names},
+            {attribute.name: attribute.categories for attribute in world.domain.attributes},
+        ),
         loaded.folder,
-        scenario.population.together,
+        section.together,
         attributes=lambda name: sections[name].attributes,
-        population=scenario.population.recipe or "",
+        population=section.recipe or "",
     )
-    if scenario.agents is None:
-        for where, section in scenario.every_adversary.items():
-            check_buyer(where.rpartition(".")[2], f"{where}.holds", section.holds or (), lists.buyers)
-    rng = random_stream(scenario.seed, "lists", *_RECORDS)
-    person = _persons(population, study.lattice.codes, rng)
+    for where, adversary in scenario.every_adversary.items() if scenario.agents is None else ():
+        check_buyer(where.rpartition(".")[2], f"{where}.holds", adversary.holds or (), lists.buyers)
+    person = _persons(population, study.lattice.codes, random_stream(scenario.seed, "lists", *_RECORDS))
     return DrawnLists(lists.draw(scenario.seed), person, lists.prices, lists.buyers)
 
 
@@ -278,16 +263,11 @@ def _persons(population: Population, codes: Codes, rng: np.random.Generator) -> 
 
     People are numbered in the order of the population's cells, as in `Individuals.from_population`; -1 means no person.
     """
-    counts = population.counts.astype(np.int64)
-    ends = np.cumsum(counts)
+    counts, person = population.counts.astype(np.int64), np.full(len(codes), -1, dtype=np.int64)
     keys, wanted = keys_of_both(population.cells, codes)
-    order = np.argsort(keys, kind="stable")
-    place = np.minimum(np.searchsorted(keys[order], wanted), len(order) - 1)
-    cell = np.where(keys[order][place] == wanted, order[place], -1)
-    person = np.full(len(codes), -1, dtype=np.int64)
+    cell, ends = pd.Index(keys).get_indexer(pd.Index(wanted)), np.cumsum(counts)
     for each in np.unique(cell[cell >= 0]).tolist():
-        rows = np.flatnonzero(cell == each)
-        people = int(counts[each])
+        rows, people = np.flatnonzero(cell == each), int(counts[each])
         chosen = rng.choice(people, min(len(rows), people), replace=False)
         person[rng.permutation(rows)[: len(chosen)]] = ends[each] - people + chosen
     return person

@@ -34,7 +34,7 @@ from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.games.solvers import no_progress
 from reidsim.kinds.tables.policies import TablesChoice, everywhere
 from reidsim.kinds.tables.policy import POLICIES, WHERE, policy_named
-from reidsim.kinds.tables.release import coded_records
+from reidsim.kinds.tables.release import coded_record
 from reidsim.kinds.tables.schema import NodesSection, TablesScenario
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.released import released_class_sizes, released_table
@@ -395,7 +395,7 @@ def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFram
         ``generalization_intensity``, ``utility``, ``publisher_payoff`` and ``adversary_payoff`` (in currency units),
         ``attacked``, ``success_probability`` and the quasi-identifiers as released.
     """
-    codes = coded_records(study.lattice.domain, [record], "figures.strategies")
+    codes = coded_record(study.lattice.domain, record, "figures.strategies")
     alone = study.on_records(codes)
     game, lattice = alone.truth, alone.lattice
     every = np.arange(lattice.size)

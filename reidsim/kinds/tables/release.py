@@ -18,7 +18,7 @@ from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.bundled import BUNDLED, data_file, resolve
 from reidsim.core.randomness import random_stream
-from reidsim.errors import InputError, locating, nearest, refuse_first, refuse_rows
+from reidsim.errors import InputError, locating, nearest, refuse_first, refuse_rows, require_among
 from reidsim.kinds.tables.schema import (
     AttributeSection,
     PublisherSection,
@@ -109,17 +109,13 @@ class _Rows:
     def require_values(self, name: str, known: pd.Index[str], section: AttributeSection) -> None:
         """Check that each value, also a missing one, has a row in the hierarchy file."""
         labels = self.labels[name]
-        wrong = ~labels.isin(known)
-        if not wrong.any():
-            return
-        row = int(wrong.to_numpy().argmax())
-        place, text = f"row {row + 1}, column {self.columns[name]!r}", labels.iloc[row]
-        error = no_place(text, self.source, place, section, nearest(text, known))
-        if text == "":
-            assert isinstance(section.hierarchy, Table)  # noqa: S101 - for the type checker
-            expected = f"a value, or a row for missing values in {section.hierarchy.file}"
-            error = error.but(problem="value missing", found=None, expected=expected, hint=None)
-        raise error
+        for row in np.flatnonzero(~labels.isin(known))[:1].tolist():
+            place, text = f"row {row + 1}, column {self.columns[name]!r}", labels.iloc[row]
+            error = no_place(text, self.source, place, section, nearest(text, known))
+            if text == "" and isinstance(section.hierarchy, Table):
+                expected = f"a value, or a row for missing values in {section.hierarchy.file}"
+                error = error.but(problem="value missing", found=None, expected=expected, hint=None)
+            raise error
 
 
 def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
@@ -138,40 +134,37 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
         hierarchy.
     """
     scenario, attributes = loaded.scenario, loaded.scenario.attributes
-    source, frame = _records(loaded)
-    in_records = {name: column for name, column in scenario.columns.items() if not attributes[name].draw}
+    (source, frame), in_records = _records(loaded), scenario.columns_of_file
     records = _Rows(source, attribute_labels(frame, in_records, attributes, source), in_records)
     people, rows_of_people = _people(loaded)
-    files = [records] if rows_of_people is None else [records, rows_of_people]
-    by_people = people is not None and rows_of_people is None
     tables = {}
     for name, a in attributes.items():
         if isinstance(a.hierarchy, Table):
             used = set(records.labels.get(name, ())) | set(() if people is None else people.domain[name].categories)
             tables[name] = hierarchy_rows(name, a, loaded, used)
-    listed = {} if by_people else tables
+    # A recipe determines the categories; otherwise, hierarchy files do.
+    listed = tables if people is None or rows_of_people is not None else {}
     domain = Domain(
         tuple(Attribute(name, _categories(name, a, listed, people, records.labels)) for name, a in attributes.items())
     )
     for name in listed:
-        for file in files:
-            if name in file.labels:
+        for file in (records, rows_of_people):
+            if file is not None and name in file.labels:
                 file.require_values(name, domain[name].labels, attributes[name])
     population = None if people is None else over_domain(domain, people, attributes)
-    codes = np.full((len(frame), len(attributes)), -1, dtype=np.int32)
+    codes, rng = np.full((len(frame), len(attributes)), -1, dtype=np.int32), random_stream(scenario.seed, "release")
     with locating(source):
         for position, name in enumerate(attributes):
             if name in records.labels:
                 codes[:, position] = domain[name].encode(records.labels[name], in_records[name])
     top_codes = {name: a.top_code for name, a in attributes.items() if a.top_code is not None}
+    problem, expected = "top codes are redrawn from a population", "a recipe or path"
+    refuse_first((population is None and top_codes, problem, "population", None, expected))
     if population is not None:
-        rng = random_stream(scenario.seed, "release")
         for name, top_code in top_codes.items():
             codes = redraw_top_code(population, codes, name, top_code, rng)
         with locating(source):
             codes = complete_records(population, codes, rng)
-    elif top_codes:
-        raise InputError("top codes are redrawn from a population", where="population", expected="a recipe or path")
     hierarchies = tuple(
         hierarchy_of(domain[name], a.hierarchy, loaded.folder, f"attributes.{name}.hierarchy", tables.get(name))
         for name, a in attributes.items()
@@ -211,25 +204,19 @@ def _table(loaded: Scenario[TablesScenario], section: ReleaseSection, path: Path
     """Read a file of records or people; refuse a wrong delimiter."""
     frame = read_records(section, path)
     if frame.shape[1] == 1 and len(loaded.scenario.attributes) > 1:
-        text = str(frame.columns[0] if section.header else frame.iloc[0, 0])
-        other = next((character for character in DELIMITERS if character in text), None)
-        if other is not None:
-            raise InputError(
-                "the file has one column",
-                source=path,
-                where="row 1" if not section.header else "header",
-                found=text,
-                expected=f"columns separated by {section.delimiter!r}",
-                hint=f"set release.delimiter = {other!r} if this character separates the columns",
-            )
+        text, where = (frame.columns[0], "header") if section.header else (frame.iloc[0, 0], "row 1")
+        for other in [character for character in DELIMITERS if character in str(text)][:1]:
+            expected = f"columns separated by {section.delimiter!r}"
+            hint = f"set release.delimiter = {other!r} if this character separates the columns"
+            problem, found = "the file has one column", str(text)
+            raise InputError(problem, source=path, where=where, found=found, expected=expected, hint=hint)
     return frame
 
 
 def _records(loaded: Scenario[TablesScenario]) -> tuple[str | Path, pd.DataFrame]:
     section = loaded.scenario.release
     if section.path is None:
-        assert section.table is not None  # noqa: S101 - ensured by the schema, repeated for the type checker
-        return section.table, records_of(people_named(section.table, loaded))
+        return str(section.table), records_of(people_named(str(section.table), loaded))
     return table_named(section.path, loaded, "release.path", partial(_table, loaded, section))
 
 
@@ -272,23 +259,18 @@ def _people(loaded: Scenario[TablesScenario]) -> tuple[Population | None, _Rows 
     if section is None:
         return None, None
     if section.path is None:
-        assert section.recipe is not None  # noqa: S101 - ensured by the schema, repeated for the type checker
-        population = people_named(section.recipe, loaded, counts=section.counts, seed=section.seed)
+        population = people_named(str(section.recipe), loaded, counts=section.counts, seed=section.seed)
+        problem = f"population {population.name!r} has no such attribute"
         for name in attributes:
-            try:
-                population.domain.position(name)
-            except InputError as error:
-                problem = f"population {population.name!r} has no such attribute"
-                raise error.but(problem=problem, where=f"attributes.{name}", found=None) from None
+            require_among(problem, (name,), population.domain.names, where=f"attributes.{name}")
         # The readings of the records apply to people, too, so that equal days or numbers are one category.
         return population.marginal(tuple(attributes)).relabelled(_readings(attributes)), None
-    columns = loaded.scenario.columns
     read = partial(_table, loaded, loaded.scenario.release.model_copy(update={"format": "csv"}))
     path, frame = table_named(section.path, loaded, "population.path", read)
-    labels = attribute_labels(frame, columns, attributes, path)
+    labels = attribute_labels(frame, loaded.scenario.columns, attributes, path)
     domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in attributes))
     people = Population.from_records(domain, domain.encode(labels), name=path.name, source=str(path.name))
-    return people, _Rows(path, labels, columns)
+    return people, _Rows(path, labels, loaded.scenario.columns)
 
 
 def _categories(
@@ -308,24 +290,22 @@ def _categories(
     return (*known, *natural_categories(labels[name][~labels[name].isin(known)]))
 
 
-def coded_records(domain: Domain, records: Sequence[Mapping[str, str]], where: str) -> Codes:
-    """Encode records given as attribute = category, shape (n_records, n_attributes).
+def coded_record(domain: Domain, record: Mapping[str, str], where: str) -> Codes:
+    """Encode a record given as attribute = category, shape (1, n_attributes).
 
     Raises
     ------
     InputError
         If an attribute is missing or unknown, or a category is not in the domain. The error names the key `where`.
     """
-    expected = f"a value for each of {', '.join(domain.names)}"
-    for record in records:
-        for problem, wrong in (
-            ("attribute missing", set(domain.names) - set(record)),
-            ("no such attribute", set(record) - set(domain.names)),
-        ):
-            if wrong:
-                raise InputError(problem, where=where, found=min(wrong), expected=expected)
+    expected, names = f"a value for each of {', '.join(domain.names)}", set(domain.names)
+    missing, unknown = min(names - set(record), default=None), min(set(record) - names, default=None)
+    refuse_first(
+        (missing, "attribute missing", where, missing, expected),
+        (unknown, "no such attribute", where, unknown, expected),
+    )
     with locating(where=where):
-        return domain.encode(pd.DataFrame(list(records)))
+        return domain.encode(pd.DataFrame([record]))
 
 
 def released_keys(
@@ -409,7 +389,10 @@ def read_sensitive_rows(folder: Path, frame: pd.DataFrame, name: str, section: T
 
 
 def read_waves(
-    section: ReleasesSection, records: ReleasedRecords, person: Keys | None, sensitive: NDArray[np.int64] | None
+    section: ReleasesSection,
+    records: ReleasedRecords,
+    person: Keys | None,
+    sensitive: Sequence[SensitiveAttribute],
 ) -> Waves:
     """Read the waves in which each record or person is released.
 
@@ -443,13 +426,14 @@ def read_waves(
     early, problem = last <= first, "a record leaves before its release"
     expected = f"a wave after {enters.iloc[int(early.argmax())]}"
     refuse_rows(early, problem, source=source, column=section.leaves, found=leaves, expected=expected)
-    if person is None:
-        return Waves(labels, first, last, sensitive)
-    for key, waves in (("enters", first), ("leaves", last)):
-        if key in section.columns:
-            require_same(waves, person, f"releases.{key}", source, section.columns[key])
-    one = np.unique(person, return_index=True)[1]
-    return Waves(labels, first[one], last[one], None if sensitive is None else sensitive[one])
+    codes = sensitive[0].codes if sensitive else None
+    if person is not None:
+        for key, waves in (("enters", first), ("leaves", last)):
+            if key in section.columns:
+                require_same(waves, person, f"releases.{key}", source, section.columns[key])
+        one = np.unique(person, return_index=True)[1]
+        first, last, codes = first[one], last[one], None if codes is None else codes[one]
+    return Waves(labels, first, last, codes)
 
 
 def _time_of(text: str, *, dated: bool) -> float:
@@ -558,11 +542,10 @@ def _resource(name: str, recipe: AttackRecipe, folder: Path) -> _Labels:
 
 
 def _from_population(section: AttackResourceSection, needed: tuple[str, ...], folder: Path) -> _Labels:
-    made = make(resolve(str(section.population), "populations", "population", base=folder))
-    counts = None
+    made, counts = make(resolve(str(section.population), "populations", "population", base=folder)), None
     if isinstance(made, Population):
-        problem, expected = "the population has expected counts", "whole numbers of people"
-        refuse_first((not np.issubdtype(made.counts.dtype, np.integer), problem, None, made.name, expected))
+        fractional, whole = not np.issubdtype(made.counts.dtype, np.integer), "whole numbers of people"
+        refuse_first((fractional, "the population has expected counts", None, made.name, whole))
         made = made.marginal(needed)
         domain, codes, counts = made.domain, made.cells, made.counts.astype(np.int64)
     else:
@@ -587,10 +570,9 @@ def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: 
     if section.count is not None:
         require_columns(frame, [section.count], path)
         given = np.asarray(numbers(frame, section.count, path), dtype=np.float64)
-        refuse_rows(given != np.floor(given), "not a whole number", source=path, column=section.count, found=given)
-        shown, expected = frame[section.count], "a number below 2**31"
-        too_large, problem = given >= _MOST_PEOPLE, "count too large"
-        refuse_rows(too_large, problem, source=path, column=section.count, found=shown, expected=expected)
+        refuse = partial(refuse_rows, source=path, column=section.count, found=frame[section.count])
+        refuse(given != np.floor(given), "not a whole number")
+        refuse(given >= _MOST_PEOPLE, "count too large", expected="a number below 2**31")
         counts = given.astype(np.int64)
     return _Labels(str(path), pd.DataFrame({name: frame[column] for name, column in columns.items()}), counts)
 
