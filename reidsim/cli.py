@@ -84,7 +84,8 @@ def _root(
 def main() -> None:
     """Run the command line; the entry point ``reidsim``."""
     interrupts.remember()
-    warnings.showwarning = _print_warning
+    # Print a warning in one line, without its location in the code.
+    warnings.showwarning = lambda message, *_, **__: print_warnings([str(message)])
     sys.unraisablehook = _report_unraisable
     try:
         try:
@@ -143,8 +144,3 @@ def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
     """
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
-
-
-def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning in one line, without its location in the code."""
-    print_warnings([str(message)])

@@ -105,14 +105,13 @@ def naming_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
             return function(*args, **kwargs)
         except InputError as error:
             texts = (error.source, error.where, error.expected, error.hint)
-            source, where, expected, hint = (text and _OPTION.sub(_argument, text) for text in texts)
+            source, where, expected, hint = (
+                text and _OPTION.sub(lambda option: _ARGUMENTS.get(option[1], option[1].replace("-", "_")), text)
+                for text in texts
+            )
             raise error.but(source=source, where=where, expected=expected, hint=hint) from None
 
     return named
-
-
-def _argument(option: re.Match[str]) -> str:
-    return _ARGUMENTS.get(option[1], option[1].replace("-", "_"))
 
 
 @contextmanager

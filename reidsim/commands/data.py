@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
-import sys
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +24,7 @@ from reidsim.commands.arguments import (
 )
 from reidsim.core.terminal import echo, note
 from reidsim.drafts.options import DraftOptions
-from reidsim.errors import InputError, nearest
+from reidsim.errors import InputError
 from reidsim.validation import LARGEST_SEED, read_text
 
 
@@ -182,15 +179,11 @@ def list_() -> None:
 
     Example: reidsim list > bundled.txt
     """
-    terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for heading, titles in bundled_titles().items():
         echo(f"{heading}:")
         width = max(map(len, titles))
         for name, title in titles.items():
-            line, indent = f"  {name:<{width}}  {title}", " " * (width + 4)
-            if terminal is not None:
-                line = textwrap.fill(line, terminal, subsequent_indent=indent, break_on_hyphens=False)
-            echo(line)
+            echo(f"  {name:<{width}}  {title}")
 
 
 def show(name: str) -> None:
@@ -206,13 +199,7 @@ def show(name: str) -> None:
         Name of a bundled scenario or recipe, or path of a TOML file.
     """
     folder = next((folder for folder in BUNDLED_FOLDERS if name in bundled_names(folder)), "scenarios")
-    try:
-        path = resolve(name, folder, "scenario")
-    except InputError as error:
-        recipes = [recipe for others in list(BUNDLED_FOLDERS)[1:] for recipe in bundled_names(others)]
-        close = None if error.hint else nearest(name, recipes)
-        raise error if close is None else InputError(error.problem, found=name, hint=close) from None
-    echo(read_text(path), nl=False)
+    echo(read_text(resolve(name, folder, "scenario")), nl=False)
 
 
 def schema() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +11,12 @@ import typer
 
 from reidsim.commands import arguments
 from reidsim.core.interrupts import stop_if_interrupted
-from reidsim.core.terminal import note, printable
+from reidsim.core.terminal import note
 from reidsim.errors import InputError
 from reidsim.wording import counted
 
 if TYPE_CHECKING:
     from reidsim.reports.shared.kept import Kept
-
-# Name of standard output as an output file.
-STANDARD_OUTPUT = Path("-")
 
 
 @dataclass(frozen=True)
@@ -66,24 +62,18 @@ def report(
     folder : DIR
         Results folder of a run.
     output
-        New file (default: report.html in DIR), or - for standard output.
+        New file (default: report.html in DIR).
     no_cells
         Omit sample rows and the records with the highest risk.
     """
-    named: dict[str, Any] = {**vars(options), "cells": not no_cells}
     with arguments.waiting(f"reading {folder}") as progress:
-        from reidsim.reports.page.report import report_text, write_report
+        from reidsim.engine.results import require_no_standard_output
+        from reidsim.reports.page.report import write_report
 
         stop_if_interrupted()
-        if output == STANDARD_OUTPUT:
-            text = report_text(folder, progress=progress, **named)
-        else:
-            written = write_report(folder, output, progress=progress, **named)
-    if output == STANDARD_OUTPUT:
-        # Reports are encoded in UTF-8, independent of the terminal's encoding.
-        typer.echo((printable(text) if sys.stdout.isatty() else text).encode(), nl=False)
-    else:
-        note(f"Report in {written}")
+        require_no_standard_output(output or folder)
+        written = write_report(folder, output, progress=progress, cells=not no_cells, **vars(options))
+    note(f"Report in {written}")
 
 
 @dataclass(frozen=True)
