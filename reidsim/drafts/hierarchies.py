@@ -24,8 +24,6 @@ from reidsim.tables import sniff_delimiter
 _WIDTHS = {"age": (10, 5, 20, 40), "birth year": (10, 5, 20)}
 _POSTAL_DIGITS = (3, 2, 4, 1)
 _US_POSTAL_LENGTH = 5
-# For long postal codes, such as 37203-1234.
-_LONG_POSTAL_DIGITS, _LONG_POSTAL_LENGTH = (3, 5, 2), 9
 _OF_BIRTHS = ("year", "10 years", "5 years", "month")
 _OF_EVENTS = ("month", "year", "5 years", "10 years")
 # Maximum, minimum and preferred number of intervals in the range of a numeric column.
@@ -178,16 +176,11 @@ def _of_dates(column: ColumnProfile, most: int) -> DraftHierarchy | None:
 
 
 def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
-    values = column.values
+    values, postal = column.values, column.concept == "postal code"
     longest = max(map(len, values))
-    postal = column.concept == "postal code"
-    if postal:
-        useful = _POSTAL_DIGITS if longest < _LONG_POSTAL_LENGTH else _LONG_POSTAL_DIGITS
-        digits = sorted([kept for kept in useful if kept < longest][:most], reverse=True)
-    elif all(map(_ICD_CODE.fullmatch, values)):
-        digits = [kept for kept in _ICD_PARTS if kept < longest][:most]
-    else:
-        digits = sorted({max(1, longest * part // (most + 1)) for part in range(1, most + 1)} - {longest}, reverse=True)
+    parts = [longest * part // (most + 1) or 1 for part in range(1, most + 1)]
+    useful = _POSTAL_DIGITS if postal else _ICD_PARTS if all(map(_ICD_CODE.fullmatch, values)) else parts
+    digits = sorted([kept for kept in dict.fromkeys(useful) if kept < longest][:most], reverse=True)
     if not digits:
         return None
     if min(map(len, values)) == longest and len(values) == len(column.rows) - ("" in column.rows):
@@ -195,10 +188,10 @@ def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
         return DraftHierarchy({"rule": "prefix", "digits": digits}, len(digits) + 2, comment)
     # Spreadsheets drop the leading zeros of postal codes.
     shortened = postal and longest == _US_POSTAL_LENGTH and all(map(str.isdecimal, values))
-    codes = {value: value.zfill(longest) if shortened else value for value in values}
-    between = {
-        value: [f"{code[:kept]}*" if len(code) >= kept else code for kept in digits] for value, code in codes.items()
-    }
+    between = {}
+    for value in values:
+        code = value.zfill(longest) if shortened else value
+        between[value] = [f"{code[:kept]}*" if len(code) >= kept else code for kept in digits]
     return _table(column, between, f"first {_joined(digits)} characters")
 
 
@@ -207,8 +200,7 @@ def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     if regions is not None:
         labels = {value: found[-most:] for value, found in regions.region_of.items()}
         return _table(column, labels, f"{_joined(regions.levels[-most:])} by name", pools=True)
-    bands = bands_of(column.values)
-    widths, wider = ([], {}) if bands is None else wider_bands(bands, most)
+    widths, wider = wider_bands(bands_of(column.values) or {}, most)
     if widths:
         return _table(column, wider, f"bands of {_joined(widths)}")
     groups = _rare_groups(column, most)
@@ -250,13 +242,11 @@ def _table(
     """
     values = natural_categories(pd.Series(list(column.rows), dtype="str"))
     groups = {label for labels in between.values() for label in labels}
-    name = {}
-    for value in values:
-        if value not in between:
-            name[value] = value
-            # A value equal to a group label would join the group at one level and leave it at the next.
-            while name[value] in groups:
-                name[value] += " alone"
+    name = {value: value for value in values if value not in between}
+    for value in name:
+        # A value equal to a group label would join the group at one level and leave it at the next.
+        while name[value] in groups:
+            name[value] += " alone"
     unlike = tuple(value for value in name if pools and value not in MISSING_MARKS)
     comment += ", suppressed"
     if len(unlike) > 1:

@@ -105,18 +105,17 @@ def wider_bands(bands: Mapping[str, Band], most: int) -> tuple[list[int], dict[s
     >>> wider_bands({"0-4": (0, 4), "5-9": (5, 9), "10-14": (10, 14), "15+": (15, math.inf)}, 1)
     ([10], {'0-4': ['0-9'], '5-9': ['0-9'], '10-14': ['10+'], '15+': ['10+']})
     """
-    closed = list(filter(_is_closed, bands.values()))
+    closed = [band for band in bands.values() if _is_closed(band)]
+    if not closed:
+        return [], {}
     width = int(statistics.mode(high - low + 1 for low, high in closed))
-    span = closed[-1][1] - closed[0][0] + 1
-    widths = [width * times for times in _TIMES if width * times < span][:most]
+    widths = [width * times for times in _TIMES if width * times < closed[-1][1] - closed[0][0] + 1][:most]
     labels: dict[str, list[str]] = {value: [] for value in bands}
     for wide in widths:
-        groups: dict[float, list[Band]] = {}
         part_of = {value: (high if low == -math.inf else low) // wide for value, (low, high) in bands.items()}
         for value, part in part_of.items():
-            groups.setdefault(part, []).append(bands[value])
-        for value, part in part_of.items():
-            low, high = groups[part][0][0], groups[part][-1][1]
+            members = [bands[other] for other in bands if part_of[other] == part]
+            low, high = members[0][0], members[-1][1]
             text = f"{low}+" if high == math.inf else f"<{high + 1}" if low == -math.inf else f"{low}-{high}"
             labels[value].append(text)
     return widths, labels
