@@ -17,7 +17,6 @@ from reidsim.errors import locating
 from reidsim.populations.domain import Attribute, natural_categories
 from reidsim.releases.calendar import NOT_A_DATE, date_levels
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
-from reidsim.releases.hierarchy_rules import interval_levels
 from reidsim.tables import sniff_delimiter
 
 # Levels between the value and its suppression, most useful first; the first ones that fit the limit are used.
@@ -104,56 +103,47 @@ def read_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
     """
     rows = read_hierarchy_rows(path, delimiter=sniff_delimiter(path))
     with locating(path):
-        hierarchy = hierarchy_from_rows(_attribute(column.name, column.rows), rows)
+        categories = natural_categories(pd.Series(list(column.rows), dtype="str"))
+        hierarchy = hierarchy_from_rows(Attribute(column.name, categories), rows)
     return DraftHierarchy({"rule": "table"}, hierarchy.n_levels, f"as in {path.name}", tuple(map(tuple, rows)))
 
 
-def _attribute(name: str, labels: Iterable[str]) -> Attribute:
-    return Attribute(name, natural_categories(pd.Series(list(labels), dtype="str")))
-
-
-def _of_whole_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
-    numbers = {label: int(label.removesuffix("+")) for label in filter(WHOLE_NUMBER.fullmatch, column.rows)}
-    lowest, span = min(numbers.values()), max(numbers.values()) - min(numbers.values()) + 1
-    preferred = [width for width in _WIDTHS.get(column.concept or "", ()) if width < span] or _round_widths(span)
+def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
+    """Draft intervals: of round widths for whole numbers, of two widths for other numbers."""
+    whole = column.kind == "whole number"
+    pattern = WHOLE_NUMBER if whole else NUMBER
+    numbers = {label: as_number(label) for label in filter(pattern.fullmatch, column.rows)}
+    lowest, span = min(numbers.values()), max(numbers.values()) - min(numbers.values()) + whole
+    if whole:
+        preferred = [width for width in _WIDTHS.get(column.concept or "", ()) if width < span] or _round_widths(span)
+    else:
+        # Two to twenty intervals, and half as many.
+        preferred = [factor * 10.0 ** (math.floor(math.log10(span)) - 1) for factor in (10, 5) if span > 0]
     widths = sorted(preferred[:most])
     if not widths:
         return None
-    start = lowest // widths[-1] * widths[-1]
-    if len(numbers) == len(column.rows) - ("" in column.rows):
+    width, start = widths[0], math.floor(lowest / widths[-1]) * widths[-1]
+    comment = f"intervals of {_joined(f'{each:.12g}' for each in widths)}"
+    if whole and len(numbers) == len(column.rows) - ("" in column.rows):
         rule = {"rule": "intervals", "widths": widths, "start": start}
-        return DraftHierarchy(rule, len(widths) + 2, f"intervals of {_joined(widths)}, suppressed")
-    attribute = _attribute(column.name, numbers)
-    labels = zip(*interval_levels(attribute, widths, start=start), strict=True)
-    between = dict(zip(attribute.categories, labels, strict=True))
-    return _table(column, between, f"intervals of {_joined(widths)}", pools=True)
+        return DraftHierarchy(rule, len(widths) + 2, f"{comment}, suppressed")
+    between: dict[str, list[str]] = {}
+    for value, number in numbers.items():
+        # Wider intervals are computed from the finer ones, so that rounding cannot break the nesting.
+        part = math.floor((number - start) / width)
+        steps = [round(each / width) for each in widths]
+        ends = [(start + part // step * step * width, start + (part // step + 1) * step * width) for step in steps]
+        between[value] = [f"{low}-{high - 1}" if whole else f"[{low:.12g}, {high:.12g})" for low, high in ends]
+    return _table(column, between, comment, pools=True)
 
 
-def _round_widths(span: int) -> list[int]:
+def _round_widths(span: float) -> list[float]:
     """Return round nested widths, with about `_GOOD_PARTS` intervals first."""
     if span < 5 * _FEWEST_PARTS:
         return [2, 4] if span >= 3 * _FEWEST_PARTS else [2] if span >= 2 * _FEWEST_PARTS else []
     chain = [step * 10**power for power in range(16) for step in (1, 5)]
     widths = [width for width in chain if width >= 2 and span / _MOST_PARTS <= width <= span / _FEWEST_PARTS]
     return sorted(widths, key=lambda width: abs(math.log(span / width / _GOOD_PARTS)))
-
-
-def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
-    numbers = {label: as_number(label) for label in filter(NUMBER.fullmatch, column.rows)}
-    lowest, span = min(numbers.values()), max(numbers.values()) - min(numbers.values())
-    if span <= 0:
-        return None
-    # The width gives two to twenty intervals; the next level gives half as many.
-    steps = (1, 2)[-most:]
-    width = 5 * 10.0 ** (math.floor(math.log10(span)) - 1)
-    start = math.floor(lowest / (2 * width)) * 2 * width
-    between: dict[str, list[str]] = {}
-    for value, number in numbers.items():
-        # Wider intervals are computed from the finer ones, so that rounding cannot break the nesting.
-        part = math.floor((number - start) / width)
-        ends = [(start + part // step * step * width, start + (part // step + 1) * step * width) for step in steps]
-        between[value] = [f"[{low:.12g}, {high:.12g})" for low, high in ends]
-    return _table(column, between, f"intervals of {_joined(f'{width * step:.12g}' for step in steps)}", pools=True)
 
 
 def _of_dates(column: ColumnProfile, most: int) -> DraftHierarchy | None:
@@ -271,7 +261,7 @@ def _joined(parts: Iterable[object]) -> str:
 
 # Function that drafts the hierarchy of a column of each kind, and the preferred number of levels.
 _DRAFTS: dict[str, tuple[Callable[[ColumnProfile, int], DraftHierarchy | None], int]] = {
-    "whole number": (_of_whole_numbers, 3),
+    "whole number": (_of_numbers, 3),
     "number": (_of_numbers, 2),
     "date": (_of_dates, 4),
     "code": (_of_codes, 3),
