@@ -185,13 +185,7 @@ class FittedRecipe(RecipeHead):
             if self.people is not None:
                 target = target * (self.people / max(target.sum(), np.finfo(float).tiny))
             margins.append(Margin(title, tuple(map(domain.position, section.columns)), target))
-        fitted = fit_margins(table, margins, domain, tolerance=self.tolerance, max_rounds=self.max_rounds)
-        if not fitted.converged:
-            where, expected = f"margin {fitted.worst!r}", f"at most {self.tolerance:g}"
-            found = f"an error of {fitted.error:.2g} of the people after {fitted.rounds} rounds"
-            hint = "use a starting table with fewer empty cells, or check that all margins agree"
-            raise InputError("no table found with all margins", where=where, found=found, expected=expected, hint=hint)
-        fit, table = f"fitted in {fitted.rounds} rounds to within {fitted.error:.1g} of the people", fitted.table
+        table, fit = fit_margins(table, margins, domain, tolerance=self.tolerance, max_rounds=self.max_rounds)
         source = f"{self.source} ({fit})" if self.source else fit
         if at.expected:
             return Population.from_dense(domain, table, name=at.name, source=source)
@@ -229,35 +223,10 @@ class Margin:
     target: Floats
 
 
-@dataclass(frozen=True)
-class FittedTable:
-    """The result of fitting a table to margins.
-
-    Parameters
-    ----------
-    table : ndarray of float64
-        Fitted table, with the shape of the starting table.
-    rounds : int
-        Number of rounds; in each round, the table is scaled to all margins in turn.
-    error : float
-        Largest absolute difference between a sum and its target, divided by the number of people.
-    worst : str
-        Name of the margin with this difference.
-    converged : bool
-        Whether `error` is within the tolerance.
-    """
-
-    table: Floats
-    rounds: int
-    error: float
-    worst: str
-    converged: bool
-
-
 def fit_margins(
     start: Floats, margins: Sequence[Margin], domain: Domain, *, tolerance: float = 1e-9, max_rounds: int = 1000
-) -> FittedTable:
-    """Return a table fitted to all margins.
+) -> tuple[Floats, str]:
+    """Return a table fitted to all margins, and a sentence on the remaining error.
 
     The table is scaled to one margin after the other.
 
@@ -278,14 +247,18 @@ def fit_margins(
 
     Returns
     -------
-    FittedTable
-        Not converged if no table with the zeros of `start` has these margins, or convergence needs more rounds.
+    table : ndarray of float64
+        Fitted table, with the shape of the starting table.
+    fit : str
+        Number of rounds and error; in each round, the table is scaled to all margins in turn. The error is the largest
+        absolute difference between a sum and its target, divided by the number of people.
 
     Raises
     ------
     InputError
         If a margin has no people, margins contradict each other (the message names both), or a margin has
-        people in an entry for which every cell is 0 in `start` or according to another margin.
+        people in an entry for which every cell is 0 in `start` or according to another margin; if no table with the
+        zeros of `start` has these margins, or convergence needs more rounds.
 
     Notes
     -----
@@ -331,10 +304,12 @@ def fit_margins(
     for rounds in range(max_rounds + 1):
         sums = [table.sum(axis=rest, keepdims=True) for rest in over]
         errors = [float(np.abs(have - want).max()) / total for have, want in zip(sums, targets, strict=True)]
-        worst = int(np.argmax(errors))
-        if errors[worst] <= tolerance or rounds == max_rounds:
-            break
+        if max(errors) <= tolerance:
+            return table, f"fitted in {rounds} rounds to within {max(errors):.1g} of the people"
         for rest, target in zip(over, targets, strict=True):
             have = table.sum(axis=rest, keepdims=True)
             table *= np.divide(target, have, out=np.zeros_like(have), where=have > 0)
-    return FittedTable(table, rounds, errors[worst], margins[worst].name, converged=errors[worst] <= tolerance)
+    where, expected = f"margin {margins[int(np.argmax(errors))].name!r}", f"at most {tolerance:g}"
+    found = f"an error of {max(errors):.2g} of the people after {max_rounds} rounds"
+    hint = "use a starting table with fewer empty cells, or check that all margins agree"
+    raise InputError("no table found with all margins", where=where, found=found, expected=expected, hint=hint)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.fitted import FittedRecipe, FittedTable, Margin, fit_margins
+from reidsim.populations.fitted import FittedRecipe, Margin, fit_margins
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making
 from reidsim.validation import read_toml, validated
@@ -18,10 +18,10 @@ from reidsim.validation import read_toml, validated
 positive = st.floats(0.1, 10)
 
 
-def fit(start: np.ndarray, margins: list[Margin], domain: Domain | None = None, **options: Any) -> FittedTable:
+def fit(start: np.ndarray, margins: list[Margin], domain: Domain | None = None, **options: Any) -> np.ndarray:
     """Fit with attributes named after the axes, unless a domain is given."""
     axes = (Attribute(f"axis {axis}", tuple(map(str, range(size)))) for axis, size in enumerate(start.shape))
-    return fit_margins(start, margins, domain or Domain(tuple(axes)), **options)
+    return fit_margins(start, margins, domain or Domain(tuple(axes)), **options)[0]
 
 
 def tables(shape: tuple[int, ...]) -> st.SearchStrategy[np.ndarray]:
@@ -38,10 +38,8 @@ def margins_of(table: np.ndarray, *axes: tuple[int, ...]) -> list[Margin]:
 @given(start=tables((2, 3, 4)), truth=tables((2, 3, 4)))
 def test_margins_are_met_and_what_they_do_not_tell_is_kept(start: np.ndarray, truth: np.ndarray) -> None:
     fitted = fit(start, margins_of(truth, (2, 0), (1,)))
-    assert fitted.converged
-    assert fitted.error <= 1e-9
-    np.testing.assert_allclose(fitted.table.sum(axis=1), truth.sum(axis=1), rtol=1e-7)
-    np.testing.assert_allclose(fitted.table.sum(axis=(0, 2)), truth.sum(axis=(0, 2)), rtol=1e-7)
+    np.testing.assert_allclose(fitted.sum(axis=1), truth.sum(axis=1), rtol=1e-7)
+    np.testing.assert_allclose(fitted.sum(axis=(0, 2)), truth.sum(axis=(0, 2)), rtol=1e-7)
 
     # The fitted table is the start times a factor per cell of each margin: the log odds ratios between the axes 1 and
     # (0, 2) equal the start's.
@@ -49,7 +47,7 @@ def test_margins_are_met_and_what_they_do_not_tell_is_kept(start: np.ndarray, tr
         logs = np.log(table.transpose(1, 0, 2).reshape(3, 8))
         return np.asarray(logs[1:, 1:] - logs[:1, 1:] - logs[1:, :1] + logs[:1, :1])
 
-    np.testing.assert_allclose(log_odds(fitted.table), log_odds(start), atol=1e-7)
+    np.testing.assert_allclose(log_odds(fitted), log_odds(start), atol=1e-7)
 
 
 def test_a_start_without_a_place_for_people_is_an_error() -> None:
@@ -65,9 +63,10 @@ def test_a_start_without_a_place_for_people_is_an_error() -> None:
 def test_zeros_that_no_table_can_have_do_not_converge() -> None:
     # The rows can only use column 0 for the first and column 1 for the second, so the margins must be equal.
     margins = [Margin("rows", (0,), np.array([3.0, 2.0])), Margin("columns", (1,), np.array([2.0, 3.0]))]
-    fitted = fit(np.eye(2), margins, max_rounds=50)
-    assert (fitted.converged, fitted.rounds, fitted.worst) == (False, 50, "rows")
-    assert fitted.error == pytest.approx(0.2)
+    with pytest.raises(
+        InputError, match=r"margin 'rows': no table found.*an error of 0\.2 of the people after 50 rounds"
+    ):
+        fit(np.eye(2), margins, max_rounds=50)
 
 
 def test_margins_with_different_sums_over_what_they_share_contradict_each_other() -> None:
@@ -77,8 +76,7 @@ def test_margins_with_different_sums_over_what_they_share_contradict_each_other(
     other = Margin("cb", (2, 1), np.array([[1.0, 2.0, 2.0], [1.0, 2.0, 2.0]]))
     with pytest.raises(InputError, match="margins 'ab' and 'cb', b = v: margins are inconsistent; found '3 and 4"):
         fit(np.ones(domain.shape), [one, other], domain=domain)
-    fitted = fit(np.ones(domain.shape), [one, other], tolerance=0.2, domain=domain)
-    assert fitted.converged
+    fit(np.ones(domain.shape), [one, other], tolerance=0.2, domain=domain)
 
 
 RECIPE = """
