@@ -22,7 +22,7 @@ from reidsim.adversaries.knowledge.assessment import Assessment, assess
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
 from reidsim.adversaries.knowledge.load import load_knowledge
 from reidsim.bundled import bundled_folder
-from reidsim.linkage.uniqueness.estimate import FixedUniqueness
+from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness
 from reidsim.populations.attribute_model import AttributeModelRecipe, build_model, counts_by_cell
 from reidsim.populations.domain import Codes, Domain
 from reidsim.validation import read_toml, validated

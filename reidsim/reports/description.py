@@ -19,8 +19,7 @@ from reidsim.drafts.people import may_name_weight, names_weight
 from reidsim.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
 from reidsim.linkage.group_frequencies import GroupFrequencies, KAnonymityProfile
 from reidsim.linkage.people import RowSets
-from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
-from reidsim.linkage.uniqueness.group_sizes import require_usable
+from reidsim.linkage.uniqueness.group_sizes import UniquenessEstimate, require_usable
 from reidsim.linkage.uniqueness.log_linear import SampleCells, Uniqueness, require_weights, uniqueness_of_sample
 from reidsim.populations.files import population_metadata
 

@@ -9,7 +9,7 @@ from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.errors import InputError
 from reidsim.kinds.assessment.outputs import assess_release
 from reidsim.kinds.assessment.study import build_risk_study
-from reidsim.linkage.uniqueness.estimate import FixedUniqueness
+from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness
 from reidsim.scenarios.load import Scenario
 
 PEOPLE = """

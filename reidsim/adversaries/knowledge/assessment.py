@@ -21,7 +21,7 @@ from reidsim.adversaries.response import arrays_of
 from reidsim.errors import InputError
 from reidsim.linkage.equivalence import make_elements
 from reidsim.linkage.people import RowSets
-from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
+from reidsim.linkage.uniqueness.group_sizes import UniquenessEstimate
 from reidsim.linkage.value_tree import ValueTree
 from reidsim.populations.domain import Codes, distinct_rows
 

@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.groups import KnowledgeSets
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.people import RowSets
-from reidsim.linkage.uniqueness.estimate import FixedUniqueness, UniquenessEstimate
-from reidsim.linkage.uniqueness.group_sizes import UniquenessMethod, estimate_uniqueness
+from reidsim.linkage.uniqueness.group_sizes import (
+    FixedUniqueness,
+    UniquenessEstimate,
+    UniquenessMethod,
+    estimate_uniqueness,
+)
 from reidsim.linkage.uniqueness.log_linear import SampleCells, benedetti_franconi_uniqueness, fitting_model
 from reidsim.populations.domain import Codes, added_up, distinct_rows
 

@@ -17,7 +17,7 @@ from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownP
 from reidsim.errors import InputError, listed, locating, refuse_rows, require_among
 from reidsim.kinds.assessment.schema import RISK_COLUMNS, WORST_CASE, RiskReleaseSection, RiskScenario, TreeSection
 from reidsim.linkage.people import largest_in_groups
-from reidsim.linkage.uniqueness.estimate import FixedUniqueness
+from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness
 from reidsim.linkage.uniqueness.log_linear import weights_in
 from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories

@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from reidsim.errors import InputError, locating
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.individual_risk import individual_risk
-from reidsim.linkage.uniqueness.estimate import UniquenessEstimate
-from reidsim.linkage.uniqueness.group_sizes import UniquenessMethod, estimate_uniqueness
+from reidsim.linkage.uniqueness.group_sizes import UniquenessEstimate, UniquenessMethod, estimate_uniqueness
 from reidsim.populations.domain import added_up, distinct_rows
 from reidsim.tables import numbers, require_columns
 from reidsim.wording import counted
@@ -124,11 +123,6 @@ class SampleCells:
     def population_size(self) -> float:
         """Sum of all weights: estimated number of people in the population."""
         return float(self.people.sum())
-
-    @property
-    def frequencies(self) -> GroupFrequencies:
-        """Number of cells by their number of records."""
-        return GroupFrequencies.from_group_sizes(self.records)
 
 
 def weights_in(frame: pd.DataFrame, column: str, source: str | Path) -> Floats:
@@ -451,9 +445,9 @@ def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level:
         reason = f"the table of all combinations of values has {error.found:,} cells, too many for a log-linear model"
         reason += "" if cells.equal_weights else "; the estimate assumes equal sampling weights, but the weights differ"
         taken = "pitman"
-    size = round(cells.population_size)
+    frequencies, size = GroupFrequencies.from_group_sizes(cells.records), round(cells.population_size)
     by_sizes = [
-        estimate_uniqueness(cells.frequencies, size, method=method, level=level, rng=rng) for method in _BY_GROUP_SIZES
+        estimate_uniqueness(frequencies, size, method=method, level=level, rng=rng) for method in _BY_GROUP_SIZES
     ]
     estimates = (
         *{model.method: model.uniqueness(level=level) for model in models}.values(),

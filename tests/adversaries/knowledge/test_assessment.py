@@ -24,8 +24,7 @@ from reidsim.adversaries.knowledge.groups import (
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation
 from reidsim.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.uniqueness.estimate import FixedUniqueness
-from reidsim.linkage.uniqueness.group_sizes import estimate_uniqueness
+from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness, estimate_uniqueness
 from reidsim.linkage.value_tree import TOP, ValueTree
 
 HALF = FixedUniqueness(0.5)
