@@ -240,24 +240,19 @@ def _given(section: AttributeRecipe, earlier: Sequence[Attribute], groupings: Ma
 def _shares(section: AttributeRecipe, given: Combinations, folder: Path) -> tuple[tuple[str, ...], Floats]:
     """Return an attribute's values and their shares, shape (n_combinations, n_values)."""
     if section.uniform is not None:
-        values = tuple(value for member in section.uniform for value in _listed_values(member))
-        return values, np.full((1, len(values)), 1 / len(values))
+        values: list[str] = []
+        for member in section.uniform:
+            first, last = number_range(member) or (0, -1)
+            too_many, most = last - first >= _TOO_MANY_VALUES, f"at most {_TOO_MANY_VALUES:,}"
+            refuse_first((too_many, "too many values", "uniform", member, most))
+            values += map(str, range(first, int(last) + 1)) if last >= first else [member]
+        return tuple(values), np.full((1, len(values)), 1 / len(values))
     if section.shares is not None:
         return tuple(section.shares), normalised(np.array([list(section.shares.values())]), "shares")
     if section.shares_by is not None:
         return _shares_by(section.shares_by, given)
     assert section.table is not None  # noqa: S101 - the recipe has exactly one of the four
     return _read_shares(section.table, given, folder)
-
-
-def _listed_values(member: str) -> list[str]:
-    bounds = number_range(member)
-    if bounds is None:
-        return [member]
-    first, last = bounds
-    if last - first >= _TOO_MANY_VALUES:
-        raise InputError("too many values", where="uniform", found=member, expected=f"at most {_TOO_MANY_VALUES:,}")
-    return list(map(str, range(first, int(last) + 1)))
 
 
 def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: Combinations) -> tuple[tuple[str, ...], Floats]:
@@ -281,10 +276,10 @@ def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, flo
     is_fixed = np.array([value in fixed for value in values])
     total = sum(fixed.values())
     others = shares[:, ~is_fixed].sum(axis=1)
-    if total > 1 + SUM_TOLERANCE or (total < 1 - SUM_TOLERANCE and not (others > 0).all()):
-        problem = "fixed shares do not fit the shares of the other values"
-        expected = "a sum of at most 1, and exactly 1 if no other value has a positive share"
-        raise InputError(problem, where="fixed_shares", found=round(total, 9), expected=expected)
+    misfit = total > 1 + SUM_TOLERANCE or (total < 1 - SUM_TOLERANCE and not (others > 0).all())
+    problem = "fixed shares do not fit the shares of the other values"
+    expected = "a sum of at most 1, and exactly 1 if no other value has a positive share"
+    refuse_first((misfit, problem, "fixed_shares", round(total, 9), expected))
     result = np.zeros_like(shares)
     result[:, is_fixed] = [fixed[value] for value in values if value in fixed]
     scale = max(1 - total, 0.0) / np.where(others > 0, others, 1.0)

@@ -19,7 +19,7 @@ from pydantic import Field, RootModel
 
 from reidsim.bundled import resolve
 from reidsim.core.plain_data import override, validated_after
-from reidsim.errors import InputError, locating
+from reidsim.errors import InputError, locating, refuse_first
 from reidsim.populations.attribute_model import AttributeModelRecipe
 from reidsim.populations.census import CensusCellsRecipe, Sf1Recipe, largest_remainders
 from reidsim.populations.counted import CountsRecipe
@@ -205,8 +205,7 @@ def make(
             resolve(named, "populations", "population recipe", base=path.parent),
             (*needed_by, path.resolve()),
         )
-        if beside.resolve() in here:
-            raise InputError("the recipe needs itself", where="population", found=named)
+        refuse_first((beside.resolve() in here, "the recipe needs itself", "population", named, None))
         made = make(beside.absolute(), counts="expected" if expected else "sample", progress=progress, needed_by=here)
         return made if isinstance(made, Population) else as_individuals(made)
 

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from reidsim.bundled import data_file
 from reidsim.core.randomness import draw_multinomial
-from reidsim.errors import InputError, reading, require_among
+from reidsim.errors import InputError, reading, refuse_first, require_among
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making, RecipeHead, Seed, read_figures
@@ -268,18 +268,17 @@ def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[s
     ages = numbers(frame, recipe.age.column, path).astype(int).tolist()
     if ages != list(range(ages[0], ages[0] + len(ages))):
         raise InputError("ages are not consecutive single years", source=path, where=f"column {recipe.age.column!r}")
-    if recipe.age.oldest < ages[-1]:
-        raise InputError("oldest age is below the last age in the file", where="age.oldest", found=recipe.age.oldest)
+    oldest, problem = recipe.age.oldest, "oldest age is below the last age in the file"
+    refuse_first((oldest < ages[-1], problem, "age.oldest", oldest, None))
     by_sex = recipe.sex.columns
     for sex, by_race in by_sex.items():
         require_among("race missing", races, by_race, where=f"sex.columns.{sex}")
     counts = np.stack(
         [np.column_stack([_sum(frame, by_race[race], path) for by_race in by_sex.values()]) for race in races]
     )
-    years = recipe.age.oldest - ages[-1] + 1
-    tail = counts[:, -1:, :] * tail_weights(recipe.age.tail, years)[None, :, None]
+    tail = counts[:, -1:, :] * tail_weights(recipe.age.tail, oldest - ages[-1] + 1)[None, :, None]
     spread = np.concatenate([counts[:, :-1], tail], axis=1)
-    return list(range(ages[0], recipe.age.oldest + 1)), spread / spread.sum(axis=(1, 2), keepdims=True)
+    return list(range(ages[0], oldest + 1)), spread / spread.sum(axis=(1, 2), keepdims=True)
 
 
 def _sum(frame: pd.DataFrame, columns: list[str], path: Path) -> Floats:

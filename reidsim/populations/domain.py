@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest, require_among, require_distinct
+from reidsim.errors import InputError, listed, nearest, refuse_first, require_among, require_distinct
 from reidsim.tables import text_column
 from reidsim.wording import whole_number
 
@@ -47,9 +47,9 @@ class Attribute:
     categories: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        if not self.categories:
-            raise InputError("an attribute needs at least one category", where=f"attribute {self.name!r}")
-        require_distinct("category given twice", self.categories, where=f"attribute {self.name!r}")
+        where = f"attribute {self.name!r}"
+        refuse_first((not self.categories, "an attribute needs at least one category", where, None, None))
+        require_distinct("category given twice", self.categories, where=where)
 
     def __repr__(self) -> str:
         return f"Attribute({self.name!r}, {len(self.categories):,} categories)"
@@ -109,8 +109,7 @@ class Domain:
     attributes: tuple[Attribute, ...]
 
     def __post_init__(self) -> None:
-        if not self.attributes:
-            raise InputError("a domain needs at least one attribute")
+        refuse_first((not self.attributes, "a domain needs at least one attribute", None, None, None))
         require_distinct("attribute named twice", self.names)
 
     def __repr__(self) -> str:
@@ -192,8 +191,7 @@ def mixed_radix_keys(
         If there are 2**62 possible numbers or more; the message names the key `where`.
     """
     cells = math.prod(map(int, radices))
-    if cells >= MOST_KEYS:
-        raise InputError("too many cells in the domain", where=where, found=cells, expected="fewer than 2**62")
+    refuse_first((cells >= MOST_KEYS, "too many cells in the domain", where, cells, "fewer than 2**62"))
     keys = np.zeros(len(codes), dtype=np.int64)
     for column, radix in enumerate(radices):
         keys *= radix

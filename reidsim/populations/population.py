@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.files import require_memory
-from reidsim.errors import InputError, refuse_rows
+from reidsim.errors import InputError, refuse_first, refuse_rows
 from reidsim.populations.domain import (
     Attribute,
     Codes,
@@ -75,10 +75,11 @@ class Population:
     source: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        if len(self.counts) == 0 or not self.counts.sum() > 0:
-            raise InputError("the population is empty", where=self.name)
-        if (self.counts < 0).any():
-            raise InputError("negative count", where=self.name, found=self.counts.min().item(), expected="0 or more")
+        least = self.counts.min(initial=0).item()
+        refuse_first(
+            (not self.counts.sum() > 0, "the population is empty", self.name, None, None),
+            (least < 0, "negative count", self.name, least, "0 or more"),
+        )
 
     def __repr__(self) -> str:
         return f"Population({self.name!r}: {self.total:,.0f} people, {len(self.cells):,} cells, {self.domain})"
@@ -166,8 +167,8 @@ class Population:
         InputError
             If the counts are expected counts; `problem` is the message.
         """
-        if not np.issubdtype(self.counts.dtype, np.integer):
-            raise InputError(problem, where=self.name, expected="whole numbers of people")
+        is_expected = not np.issubdtype(self.counts.dtype, np.integer)
+        refuse_first((is_expected, problem, self.name, None, "whole numbers of people"))
         return self.counts.astype(np.int64)
 
     @property
@@ -212,8 +213,7 @@ class Individuals:
     source: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        if len(self.codes) == 0:
-            raise InputError("the population is empty", where=self.name)
+        refuse_first((len(self.codes) == 0, "the population is empty", self.name, None, None))
 
     def __repr__(self) -> str:
         return f"Individuals({self.name!r}: {len(self.codes):,} people, {self.domain})"

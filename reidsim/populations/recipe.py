@@ -33,9 +33,8 @@ Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 
 
 def _ends_no_cell(delimiter: str) -> str:
-    if delimiter in '"\r\n\0':
-        expected = 'one character other than ", a null character and a line break'
-        raise InputError("invalid delimiter", found=delimiter, expected=expected)
+    expected = 'one character other than ", a null character and a line break'
+    refuse_first((delimiter in '"\r\n\0', "invalid delimiter", None, delimiter, expected))
     return delimiter
 
 
@@ -276,8 +275,7 @@ def number_range(text: str) -> tuple[int, float] | None:
     if match is None or text.strip() == "..":
         return None
     first, last = int(match[1] or 0), int(match[2]) if match[2] else math.inf
-    if last < first:
-        raise InputError("the range ends before it begins", found=text)
+    refuse_first((last < first, "the range ends before it begins", None, text, None))
     return first, last
 
 
@@ -319,8 +317,8 @@ def group_codes(
                 hint = f"it is in {list(groups)[codes[other]]!r} and in {group!r}"
                 raise InputError("value in two groups", where=where, found=attribute.categories[other], hint=hint)
             codes[positions] = code
-    if len(rest) > 1:
-        raise InputError(f"{REST!r} in two groups", where=where, found=list(groups)[rest[1]])
+    twice = [list(groups)[code] for code in rest[1:]]
+    refuse_first((twice, f"{REST!r} in two groups", where, ", ".join(twice), None))
     codes[codes < 0] = rest[0] if rest else -1
     if complete and (codes < 0).any():
         found, expected = attribute.categories[codes.argmin()], f"the value in one of the groups {listed(groups)}"

@@ -57,8 +57,8 @@ class CoverageByGroup(Section):
         groups = {key: (key,) for key in self.shares}
         with locating(where="coverage.shares"):
             group_of = group_codes(Attribute(self.by, tuple(categories)), groups, complete=False)
-        if (codes < 0).any():
-            raise InputError("people with a missing value have no share", where=f"coverage.by = {self.by!r}")
+        problem = "people with a missing value have no share"
+        refuse_first(((codes < 0).any(), problem, f"coverage.by = {self.by!r}", None, None))
         group = group_of[codes]
         if (group < 0).any():
             expected = f"a share for {categories[codes[group.argmin()]]!r}"
@@ -210,9 +210,8 @@ def draw_registry(
     """
     counts = population.whole_counts("a registry cannot be drawn from expected counts")
     people = int(counts.sum())
-    if not 1 <= size <= people:
-        expected = f"1 to {people}, the number of people in {population.name!r}"
-        raise InputError("size of the registry out of range", where="size", found=size, expected=expected)
+    expected = f"1 to {people}, the number of people in {population.name!r}"
+    refuse_first((not 1 <= size <= people, "size of the registry out of range", "size", size, expected))
     drawn = draw_multivariate_hypergeometric(rng, counts, size)
     listed = drawn > 0
     return Population(population.domain, population.cells[listed], drawn[listed], name=name, source=source)
@@ -293,11 +292,10 @@ def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = Non
     possible = np.flatnonzero(chance > 0)
     if size is None:
         drawn = possible[rng.random(len(possible)) < chance[possible]]
-        if not len(drawn):
-            raise InputError("the list is empty", where="coverage", expected="a larger coverage or population")
+        refuse_first((not len(drawn), "the list is empty", "coverage", None, "a larger coverage or population"))
         return rng.permutation(drawn).astype(np.int64)
-    if not 1 <= size <= len(possible):
-        raise InputError("size out of range", where="size", found=size, expected=f"1 to {len(possible)}")
+    is_wrong = not 1 <= size <= len(possible)
+    refuse_first((is_wrong, "size out of range", "size", size, f"1 to {len(possible)}"))
     weights = chance[possible]
     if (weights == weights[0]).all():
         return rng.permutation(possible)[:size].astype(np.int64)
@@ -473,13 +471,9 @@ def membership_numbers(
             used = np.flatnonzero(row)
             yield name, ndtr(sum((row[k] * own[k] for k in used[1:]), row[used[0]] * own[used[0]]))
         return
-    common = streams(_COMMON).standard_normal(n_people) if correlation else None
+    common = np.sqrt(correlation) * streams(_COMMON).standard_normal(n_people)
     for name in names:
-        number = streams(name).standard_normal(n_people)
-        if common is not None:
-            number *= np.sqrt(1.0 - correlation)
-            number += np.sqrt(correlation) * common
-        yield name, ndtr(number)
+        yield name, ndtr(np.sqrt(1.0 - correlation) * streams(name).standard_normal(n_people) + common)
 
 
 def _cholesky_factor(names: tuple[str, ...], by_pair: Mapping[str, Mapping[str, float]]) -> Floats:
@@ -492,10 +486,11 @@ def _cholesky_factor(names: tuple[str, ...], by_pair: Mapping[str, Mapping[str, 
         where = f"together.{name}.{other}"
         require_among("no such list", (name, other), names, where=where)
         i, j = names.index(name), names.index(other)
-        if i == j:
-            raise InputError("correlation out of range", where=where, found=strength, expected="two different lists")
-        if correlation[i, j] not in (0.0, strength):
-            raise InputError("pair given twice", where=where, found=strength, expected=correlation[i, j])
+        before = float(correlation[i, j])
+        refuse_first(
+            (i == j, "correlation out of range", where, strength, "two different lists"),
+            (before not in (0.0, strength), "pair given twice", where, strength, str(before)),
+        )
         correlation[i, j] = correlation[j, i] = strength
     try:
         return np.asarray(np.linalg.cholesky(correlation), dtype=np.float64)
@@ -509,12 +504,11 @@ def _members(rule: ListRule, uniform: Floats) -> Integers:
     chance = rule.chance
     if rule.size is None:
         person = np.flatnonzero((uniform < chance) | (chance >= 1))
-        if not len(person):
-            raise InputError("the list is empty", where="coverage", expected="a larger coverage or population")
+        refuse_first((not len(person), "the list is empty", "coverage", None, "a larger coverage or population"))
         return person
     possible = np.flatnonzero(chance > 0)
-    if not 1 <= rule.size <= len(possible):
-        raise InputError("size out of range", where="size", found=rule.size, expected=f"1 to {len(possible)}")
+    is_wrong = not 1 <= rule.size <= len(possible)
+    refuse_first((is_wrong, "size out of range", "size", rule.size, f"1 to {len(possible)}"))
     # Exponential times with each person's weight as rate: the smallest are a weighted draw without replacement.
     rings = -np.log1p(-uniform[possible]) / chance[possible]
     return np.sort(possible[np.argpartition(rings, rule.size - 1)[: rule.size]])

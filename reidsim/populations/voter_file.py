@@ -34,12 +34,24 @@ _REMOVED = "REMOVED"
 # Oldest plausible age in years.
 _OLDEST = 120
 # Name of each column that is read, except the age; the file has the columns as keys.
-_COLUMNS = {"status_cd": "status", "res_street_address": "address"}
-_COLUMNS |= {"race_code": "race", "gender_code": "sex", "zip_code": "zip"}
+_COLUMNS = {
+    "status_cd": "status",
+    "res_street_address": "address",
+    "race_code": "race",
+    "gender_code": "sex",
+    "zip_code": "zip",
+}
 
 # Quotes are read as ordinary characters; otherwise an unbalanced quote could join values or lines.
-_FORM: dict[str, Any] = {"sep": "\t", "lineterminator": "\n", "quoting": csv.QUOTE_NONE, "encoding": "latin-1"}
-_FORM |= {"header": None, "dtype": str, "na_filter": False}
+_FORM: dict[str, Any] = {
+    "sep": "\t",
+    "lineterminator": "\n",
+    "quoting": csv.QUOTE_NONE,
+    "encoding": "latin-1",
+    "header": None,
+    "dtype": str,
+    "na_filter": False,
+}
 
 
 def read_voter_file(

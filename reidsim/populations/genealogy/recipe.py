@@ -10,7 +10,7 @@ import pandas as pd
 from pydantic import Field
 
 from reidsim.core.files import require_memory
-from reidsim.errors import InputError, locating, refuse_first, refuse_rows
+from reidsim.errors import locating, refuse_first, refuse_rows
 from reidsim.populations.genealogy import simupop_engine, vectorised
 from reidsim.populations.genealogy.genealogy import Floats, Genealogy, GenealogyParameters, Ints
 from reidsim.populations.recipe import Making, RecipeHead, Seed, normalised, read_figures
@@ -177,10 +177,8 @@ class Migration(Section):
         if not self.generations:
             return np.eye(n_subpopulations)
         where, lengths = "migration.shares", [len(row) for row in self.shares]
-        if lengths != [n_subpopulations] * n_subpopulations:
-            problem = "the numbers of rows and columns differ from the number of subpopulations"
-            found, expected = f"rows of {lengths}", f"{n_subpopulations} rows of {n_subpopulations} numbers"
-            raise InputError(problem, where=where, found=found, expected=expected)
+        n, problem = n_subpopulations, "the numbers of rows and columns differ from the number of subpopulations"
+        refuse_first((lengths != [n] * n, problem, where, f"rows of {lengths}", f"{n} rows of {n} numbers"))
         return normalised(np.array(self.shares), lambda row: f"{where}: row {row + 1}")
 
 
@@ -255,14 +253,15 @@ class Children(Section):
         where = "children.mother_ages"
         weights: dict[int, float] = {}
         for first, last, weight in self.mother_ages:
-            if first > last:
-                raise InputError("the first age is above the last age", where=where, found=[first, last, weight])
-            for age in range(first, last + 1):
-                if age in weights:
-                    raise InputError("age in two groups", where=where, found=age)
-                weights[age] = weight
-        ages = sorted(weights)
-        return np.array(ages, dtype=np.int64), _shares(np.array([weights[age] for age in ages]), where)
+            ages = range(first, last + 1)
+            twice = next((age for age in ages if age in weights), None)
+            refuse_first(
+                (not ages, "the first age is above the last age", where, [first, last, weight], None),
+                (twice is not None, "age in two groups", where, twice, None),
+            )
+            weights |= dict.fromkeys(ages, weight)
+        possible = sorted(weights)
+        return np.array(possible, dtype=np.int64), _shares(np.array([weights[age] for age in possible]), where)
 
 
 class GenealogyRecipe(RecipeHead):
@@ -366,6 +365,5 @@ def _require_names(names: pd.Series[str], path: Path) -> None:
 
 def _shares(weights: Floats, where: str) -> Floats:
     total = weights.sum()
-    if not total > 0:
-        raise InputError("weights sum to 0", where=where, expected="a positive sum")
+    refuse_first((not total > 0, "weights sum to 0", where, None, "a positive sum"))
     return np.asarray(weights / total, dtype=np.float64)
