@@ -202,10 +202,8 @@ def _sets(
         return enumerate_sets(knowledge)
     if method == "auto" and count_sets(knowledge) <= _MOST_SETS:
         listed = enumerate_sets(knowledge)
-        n = knowledge.n_persons
-        if listed.n_sets * n > _MOST_WORK:
-            n = len(distinct_rows(_what_matters(persons, knowledge, listed)[0], n)[0])
-        if listed.n_sets * n <= _MOST_WORK:
+        distinct, _ = distinct_rows(_what_matters(persons, knowledge, listed)[0], knowledge.n_persons)
+        if listed.n_sets * len(distinct) <= _MOST_WORK:
             return listed
     if rng is None:
         raise InputError("Monte Carlo needs a random generator", where="rng", expected="numpy.random.Generator")

@@ -229,10 +229,34 @@ def risks_of(
     )
     below = np.concatenate([np.zeros((*weights.shape[:2], 1)), np.cumsum(weights, axis=2)], axis=2)
     joined = [_joined(elements, part) for part in parts]
+    # Values of each part, and a work array of zeros.
     columns = [(column, np.zeros(int(column.max(initial=0)) + 1, dtype=np.int64)) for column in joined]
-    tree = _Tree(elements, columns, [paths[number] for number in order], p, below, sums, progress)
-    if paths:
-        tree.visit(whole(elements), 0, len(paths), 0)
+    ordered = [paths[number] for number in order]
+
+    def visit(split: Split, first: int, last: int, depth: int) -> None:
+        """Add the subtree of the sets from `first` to `last` (exclusive), which share `depth` parts, to the sums."""
+        ends_here = len(ordered[first]) == depth
+        weight_below = np.ascontiguousarray(below[:, :, last] - below[:, :, first])
+        weight_here = np.ascontiguousarray(p[:, first]) if ends_here else np.zeros(len(p))
+        counted = (elements.asks, elements.records, elements.holders)
+        persons, met = _add_up(split, *counted, weight_here, weight_below, sums, first, last)
+        if not met:
+            expected = "the record of each person among the released records"
+            raise InputError("no released record matches a person", expected=expected)
+        if progress is not None and ends_here:
+            progress(first + 1, len(ordered))
+        if first + ends_here == last or not len(persons):
+            return
+        sums.wanted[persons] = True
+        kept, starts = keep_groups(split.order, split.starts, elements.asks, elements.records, sums.wanted)
+        sums.wanted[persons] = False
+        for part, children in groupby(range(first + ends_here, last), key=lambda number: ordered[number][depth]):
+            start, *others = children
+            deeper = Split(*split_groups(kept, starts, *columns[part]), persons)
+            visit(deeper, start, start + len(others) + 1, depth + 1)
+
+    if ordered:
+        visit(whole(elements), 0, len(ordered), 0)
     totals = None
     if sets.drawn is not None:
         places = np.argsort(order)
@@ -267,51 +291,6 @@ class _Sums(NamedTuple):
     shares: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class _Tree:
-    """Depth-first traversal of all knowledge sets.
-
-    `paths` holds the parts of each set (`_parts`) in order, `columns` the values of each part and a work array of
-    zeros, `here` the probability of each set by kind, and `below` the cumulative sums over sets of: probability; its
-    products with the probability of population uniqueness, with the low and the high end of that probability, and with
-    its square.
-    """
-
-    elements: Elements
-    columns: list[tuple[Positions, Integers]]
-    paths: list[tuple[int, ...]]
-    here: Floats
-    below: Floats
-    sums: _Sums
-    progress: Progress | None
-
-    def visit(self, split: Split, first: int, last: int, depth: int) -> None:
-        """Add the subtree of the sets from `first` to `last` (exclusive) to the sums.
-
-        These sets share their first `depth` parts.
-        """
-        elements, wanted, paths = self.elements, self.sums.wanted, self.paths
-        ends_here = len(paths[first]) == depth
-        below = np.ascontiguousarray(self.below[:, :, last] - self.below[:, :, first])
-        here = np.ascontiguousarray(self.here[:, first]) if ends_here else np.zeros(len(self.here))
-        given = (elements.asks, elements.records, elements.holders)
-        persons, met = _add_up(split, *given, here, below, self.sums, first, last)
-        if not met:
-            expected = "the record of each person among the released records"
-            raise InputError("no released record matches a person", expected=expected)
-        if self.progress is not None and ends_here:
-            self.progress(first + 1, len(paths))
-        if first + ends_here == last or not len(persons):
-            return
-        wanted[persons] = True
-        order, starts = keep_groups(split.order, split.starts, elements.asks, elements.records, wanted)
-        wanted[persons] = False
-        for part, children in groupby(range(first + ends_here, last), key=lambda number: paths[number][depth]):
-            start, *others = children
-            parts = Split(*split_groups(order, starts, *self.columns[part]), persons)
-            self.visit(parts, start, start + len(others) + 1, depth + 1)
-
-
 @numba.njit(cache=True)
 def _add_up(
     split: Split,
@@ -335,7 +314,8 @@ def _add_up(
     here : ndarray of float64, shape (n_kinds,)
         Probability of the node's own set.
     below : ndarray of float64, shape (5, n_kinds)
-        Sums over the sets of the subtree; see `_Tree`.
+        Sums over the sets of the subtree, by kind of person: probability; its products with the probability of
+        population uniqueness, with the low and the high end of that probability, and with its square.
     sums : _Sums
         Sums, changed in place.
     first, last : int
