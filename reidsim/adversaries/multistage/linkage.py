@@ -81,8 +81,7 @@ class MultistageLinker:
     ------
     InputError
         If there are more than 8 inference stages; if a stage needs an attribute that is neither in the space nor
-        inferred earlier; if a resource or one of its columns is missing; or if a target who should be in the registry
-        is not there.
+        inferred earlier; or if a resource or one of its columns is missing.
     """
 
     attack: MultistageAttack
@@ -101,7 +100,8 @@ class MultistageLinker:
             table = self.world.resource(stage.resource)
             table.matrix((*stage.on, stage.infers))
             self.world.targets.column(stage.infers)
-        _check_registered(self.attack, self.world)
+        for table in (self.world.targets, self.world.resource(self.attack.identify.resource)):
+            table.matrix(self.attack.identify.on)
 
     @property
     def looked_at(self) -> tuple[str, ...]:
@@ -280,36 +280,6 @@ class MultistageLinker:
 
     def _released_as(self, name: str, level: int | None, values: Integers) -> Integers:
         return values if not level else self.space.generalized(self.space.attributes.index(name), level, values)
-
-
-def _check_registered(attack: MultistageAttack, world: MultistageWorld) -> None:
-    """Check that every registered target matches a registry row in linked attributes.
-
-    Raises
-    ------
-    InputError
-        If a target does not match; the message names the row of the first such target.
-    """
-    identify = attack.identify
-    if identify.resource in world.lists:
-        # Values of a drawn list may be wrong or missing, so targets need not match.
-        return
-    table = world.resource(identify.resource)
-    columns = [table.column(name) for name in identify.on]
-    values = [world.targets.column(name) for name in identify.on]
-    absent = RowGroups(columns, table.n_rows).find(values, world.n_targets) < 0
-    if world.registered is not None:
-        absent &= world.registered
-    missing = np.flatnonzero(absent)
-    if len(missing):
-        row = missing[0]
-        raise InputError(
-            f"a target is not in table {table.name}",
-            source=world.targets.name,
-            where=f"row {row + 1}",
-            found={name: int(column[row]) for name, column in zip(identify.on, values, strict=True)},
-            expected="each target in the table, or a list of the registered targets",
-        )
 
 
 def _link(on: tuple[str, ...], released: dict[str, int], inferred: dict[str, Integers]) -> _Link:

@@ -94,8 +94,6 @@ class TwoStageArrays(NamedTuple):
         Demographics at each level, -1 if missing; people sorted by surname, people without a surname at the end.
     target_values : ndarray of int32, shape (n_targets, n_columns)
         Demographics of each target at each level.
-    registry_size : int
-        Number of people in the registry.
     first : ndarray of int64, shape (n_surnames + 1,)
         Position in the registry of the first person with each surname, and of the first person without a surname.
     as_believed, inferred_as_believed : bool
@@ -122,7 +120,6 @@ class TwoStageArrays(NamedTuple):
     form_sizes: NDArray[np.int32]
     form_own: NDArray[np.bool_]
     registry: NDArray[np.int32]
-    registry_size: int
     target_values: NDArray[np.int32]
     first: Integers
     as_believed: bool
@@ -195,12 +192,12 @@ def memory_for(arrays: TwoStageArrays) -> Memory:
 
     It contains earlier inferences for the same targets, from the same genealogy by the same method.
     """
-    key = _inferred_from(arrays)
+    key, fresh = _inferred_from(arrays), _empty_memory(arrays)
     with _lock:
-        memory = _kept[key] = _kept.pop(key) if key in _kept else _empty_memory(arrays)
+        memory = _kept[key] = _kept.pop(key, fresh)
         while len(_kept) > 1 and sum(map(_bytes_of, _kept.values())) > _MOST_BYTES:
             _kept.popitem(last=False)
-    return memory._replace(matches=np.full((len(arrays.form_columns), 3), -1, np.int64))
+    return memory._replace(matches=fresh.matches)
 
 
 def memory_beside(memory: Memory, arrays: TwoStageArrays) -> Memory:
@@ -209,10 +206,9 @@ def memory_beside(memory: Memory, arrays: TwoStageArrays) -> Memory:
     Entries by target are shared with `memory`.
     """
     other = _empty_memory(arrays)
-    if len(memory.owners) > 1:
-        own = ("owners", "sets", "surnames", "confidence")
-        other = other._replace(**{name: getattr(memory, name) for name in own})
-    return other._replace(matches=np.full_like(memory.matches, -1))
+    if len(memory.owners) == 1:
+        return other
+    return other._replace(**{name: getattr(memory, name) for name in ("owners", "sets", "surnames", "confidence")})
 
 
 def forget_inferences() -> None:
@@ -261,7 +257,7 @@ def _empty_memory(arrays: TwoStageArrays) -> Memory:
         sets=np.zeros(shape, np.int64),
         surnames=np.zeros(shape, np.int32),
         confidence=np.zeros(shape),
-        matches=np.zeros((0, 3), np.int64),
+        matches=np.full((len(arrays.form_columns), 3), -1, np.int64),
     )
 
 
@@ -332,7 +328,7 @@ def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, sur
     if memory.matches[form, 0] == target and memory.matches[form, 1] == surname:
         return int(memory.matches[form, 2])
     matches = _agreeing(arrays, target, form, arrays.first[surname], arrays.first[surname + 1])
-    matches += _agreeing(arrays, target, form, arrays.first[len(arrays.first) - 1], arrays.registry_size)
+    matches += _agreeing(arrays, target, form, arrays.first[len(arrays.first) - 1], arrays.registry.shape[1])
     memory.matches[form, 0], memory.matches[form, 1], memory.matches[form, 2] = target, surname, matches
     return matches
 
@@ -541,7 +537,6 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
         form_sizes=form_sizes,
         form_own=form_own,
         registry=stacked[:, order].copy(),
-        registry_size=registry.n_rows,
         target_values=np.ascontiguousarray(_stacked(targets, n).T),
         first=np.searchsorted(in_registry[order], np.arange(len(codes) + 1)),
         as_believed=guessed,
