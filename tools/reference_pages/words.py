@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import date
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -130,6 +131,8 @@ def _kind(annotation: Any, metadata: Iterable[Any], link: Link, *, many: bool = 
         return "booleans" if many else "boolean"
     if annotation in (int, float):
         return _number(annotation, bounds, many=many)
+    if annotation is date:
+        return "date"
     return _text(bounds) if annotation is str else "any value"
 
 
