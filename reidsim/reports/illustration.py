@@ -120,7 +120,7 @@ def plot(result: Result) -> Figure:
 def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
     kind = kind_of_content(result.manifest["content"])
     if isinstance(result, BatchResult):
-        swept = kind.sweep_figures(result)
+        swept = kind.figures(result, of_batch=True)
         yield from sweep_figures(result) if swept is None else swept
     elif isinstance(result.analysis, AgentAnalysis):
         yield from _agent_figures(result.analysis)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.measures import Measure, columns_of
 from reidsim.core.randomness import random_stream
-from reidsim.errors import InputError, refuse_first
+from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Defender, outcome_of, paid_in
 from reidsim.games.measures import MEASURES, averages
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
@@ -221,23 +221,14 @@ class Presentation:
             yield from adversaries(run, plan)
             yield from by_generalization(run, "publisher")
 
-    def figures(self, result: Any) -> Figures | None:
-        """Return the figures of a run that are specific to the kind, with names.
+    def figures(self, result: Any, *, of_batch: bool = False) -> Figures | None:
+        """Return the figures of a run or batch that are specific to the kind, with names; None if there are none.
 
-        The result is None if there are none. The figures of all kinds are in `reidsim.figures.by_policy`.
+        They are drawn by `run_figures` or `sweep_figures` of the module `drawn_by`. The figures of all kinds are in
+        `reidsim.figures`; figures of a batch replace them.
         """
-        return self._drawn("run_figures", result)
-
-    def sweep_figures(self, result: Any) -> Figures | None:
-        """Return the figures of a batch that are specific to the kind, with names.
-
-        They replace the figures of all kinds (`reidsim.figures.sweep.sweep_figures`), which are drawn if the result is
-        None.
-        """
-        return self._drawn("sweep_figures", result)
-
-    def _drawn(self, name: str, result: object) -> Figures | None:
         # Imported here because the drawing libraries are slow to import.
+        name = "sweep_figures" if of_batch else "run_figures"
         draw = getattr(import_module(self.drawn_by), name, None) if self.drawn_by else None
         figures: Figures | None = None if draw is None else draw(result)
         return figures
@@ -466,8 +457,9 @@ class Kind(Presentation, ABC):
         InputError
             If the kind has no decision maker.
         """
-        problem, expected = "this kind of scenario has no policies", "a kind of scenario with policies"
-        refuse_first((not self.decider, problem, "game", self.name, expected))
+        if not self.decides:
+            problem, expected = "this kind of scenario has no policies", "a kind of scenario with policies"
+            raise InputError(problem, where="game", found=self.name, expected=expected)
         return tuple(getattr(scenario, self.decider).policies)
 
     def policy(self, name: str) -> Policy:
@@ -813,23 +805,23 @@ def adversaries(run: Any, planned: Callable[[Any, Mapping[str, Any]], Iterator[S
     """
     several = section(spelled_out(run.content), "adversaries")
     each_comes = section(run.content, "agents").get("together") == "all"
-    if several and each_comes:
-        yield ("Several adversaries may attack, independently of each other.",)
-    elif several:
-        yield (
-            "Each record faces one of several adversaries; payoffs, attacks and risk are averages over adversaries.",
-        )
-    for name in several:
-        adversary = section(several, name)
-        weight = number_text(adversary.get("weight"))
-        if each_comes:
-            yield ("With probability ", weight, ", ", Code(str(name)), " attacks.")
-        else:
-            yield ("With probability ", weight, " the adversary is ", Code(str(name)), ".")
-        yield from planned(run, adversary)
-        yield from _equipment(adversary)
     if not several:
         yield from planned(run, section(run.content, "adversary"))
+        return
+    one_of = "Each record faces one of several adversaries; payoffs, attacks and risk are averages over adversaries."
+    yield ("Several adversaries may attack, independently of each other." if each_comes else one_of,)
+    for name in several:
+        adversary, code = section(several, name), Code(str(name))
+        comes = (", ", code, " attacks.") if each_comes else (" the adversary is ", code, ".")
+        yield ("With probability ", number_text(adversary.get("weight")), *comes)
+        yield from planned(run, adversary)
+        for key, words in (("holds", "The adversary holds "), ("buys", "The adversary may buy ")):
+            if names := adversary.get(key):
+                yield (words, *[part for each in names for part in (", ", Code(str(each)))][1:], ".")
+        if "budget" in adversary:
+            yield (f"The adversary spends at most {number_text(adversary['budget'])} a round.",)
+        if "accuracy" in adversary:
+            yield (f"Of the entries in the adversary's resources, {adversary['accuracy']:.0%} are correct.",)
 
 
 def plan(run: Any, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -850,18 +842,6 @@ def plan(run: Any, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
             f"{gain}, an attempt costs {cost}. The adversary attacks if the expected gain exceeds the cost.",
         )
     yield from knowledge(adversary)
-
-
-def _equipment(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
-    """Yield sentences on an adversary's resources, budget and accuracy in rounds."""
-    for key, words in (("holds", "The adversary holds "), ("buys", "The adversary may buy ")):
-        names = adversary.get(key) or ()
-        if names:
-            yield (words, *[part for name in names for part in (", ", Code(str(name)))][1:], ".")
-    if "budget" in adversary:
-        yield (f"The adversary spends at most {number_text(adversary['budget'])} a round.",)
-    if "accuracy" in adversary:
-        yield (f"Of the entries in the adversary's resources, {adversary['accuracy']:.0%} are correct.",)
 
 
 def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:

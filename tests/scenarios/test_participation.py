@@ -64,7 +64,7 @@ def test_a_benefit_is_swept_and_draws_participation(family, tmp_path):
     means = result.runs.set_index(["subjects.benefit", "policy"])["publisher_payoff"]
     assert means[20, "planner"] == pytest.approx(11, abs=1e-9)
     assert means[0, "planner"] == 0
-    names = {name for name, _ in kind_of(Scenario.load(family).scenario).sweep_figures(result)}
+    names = {name for name, _ in kind_of(Scenario.load(family).scenario).figures(result, of_batch=True)}
     assert names == {"participation"}
 
 
