@@ -206,7 +206,7 @@ class Scenario(load.Scenario[ScenarioHead]):
                     content = _joined(content, {key: memory.plain(anchored({key: value}, Path())[key], key)})
             if population is None and game == DEFAULT_KIND:
                 content["adversary"] = {"risk": "prosecutor", **content.get("adversary", {})}
-            start = cls(name, path, None, content, {}, allow_code, memory.given, folder)  # type: ignore[arg-type]
+            start = cls(name, path, None, content, {}, allow_code, memory.objects, folder)  # type: ignore[arg-type]
             return start.overridden({}, own=content)
         except InputError as error:
             raise _outside(error, path, folder) from None
@@ -229,9 +229,9 @@ class Scenario(load.Scenario[ScenarioHead]):
             If a value cannot be used or has no effect; names the key, the value found and the value expected.
         """
         given = dict(overrides or {}) | {self._key(name): value for name, value in changes.items()}
-        memory = InMemory(self.place, self.given, absolute=True)
+        memory = InMemory(self.place, self.objects, absolute=True)
         plain = {key: memory.plain(value, key) for key, value in given.items()}
-        start = replace(self, given=memory.given, place=memory.place)
+        start = replace(self, objects=memory.objects, place=memory.place)
         try:
             return start.overridden(plain)
         except InputError as error:
@@ -293,7 +293,7 @@ class Scenario(load.Scenario[ScenarioHead]):
         progress : callable, optional
             Callback with three arguments: current activity, amount done and total amount.
         """
-        executor = SerialExecutor() if self.given else None
+        executor = SerialExecutor() if self.objects else None
         return replace(run_loaded(self, executor=executor, progress=progress), held=self)
 
     @scenario_method
@@ -429,7 +429,7 @@ class Scenario(load.Scenario[ScenarioHead]):
             n_points = self.content.get("uncertainty", {}).get("samples")
             changed = self.with_(uncertainty={"parameters": distributions, "samples": n_points})
         used, folder = (
-            self._executor(executor) if executor or self.given else None,
+            self._executor(executor) if executor or self.objects else None,
             None if runs is None else Path(runs),
         )
         return stress_loaded(with_method(changed, method, samples), executor=used, progress=progress, runs=folder)
@@ -551,7 +551,7 @@ class Scenario(load.Scenario[ScenarioHead]):
     def _executor(self, name: str | None, **options: Any) -> Executor:
         """Return the executor; this process for user-defined objects, which others may be unable to import."""
         used = executor_named(name or "auto", **options)
-        is_alone = self.given and name in (None, "auto") and not (options.get("workers") or options.get("timeout"))
+        is_alone = self.objects and name in (None, "auto") and not (options.get("workers") or options.get("timeout"))
         return SerialExecutor() if is_alone else used
 
 

@@ -369,7 +369,7 @@ def share(
         if isinstance(result, RunResult):
             result.save(folder)
         written = Path(place) / "shared.csv" if path is None else Path(path)
-        sidecar, told = share_run(
+        sidecar, notes = share_run(
             open_results(folder),
             written,
             policy=policy,
@@ -377,7 +377,7 @@ def share(
             max_risk=max_risk,
             accept_risk=accept_risk,
         )
-        for text in told:
+        for text in notes:
             warnings.warn(text, stacklevel=2)
         table = pd.DataFrame(columns=[column["name"] for column in sidecar["columns"]])
         if sidecar["records"]["shared"]:
@@ -388,9 +388,9 @@ def share(
 
 def result_html(result: Result) -> str:
     """Return the notebook view of a result: verdict, table and warnings."""
-    told = "".join(f"<p>{escape(line)}</p>" for line in verdict_of(result, policy_name).splitlines())
+    verdict = "".join(f"<p>{escape(line)}</p>" for line in verdict_of(result, policy_name).splitlines())
     warnings = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
-    return f"<p><strong>{escape(result.name)}</strong></p>{told}{_table(result)}" + (
+    return f"<p><strong>{escape(result.name)}</strong></p>{verdict}{_table(result)}" + (
         f"<ul>{warnings}</ul>" if warnings else ""
     )
 

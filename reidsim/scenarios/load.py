@@ -99,7 +99,7 @@ class Scenario(Generic[S_co]):
         Origins in the manifest of a results folder, if the scenario comes from one; see `origins_of`.
     allow_code : bool
         Whether modules named by the scenario may be imported.
-    given : mapping
+    objects : mapping
         Python objects by name that replace user-defined adversaries and policies; see
         `reidsim.scenarios.python_objects`.
     place : TemporaryDirectory, optional
@@ -112,7 +112,7 @@ class Scenario(Generic[S_co]):
     content: dict[str, Any]
     recorded: Mapping[str, Any] = field(default_factory=dict)
     allow_code: bool = False
-    given: Mapping[str, Any] = field(default_factory=dict)
+    objects: Mapping[str, Any] = field(default_factory=dict)
     place: TemporaryDirectory[str] | None = field(default=None, repr=False)
 
     @classmethod
@@ -181,7 +181,7 @@ class Scenario(Generic[S_co]):
         }
         override(content, changes)
         schema = scenario_kind(content, self.path, allow_code=self.allow_code).schema
-        scenario: Any = validated_after(changes, schema, content, self.path, seed_given=seed_given, names=self.given)
+        scenario: Any = validated_after(changes, schema, content, self.path, seed_given=seed_given, names=self.objects)
         changed = replace(self, scenario=scenario, content=content)
         changed._refuse_unread(self.content, changes, own or {}, also_read)
         changed.refuse_code()
@@ -215,9 +215,9 @@ class Scenario(Generic[S_co]):
             return {name: self.named_objects(value, name, required=required) for name, value in content.items()}
         if isinstance(content, list):
             return [self.named_objects(value, key, required=required) for value in content]
-        if key not in ("planner", "policies") or content not in self.given:
+        if key not in ("planner", "policies") or content not in self.objects:
             return content
-        part = self.given[content]
+        part = self.objects[content]
         found = reference(part)
         if found is None and required:
             problem = "a scenario file cannot name this"
@@ -239,12 +239,12 @@ class Scenario(Generic[S_co]):
         self.__dict__.update(state)
         if self.scenario is None:
             schema = scenario_kind(self.content, self.path, allow_code=True).schema
-            self.__dict__["scenario"] = validated(schema, self.content, self.path, self.given)
+            self.__dict__["scenario"] = validated(schema, self.content, self.path, self.objects)
 
     def part(self, group: Group, name: str, where: str) -> Any:
         """Return a Python object of the scenario, or the factory of a user-defined part; see `load_part`."""
-        if name in self.given:
-            return self.given[name]
+        if name in self.objects:
+            return self.objects[name]
         return load_part(group, name, where=where, folder=self.folder, allow_code=self.allow_code)
 
     @property
@@ -274,7 +274,7 @@ class Scenario(Generic[S_co]):
         """
         for name, (group, where) in self._own_parts.items():
             with locating(self.path):
-                refuse_code(group, name, where=where, allow_code=self.allow_code or name in self.given)
+                refuse_code(group, name, where=where, allow_code=self.allow_code or name in self.objects)
 
     def makers(self) -> dict[str, dict[str, str]]:
         """Import all user-defined parts; return the origin of each, by name.
@@ -326,7 +326,7 @@ class Scenario(Generic[S_co]):
         return replace(self, scenario=self._validated(content), content=content)
 
     def _validated(self, content: Mapping[str, Any]) -> S_co:
-        return validated(type(self.scenario), content, self.path, self.given)
+        return validated(type(self.scenario), content, self.path, self.objects)
 
     def _refuse_unread(
         self,
@@ -356,17 +356,20 @@ class Scenario(Generic[S_co]):
             with suppress(InputError):
                 unread_before, _ = unread_keys(self._validated(before), before, self._validated)
         for key, failed in unread.items():
-            if any(fnmatchcase(key, pattern) for pattern in also_read):
-                continue
             place = f"{key}.".replace("[", ".").replace("]", "")
-            varied = [f"{section}.{point}" for point, section in swept.items() if f"{point}.".startswith(place)]
-            below = [change for change in changes if f"{change}.".startswith(place)]
-            above = [key for change in changes if place.startswith(f"{change}.")]
-            in_file = has_key(own, key) and key in unread_before
-            for where, source in ((varied, self.path), (below or above, "--set"), ([key] * in_file, self.path)):
-                if where:
-                    expected = f"this key only {failed.expected}"
-                    raise InputError("the key has no effect", source=source, where=where[0], expected=expected)
+            blamed: list[tuple[str, str | Path]] = [
+                *(
+                    (f"{section}.{point}", self.path)
+                    for point, section in swept.items()
+                    if f"{point}.".startswith(place)
+                ),
+                *((change, "--set") for change in changes if f"{change}.".startswith(place)),
+                *((key, "--set") for change in changes if place.startswith(f"{change}.")),
+                *([(key, self.path)] if has_key(own, key) and key in unread_before else []),
+            ]
+            if blamed and not any(fnmatchcase(key, pattern) for pattern in also_read):
+                (where, source), expected = blamed[0], f"this key only {failed.expected}"
+                raise InputError("the key has no effect", source=source, where=where, expected=expected)
 
 
 def extended(own: Mapping[str, Any], path: Path) -> dict[str, Any]:

@@ -29,13 +29,13 @@ K_ANONYMITY = "k-anonymity"
 ANONYMITY_PATTERN = rf"{K_ANONYMITY}-[1-9]\d*"
 
 
-def _checked_k(given: Any) -> Any:
-    is_list = isinstance(given, list | tuple)
-    for k in (list(given) or [given]) if is_list else [given]:
+def _checked_k(value: Any) -> Any:
+    is_list = isinstance(value, list | tuple)
+    for k in (list(value) or [value]) if is_list else [value]:
         if type(k) is not int or k < 1:
             expected = "a whole number of 1 or more, or a list of such numbers"
             raise InputError("value not allowed", found=k, expected=expected)
-    return tuple(given) if is_list else given
+    return tuple(value) if is_list else value
 
 
 # One k, or several.

@@ -91,9 +91,9 @@ def planner(
         If the gain or cost of a sequential attack differs between records, or a user-defined planner cannot be made or
         does not support bounded rationality.
     """
-    name, where = section.planner, "adversary" if section.planner in loaded.given else "adversary.planner"
+    name, where = section.planner, "adversary" if section.planner in loaded.objects else "adversary.planner"
     own: Any
-    if name in planners and name not in loaded.given:
+    if name in planners and name not in loaded.objects:
         own = planners[name].make(section, gain, cost, Register(coverage, registry_size))
     else:
         own = loaded.part("adversaries", name, where)
@@ -256,14 +256,14 @@ class InMemory:
         Folder for tables; a new one if not given.
     absolute : bool
         Whether the scenario, which is in another folder, names tables by absolute paths.
-    given : mapping of str to object
+    objects : mapping of str to object
         User-defined adversaries and policies by name.
     """
 
     def __init__(
-        self, place: TemporaryDirectory[str] | None, given: Mapping[str, Any], *, absolute: bool = False
+        self, place: TemporaryDirectory[str] | None, objects: Mapping[str, Any], *, absolute: bool = False
     ) -> None:
-        self.place, self.given, self._absolute = place, dict(given), absolute
+        self.place, self.objects, self._absolute = place, dict(objects), absolute
 
     def plain(self, value: Any, key: str) -> Any:
         """Return the value at a key path as plain data.
@@ -309,7 +309,7 @@ class InMemory:
             raise InputError("value not allowed", source=SOURCE, where=key, found=part, expected=expected)
         own = getattr(part, "__name__", type(part).__name__)
         name = str(getattr(part, "name", own)) if not isinstance(part, type) else own
-        if self.given.setdefault(name, part) is not part:
+        if self.objects.setdefault(name, part) is not part:
             hint = "an attribute `name` distinguishes objects of one class"
             raise InputError("two objects have the same name", source=SOURCE, where=key, found=name, hint=hint)
         return name

@@ -124,12 +124,12 @@ class PolicyOutcome:
     seconds: float | None = None
 
 
-def digest_of(told: str, parts: Iterable[np.ndarray[Any, Any] | Population | None]) -> str:
+def digest_of(text: str, parts: Iterable[np.ndarray[Any, Any] | Population | None]) -> str:
     """Return the SHA-256 of a text and the bytes of arrays and populations.
 
     Parts that are None are skipped.
     """
-    digest = hashlib.sha256(told.encode())
+    digest = hashlib.sha256(text.encode())
     for part in parts:
         for array in (part.cells, part.counts) if isinstance(part, Population) else (part,):
             if array is not None:

@@ -757,7 +757,7 @@ class TablesStudy(Study[TablesScenario]):
             return self
         # pydantic does not validate copies.
         checked = {name: getattr(section, name) for name in AdversarySection.model_fields}
-        if section.planner in self.loaded.given:
+        if section.planner in self.loaded.objects:
             checked["planner"] = "one-shot"
         whole = revalidated(AdversarySection, checked, self.loaded.path)
         section = whole.model_copy(update={"planner": section.planner})
