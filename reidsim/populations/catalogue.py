@@ -22,7 +22,7 @@ from reidsim.core.plain_data import override, validated_after
 from reidsim.errors import InputError, locating, refuse_first
 from reidsim.populations.attribute_model import AttributeModelRecipe
 from reidsim.populations.census import CensusCellsRecipe, Sf1Recipe, largest_remainders
-from reidsim.populations.counted import CountsRecipe
+from reidsim.populations.counted import CountsRecipe, FittedRecipe
 from reidsim.populations.files import (
     METADATA_KEY,
     genealogy_table,
@@ -31,14 +31,13 @@ from reidsim.populations.files import (
     require_new_file,
     write_table,
 )
-from reidsim.populations.fitted import FittedRecipe
 from reidsim.populations.genealogy.genealogy import Genealogy, Progress, genealogy_individuals
 from reidsim.populations.genealogy.recipe import Engine, GenealogyRecipe
 from reidsim.populations.population import Individuals, Population
+from reidsim.populations.public_sources import VoterListRecipe
 from reidsim.populations.recipe import Making
 from reidsim.populations.resources import ExternalResource, RegistryRecipe, ResourceRecipe
 from reidsim.populations.voter_file import VoterFileRecipe
-from reidsim.populations.voter_list import VoterListRecipe
 from reidsim.validation import read_toml, validated
 
 Recipe = Annotated[

@@ -24,9 +24,8 @@ from reidsim.core.randomness import random_stream, word_of
 from reidsim.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.populations.catalogue import recipe_of
 from reidsim.populations.population import UNKNOWN
+from reidsim.populations.public_sources import VOTING_AGE, FiguresByAge, VoterProfile, load_social_media, voter_profile
 from reidsim.populations.resources import ANYONE, Coverage, ListRule, PeopleList, ResourceRecipe, draw_lists
-from reidsim.populations.social_media import FiguresByAge, load_social_media
-from reidsim.populations.voter_list import VOTING_AGE, VoterProfile, voter_profile
 from reidsim.scenarios.read_keys import Delimiter, Money, Share, Text, with_key
 from reidsim.scenarios.schema import BeliefsSection
 from reidsim.tables import numbers, read_table, require_columns

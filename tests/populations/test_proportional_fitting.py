@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.errors import InputError
+from reidsim.populations.counted import FittedRecipe, Margin, fit_margins
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.fitted import FittedRecipe, Margin, fit_margins
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making
 from reidsim.validation import read_toml, validated

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from reidsim.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
+from reidsim.populations.public_sources import VoterListRecipe, voter_profile
 from reidsim.populations.recipe import Making
-from reidsim.populations.voter_list import VoterListRecipe, voter_profile
 from reidsim.validation import validated
 
 DOMAIN = Domain(

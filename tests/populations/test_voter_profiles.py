@@ -10,8 +10,7 @@ from found import at_least
 
 from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
-from reidsim.populations.social_media import load_social_media
-from reidsim.populations.voter_list import voter_profile
+from reidsim.populations.public_sources import load_social_media, voter_profile
 
 FIGURES = bundled_folder("populations") / "figures"
 FACTS, ASSUMED = FIGURES / "voter-lists-by-state.csv.gz", FIGURES / "voter-lists-assumed.csv.gz"

@@ -12,8 +12,8 @@ from reidsim.adversaries.knowledge.load import KnowledgeRecipe
 from reidsim.adversaries.rationality import ProspectTheory
 from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.recipe import Labels
+from reidsim.populations.public_sources import FiguresByAge, SocialMediaRecipe
 from reidsim.populations.recipe import RecipeHead
-from reidsim.populations.social_media import FiguresByAge, SocialMediaRecipe
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
     AgentsSection,

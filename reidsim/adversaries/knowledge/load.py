@@ -16,15 +16,15 @@ from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Sour
 from reidsim.bundled import resolve
 from reidsim.errors import InputError, listed, locating, require_distinct
 from reidsim.populations.domain import Codes, Domain, distinct_rows
-from reidsim.populations.recipe import Members, RecipeHead, Share, positions_of
-from reidsim.populations.social_media import load_social_media
-from reidsim.populations.voter_list import (
+from reidsim.populations.public_sources import (
     VOTING_AGE,
     ListedAttributes,
     ProfileOverrides,
     VoterProfile,
+    load_social_media,
     voter_profile,
 )
+from reidsim.populations.recipe import Members, RecipeHead, Share, positions_of
 from reidsim.validation import Section, read_toml, validated
 from reidsim.wording import whole_number
 

@@ -11,8 +11,7 @@ from reidsim.bundled import bundled_folder
 from reidsim.errors import InputError
 from reidsim.populations.attribute_model import AttributeModelRecipe, build_model
 from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.social_media import load_social_media
-from reidsim.populations.voter_list import voter_profile, voter_profiles
+from reidsim.populations.public_sources import load_social_media, voter_profile, voter_profiles
 from reidsim.validation import read_toml, validated
 
 NATIONAL = (
