@@ -398,14 +398,13 @@ class TablesKind(Kind):
         InputError
             If values of an attribute are drawn from the population.
         """
-        attributes, release = scenario.attributes, scenario.release
+        attributes, release, every = scenario.attributes, scenario.release, scenario.every_adversary.values()
         problem, expected = "values were drawn from the population", "attributes with all values in the records"
         for name, attribute in attributes.items():
             drawn = attribute.draw or attribute.top_code is not None
             refuse_first((drawn, problem, f"attributes.{name}", None, expected))
         hierarchies = {name: attribute.hierarchy for name, attribute in attributes.items()}
-        sensitive, every = scenario.publisher.sensitive_hierarchies, scenario.every_adversary.values()
-        hierarchies |= {_OF_SENSITIVE + name: hierarchy for name, hierarchy in sensitive.items()}
+        hierarchies |= {_OF_SENSITIVE + name: each for name, each in scenario.publisher.sensitive_hierarchies.items()}
         return SharedColumns(
             scenario.columns,
             delimiter=release.delimiter,
@@ -490,21 +489,20 @@ class TablesKind(Kind):
 
     def asked(self, run: Any) -> Iterator[Sentence]:
         """Yield sentences on release, group sizes, adversaries and other inputs of a run."""
-        content = run.content
-        names, release = codes(list(section(content, "attributes"))), section(content, "release")
+        content, strategies = run.content, run.manifest.get("strategies")
+        release, publisher = section(content, "release"), section(content, "publisher")
         origin = release.get("path") or release.get("table")
         come = (" from ", Code(str(origin))) if origin else ()
         number = f"{run.n_records:,} records" if run.n_records else "Records"
-        if run.units[0] == "person":
-            number += f" of {number_text(run.n_counted)} people"
-        strategies, ways = run.manifest.get("strategies"), ""
-        if section(content, "publisher").get("unit") != "table" and isinstance(strategies, int):
-            ways = f", each in one of {number_text(strategies)} generalizations"
+        number += f" of {number_text(run.n_counted)} people" if run.units[0] == "person" else ""
+        by_record = publisher.get("unit") != "table" and isinstance(strategies, int)
+        ways = f", each in one of {number_text(strategies)} generalizations" if by_record else ""
+        names = codes(list(section(content, "attributes")))
         yield (number, *come, " are to be shared", ways, ". Quasi-identifiers: ", *names, ".")
         several = section(spelled_out(content), "adversaries")
         each = [section(several, name) for name in several] or [section(content, "adversary")]
         yield from _group(run, each)
-        yield from _inference(section(content, "publisher"), each)
+        yield from _inference(publisher, each)
         yield from adversaries(run, plan)
         yield from by_generalization(run, "publisher")
 
@@ -535,12 +533,10 @@ class TablesKind(Kind):
 
     def decision(self, scenario: TablesScenario) -> str:
         """Describe the decision on the whole table; empty if each record has its own."""
-        policies = [policy_named(name) for name in scenario.publisher.policies]
         # Record-level policies evaluate every node, and choose a node for each record.
-        each = any(policy.every_node and not policy.of_whole_table for policy in policies)
-        if scenario.publisher.unit == "record" or each:
-            return ""
-        return "one generalization for all records, and the suppressed records: the best response under the policy"
+        each = scenario.publisher.some_policy(lambda policy: policy.every_node and not policy.of_whole_table)
+        decided = "one generalization for all records, and the suppressed records: the best response under the policy"
+        return "" if scenario.publisher.unit == "record" or each else decided
 
     def in_rounds(self, scenario: TablesScenario) -> bool:
         """Return whether there are agents or several releases."""
@@ -563,23 +559,22 @@ def _inference(publisher: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) 
 
 
 def _group(run: Any, each: Sequence[Mapping[str, Any]]) -> Iterator[Sentence]:
+    risks = {adversary.get("risk", "journalist") for adversary in each}
+    directions = {adversary.get("direction", "record") for adversary in each}
+    people, recipe = run.manifest.get("people"), section(run.content, "population").get("recipe")
     if run.units[0] == "person":
         yield (
             "All records of a person share one generalization. Groups are counted in people, and a person is "
             "attacked by the record with the smallest group.",
         )
-    risks = {adversary.get("risk", "journalist") for adversary in each}
-    directions = {adversary.get("direction", "record") for adversary in each}
-    people, recipe = run.manifest.get("people"), section(run.content, "population").get("recipe")
-    if "person" in directions:
-        yield ("The adversary searches for a person and picks a released row that matches the person's true values.",)
-        return
     if "both" in directions:
         yield (
             "The adversary searches for the person of a released row, or for a person's row among the rows that match "
             "the person's true values, whichever has the higher probability of success.",
         )
-    if len(risks) > 1 and "prosecutor" in risks:
+    if "person" in directions:
+        yield ("The adversary searches for a person and picks a released row that matches the person's true values.",)
+    elif len(risks) > 1 and "prosecutor" in risks:
         yield (
             "Some adversaries know who is in the file; their group of a record is the records that match its release; "
             "for the others the group is the people of the population who match the release.",
@@ -593,8 +588,11 @@ def _group(run: Any, each: Sequence[Mapping[str, Any]]) -> Iterator[Sentence]:
         yield ("The adversary knows who is in the file: the group of a record is the records that match its release.",)
     elif recipe:
         number = f" ({number_text(people)} people)" if people else ""
-        group = "The group of a record is the people of the population "
-        yield (group, Code(str(recipe)), f"{number} who match its release.")
+        yield (
+            "The group of a record is the people of the population ",
+            Code(recipe),
+            f"{number} who match its release.",
+        )
 
 
 def _warnings_of_node(study: TablesStudy, policy: str, outcome: PolicyOutcome) -> Iterator[str]:

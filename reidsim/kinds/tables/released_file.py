@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -157,21 +157,22 @@ class ReleasedFile:
             if name not in labels:
                 sets.append((np.ones(attribute.size, dtype=np.bool_),))
                 continue
+            refuse = partial(refuse_rows, column=columns[name], found=labels[name])
             reader = CellReader(hierarchy, study.scenario.attributes[name].values)
             of_row, texts = pd.factorize(labels[name])
-            read, column, found = [reader.read(text) for text in texts], columns[name], labels[name]
-            unread, problem = np.array([members is None for members in read])[of_row], "the cell cannot be read"
+            read = [reader.read(text) for text in texts]
             expected = "a value, a label of its hierarchy, *, an interval such as [20, 30[, or a set such as {a, b}"
-            refuse_rows(unread, problem, column=column, found=found, expected=expected)
-            distinct = {members.tobytes(): members for members in read if members is not None}
-            number = {key: at for at, key in enumerate(distinct)}
-            rows[:, position] = np.array([number[members.tobytes()] for members in read if members is not None])[of_row]
-            sets.append(tuple(distinct.values()))
+            refuse(
+                np.array([members is None for members in read])[of_row], "the cell cannot be read", expected=expected
+            )
+            members = np.array(read, dtype=np.bool_).reshape(len(read), attribute.size)
+            distinct, number = np.unique(members, axis=0, return_inverse=True)
+            rows[:, position] = number.ravel()[of_row]
+            sets.append(tuple(distinct))
             own = lattice.codes[study.cell_of_record[record], position]
-            stray, problem = ~np.stack(sets[-1])[rows[:, position], own], "the row does not belong to this record"
-            value = attribute.categories[own[stray.argmax()]]
-            expected = f"a value or group with {value!r}, the record's own value"
-            refuse_rows(stray, problem, column=column, found=found, expected=expected)
+            stray = ~distinct[rows[:, position], own]
+            expected = f"a value or group with {attribute.categories[own[stray.argmax()]]!r}, the record's own value"
+            refuse(stray, "the row does not belong to this record", expected=expected)
         return cls(study, record, tuple(sets), rows)
 
     @cached_property
@@ -280,10 +281,8 @@ class ReleasedFile:
             Index in `sets` of each row and attribute.
         """
         lattice = self.study.lattice
-        around = np.column_stack([lowest[rows[:, place]] for place, (_, lowest) in enumerate(self._levels)])
         loss, sizes_of = np.zeros(len(cells)), log([each.attribute.size for each in lattice.hierarchies])
-        names = lattice.domain.names
-        counted = [lattice.loss_attributes is None or name in lattice.loss_attributes for name in names]
+        counted = [lattice.loss_attributes is None or name in lattice.loss_attributes for name in lattice.domain.names]
         whole = float(sizes_of[counted].sum())
         for place, (exact, _) in enumerate(self._levels):
             if counted[place] and whole > 0:
@@ -291,6 +290,7 @@ class ReleasedFile:
                 sizes = np.array([members.sum() for members in self.sets[place]])[rows[:, place]]
                 # A group of the hierarchy has the loss of its level, which is 0 at levels without cost.
                 loss += np.where(levels >= 0, lattice.losses[place][np.maximum(levels, 0), values], log(sizes) / whole)
+        around = np.column_stack([lowest[rows[:, place]] for place, (_, lowest) in enumerate(self._levels)])
         return np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss), around @ np.array(lattice.strides, dtype=np.int64)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -322,10 +322,8 @@ class TablesStudy(Study[TablesScenario]):
         They are the population (journalist), the people estimated from the sample (sample), or the released records or
         people (prosecutor, or journalist without a population).
         """
-        if risk == "sample":
-            assert self.sampled is not None  # noqa: S101 - present whenever the scenario has sample risk
-            return self.sampled
-        return self.population if risk == "journalist" and self.population is not None else self.dataset
+        candidates = {"sample": self.sampled, "journalist": self.population}.get(risk)
+        return self.dataset if candidates is None else candidates
 
     @property
     def linked_population(self) -> Population:
@@ -559,9 +557,7 @@ class TablesStudy(Study[TablesScenario]):
         key = (None, risk)
         if key not in self.linkers:
             self.linkers[key] = PopulationLinker(sizes_among(self.people(risk), self.lattice))
-        linker = self.linkers[key]
-        assert isinstance(linker, PopulationLinker)  # noqa: S101 - this key holds no other type
-        return linker
+        return cast("PopulationLinker", self.linkers[key])
 
     def own_linker(self, *, believed: bool = False) -> Linker:
         """Return the linker of the scenario's adversary, for cells.
@@ -582,10 +578,8 @@ class TablesStudy(Study[TablesScenario]):
             return self.linkers[key]
         linker: Linker
         if section.direction != "record":
-            of_rows, released = (
-                each if self.persons is None else self.persons.linker(each)
-                for each in (everybody, self.linker("prosecutor"))
-            )
+            both: Iterable[Linker] = (everybody, self.linker("prosecutor"))
+            of_rows, released = both if self.persons is None else map(self.persons.linker, both)
             linker = DirectedLinker(self.space, section.direction, of_rows, released, self.kind)
         elif section.gains_from != "identity":
             linker = AttributeLinker(self.sensitive_groups, section.gains_from)
@@ -596,8 +590,7 @@ class TablesStudy(Study[TablesScenario]):
         else:
             sizes = everybody.group_sizes if own is None else self.group_sizes
             linker = PopulationLinker(sizes, population=everybody.group_sizes)
-        self.linkers[key] = linker
-        return linker
+        return self.linkers.setdefault(key, linker)
 
     @property
     def group_sizes(self) -> GroupSizes:
@@ -755,12 +748,11 @@ class TablesStudy(Study[TablesScenario]):
         before, alone = self.scenario.adversary, None in self.owns
         if section == before and alone:
             return self
-        # pydantic does not validate copies.
-        checked = {name: getattr(section, name) for name in AdversarySection.model_fields}
-        if section.planner in self.loaded.objects:
-            checked["planner"] = "one-shot"
-        whole = revalidated(AdversarySection, checked, self.loaded.path)
-        section = whole.model_copy(update={"planner": section.planner})
+        # pydantic does not validate copies. A planner passed in Python has no name to validate.
+        values = {name: getattr(section, name) for name in AdversarySection.model_fields}
+        values |= {"planner": "one-shot"} if section.planner in self.loaded.objects else {}
+        valid = revalidated(AdversarySection, values, self.loaded.path)
+        section = valid.model_copy(update={"planner": section.planner})
         study = self.with_sections(adversary=section, adversaries={})
         study = study.by_subject() if section.looks_up else study
         return study if alone and _linkage_of(section) == _linkage_of(before) else study.equipped()
@@ -828,20 +820,20 @@ class TablesStudy(Study[TablesScenario]):
         participants : ndarray of int64, shape (n_rows,)
             Number of participants in each game row; the sum is at least 1.
         """
-        lattice, kept, persons = self.lattice, dict[tuple[object, ...], Linker](), self.persons
+        kept, persons = dict[tuple[object, ...], Linker](), self.persons
         for risk in self.scenario.risks:
+            linker = self.linker(risk)
             # Participation changes the released table, on which prosecutor risk depends. The population stays.
             if self.people(risk) is not self.dataset:
-                self.linker(risk)
-                kept |= {key: linker for key, linker in self.linkers.items() if key[1] == risk}
+                kept |= {key: each for key, each in self.linkers.items() if key[1] == risk}
             elif persons is None:
-                kept[None, risk] = PopulationLinker(self.linker(risk).group_sizes.among(participants))
-        if persons is None:
-            cells = np.repeat(np.arange(lattice.n_records), participants)
-            dataset = Population.from_records(lattice.domain, lattice.codes, participants, name=self.dataset.name)
-        else:
+                kept[None, risk] = PopulationLinker(linker.group_sizes.among(participants))
+        if persons is not None:
             persons, cells = persons.among(participants)
-            dataset = persons.counted(self.dataset.name)
+            dataset: Population = persons.counted(self.dataset.name)
+        else:
+            cells, codes = np.repeat(np.arange(self.lattice.n_records), participants), self.lattice.codes
+            dataset = Population.from_records(self.lattice.domain, codes, participants, name=self.dataset.name)
         return replace(self, cell_of_record=cells, dataset=dataset, persons=persons, linkers=kept)
 
     @property
