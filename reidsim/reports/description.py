@@ -25,7 +25,6 @@ from reidsim.populations.files import population_metadata
 
 # Code of a missing value.
 MISSING = 0
-_PARQUET_MAGIC = b"PAR1"
 # From this number on, float64 cannot represent every whole number.
 _INEXACT = 2**53
 
@@ -292,22 +291,20 @@ def _described(name: str, codes: pd.Series[int], counts: NDArray[np.int64] | Non
 def _warnings(
     file: CodedFile, attributes: Sequence[AttributeDescription], frequencies: GroupFrequencies
 ) -> tuple[str, ...]:
-    warnings = []
     names = list(map(str, file.codes))
     identifying = [attribute.name for attribute in attributes if attribute.distinct == frequencies.records > 1]
-    if identifying:
-        warnings.append(
-            f"every record has a different value of {listed(identifying)}, like an identifier: "
-            "name the columns that an attacker may know"
-        )
-    if file.counts is None and {"count", "counts", "n"} & set(map(str.lower, names)):
-        warnings.append("each row counts as one record: if the file has a column of counts, name this column")
-    named = next(filter(names_weight, names), None)
-    if named is not None and file.weights is None:
-        warnings.append(
-            f"column {named!r} looks like sampling weights, but counts as an attribute: use --weight for weights"
-        )
-    return tuple(warnings)
+    weight = next(filter(names_weight, names), None)
+    found: dict[str, object] = {
+        f"every record has a different value of {listed(identifying)}, like an identifier: "
+        "name the columns that an attacker may know": identifying,
+        "each row counts as one record: if the file has a column of counts, name this column": (
+            file.counts is None and {"count", "counts", "n"} & set(map(str.lower, names))
+        ),
+        f"column {weight!r} looks like sampling weights, but counts as an attribute: use --weight for weights": (
+            weight is not None and file.weights is None
+        ),
+    }
+    return tuple(text for text, applies in found.items() if applies)
 
 
 def read_coded_file(
@@ -344,9 +341,9 @@ def read_coded_file(
     InputError
         If the file cannot be read, has no rows, lacks a column, or its counts are not whole numbers of 0 or more.
     """
-    is_parquet = _is_parquet(path)
-    tables.refuse_encoding_of_types(path.with_suffix(".parquet") if is_parquet else path, encoding)
-    recorded: dict[str, Any] = {}
+    is_parquet, recorded, weights = path.suffix == ".parquet", dict[str, Any](), None
+    require_no_device(path)
+    tables.refuse_encoding_of_types(path, encoding)
     if is_parquet:
         with tables.reading_parquet(path):
             schema = parquet.read_schema(path.absolute())
@@ -365,8 +362,7 @@ def read_coded_file(
     if not columns:
         expected = "at least one column in addition to the counts"
         raise InputError("the file has no attributes", source=path, expected=expected)
-    if len(set(columns)) < len(columns):
-        raise InputError("column named twice", source=path, found=list(columns))
+    require_distinct("column named twice", columns, source=path)
     for name, what in besides.items():
         if name in columns:
             raise InputError(f"the column of {what} is also an attribute", source=path, found=name)
@@ -375,22 +371,16 @@ def read_coded_file(
         table = tables.read_parquet(path, [*columns, *besides])
         if table.num_rows == 0:
             raise InputError("the file has no rows", source=path, expected="at least one row")
+    if weight is not None:
+        weights = _numbers(table[weight])
+        with locating(path):
+            require_weights(weights, f"row {{row}}, column {weight!r}")
     return CodedFile(
         codes=pd.DataFrame({name: _codes(table[name], name, path) for name in columns}),
         counts=None if count is None else _counts(table[count], count, path),
-        weights=None if weight is None else _weights(table[weight], weight, path),
+        weights=weights,
         recorded=recorded,
     )
-
-
-def _is_parquet(path: Path) -> bool:
-    require_no_device(path)
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
-    except (OSError, ValueError):
-        # The attempt to read the file as text reports the error.
-        return False
 
 
 def _codes(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int32]:
@@ -417,14 +407,6 @@ def _codes(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int32]:
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
     return np.asarray(pd.to_numeric(column.to_pandas().astype(object), errors="coerce"), dtype=np.float64)
-
-
-def _weights(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.float64]:
-    """Return sampling weights; an error names the first row without a valid weight."""
-    values = _numbers(column)
-    with locating(path):
-        require_weights(values, f"row {{row}}, column {name!r}")
-    return values
 
 
 def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import pandas as pd
+
 from reidsim.agents.profile import FIRST_STREAMS, PHASES, Phase
 from reidsim.errors import InputError, listed
 from reidsim.reports.writer import lines_of
@@ -82,18 +84,18 @@ def _phase(phase: Phase, kind: Kind, scenario: ScenarioHead, agents: AgentsSecti
 def _learning(publisher: str, scenario: ScenarioHead, agents: AgentsSection) -> tuple[str, str, str]:
     """Return who learns what from which information."""
     has_accuracy = any(section.expected_accuracy is not None for section in types_of(scenario).values())
-    learns: dict[str, list[tuple[str, str]]] = {}
-    if agents.learning is not None:
-        learns[publisher] = [("the probability of each adversary type", "attacks noticed")]
-    if has_accuracy:
-        learns["adversaries"] = [("the accuracy of their resources", "own successes")]
-    if agents.participation is not None:
-        experience = ("participation in the next round", "re-identifications experienced or heard of")
-        learns.setdefault("data subjects", []).append(experience)
-    if not learns:
+    experience = "re-identifications experienced or heard of"
+    learns = [
+        (publisher, "the probability of each adversary type", "attacks noticed", agents.learning is not None),
+        ("adversaries", "the accuracy of their resources", "own successes", has_accuracy),
+        ("data subjects", "participation in the next round", experience, agents.participation is not None),
+    ]
+    found = pd.DataFrame([row[:3] for row in learns if row[3]], columns=["actor", "decides", "knows"])
+    if found.empty:
         return "no step (beliefs are fixed, and all data subjects participate)", "", ""
+    # Data subjects who publish learn as publisher and as data subjects.
+    of_actor = found.groupby("actor", sort=False).agg({"decides": " and ".join, "knows": ", ".join})
     decisions, information = (
-        "; ".join(f"{actor}: {joint.join(part[at] for part in parts)}" for actor, parts in learns.items())
-        for at, joint in enumerate((" and ", ", "))
+        "; ".join(f"{actor}: {text}" for actor, text in of_actor[each].items()) for each in of_actor
     )
-    return ", ".join(learns), decisions, information
+    return ", ".join(map(str, of_actor.index)), decisions, information

@@ -223,15 +223,15 @@ def read_back(shared: SharedRecords, table: pd.DataFrame) -> Release:
     """
     audited, classes = _audit_of(shared, table), classes_of(table, list(shared.quasi_identifiers))
     # Counterfeits have no person, but a reader of the file counts their values.
-    audit = _audit_facts(shared, audited)
+    audit, real = _audit_facts(shared, audited), shared.is_real
     audit["kept"] = [vars(diversity(name, table[name], classes)) for name in shared.kept_columns]
-    if sensitive := _sensitive_facts(shared, table, classes):
-        audit["sensitive"] = sensitive
-    if inference := _inference_facts(shared, table, audited.matching):
-        audit["inference"] = inference
-    real = shared.is_real
-    person, quasi = shared.source.persons[shared.own[real]], table.loc[real, list(shared.quasi_identifiers)]
-    kept, most = table.loc[real, shared.kept_columns], shared.kept.max_singled_out
+    protected = {
+        "sensitive": _sensitive_facts(shared, table, classes),
+        "inference": _inference_facts(shared, table, audited.matching),
+    }
+    audit |= {name: facts for name, facts in protected.items() if facts}
+    quasi, kept = table.loc[real, list(shared.quasi_identifiers)], table.loc[real, shared.kept_columns]
+    person, most = shared.source.persons[shared.own[real]], shared.kept.max_singled_out
     audit["singled_out"] = singled_out(quasi, kept, person, shared.declared, most)
     return Release(shared, _file_risk(shared, table, audited), audit, audited.people_of_row)
 
@@ -362,19 +362,17 @@ def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
 
 def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tuple[str, ...]:
     """Return warnings if a file contradicts the risk that the game computes."""
-    warnings = []
-    exposed, people = facts["people_more_exposed_than_promised"], facts["people"]
-    if exposed:
-        alone = facts["people_who_fit_one_alone"]
-        warnings.append(
-            f"{policy}: {exposed:,} of {counted(people, 'person', 'people')} are easier to find than the record risk "
-            f"suggests (at most {odds(highest)}): an adversary who knows their true values can exclude more rows. "
-            f"{counted(alone, 'person matches', 'people match')} the rows of one person only"
-        )
-    if facts["rows_that_do_not_fit_their_record"]:
-        misfits = counted(facts["rows_that_do_not_fit_their_record"], "shared row")
-        warnings.append(f"{misfits} do not match the true values of the record, or have cells that cannot be read")
-    return tuple(warnings)
+    exposed, misfits = facts["people_more_exposed_than_promised"], facts["rows_that_do_not_fit_their_record"]
+    people = counted(facts["people"], "person", "people")
+    alone = counted(facts["people_who_fit_one_alone"], "person matches", "people match")
+    found = {
+        f"{policy}: {exposed or 0:,} of {people} are easier to find than the record risk suggests (at most "
+        f"{odds(highest)}): an adversary who knows their true values can exclude more rows. {alone} the rows of one "
+        "person only": exposed,
+        f"{counted(misfits, 'shared row')} do not match the true values of the record, or have cells that cannot be "
+        "read": misfits,
+    }
+    return tuple(text for text, applies in found.items() if applies)
 
 
 def summary_of(sidecar: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -435,23 +436,23 @@ def _warnings(
     table: pd.DataFrame, frame: pd.DataFrame, columns: SharedColumns, identifying: Mapping[str, str], counterfeits: int
 ) -> list[str]:
     """Return the problems to review before the release."""
-    warnings = []
-    if not len(table):
-        warnings.append("no record is shared: the policy withholds all records, or nobody participates")
     # Such values merge with suppressed values in equivalence classes.
     suspected = [column for name, column in columns.column_of.items() if name not in columns.stars]
     stars = [column for column in suspected if (frame[column].str.strip() == SUPPRESSED).any()]
-    if stars:
-        warnings.append(f"values of {listed(stars)} are {SUPPRESSED} in the records, like suppressed values")
-    for name, why in identifying.items():
-        warnings.append(f"column {name!r}, kept on request, could identify most people: {why}")
     cells = [str(name) for name in table.columns if pd.Series(table[name].unique()).str.match(_FORMULA).any()]
-    headings = pd.Index(table.columns.astype("str"))
-    headings = headings[headings.str.match(_FORMULA)]
-    for what, found in (("cells of ", cells), ("names of the columns ", headings)):
-        if len(found):
-            warnings.append(f"{what}{listed(found)} begin like formulas, and spreadsheets may evaluate them")
-    if counterfeits:
-        rows = counted(counterfeits, "row")
-        warnings.append(f"the sidecar lists {rows} of the file as counterfeit: keep it confidential")
-    return warnings
+    headings = [str(name) for name in table.columns if re.match(_FORMULA, str(name))]
+    formulas = "begin like formulas, and spreadsheets may evaluate them"
+    found: dict[str, object] = {
+        "no record is shared: the policy withholds all records, or nobody participates": not len(table),
+        f"values of {listed(stars)} are {SUPPRESSED} in the records, like suppressed values": stars,
+        **{
+            f"column {name!r}, kept on request, could identify most people: {why}": True
+            for name, why in identifying.items()
+        },
+        f"cells of {listed(cells)} {formulas}": cells,
+        f"names of the columns {listed(headings)} {formulas}": headings,
+        f"the sidecar lists {counted(counterfeits, 'row')} of the file as counterfeit: keep it confidential": (
+            counterfeits
+        ),
+    }
+    return [text for text, applies in found.items() if applies]
