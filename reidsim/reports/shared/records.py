@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -177,21 +178,18 @@ class SourceRecords:
         InputError
             If a file is missing or was changed.
         """
-        recorded = self.run.manifest["release_file"].get("hierarchies", {})
-        hint, rows = "run the scenario again", {}
+        release, rows = self.run.manifest["release_file"], {}
         for name, file in (self.columns.hierarchies or {}).items():
-            if name not in recorded:
+            recorded, hint = release.get("hierarchies", {}).get(name), "run the scenario again"
+            if recorded is None:
                 problem = "the run does not record the hierarchy"
                 raise InputError(problem, source=self.run.folder, where=f"attributes.{name}", hint=hint)
-            shown = recorded[name]["path"]
-            path = find_release_file(shown)
+            path = find_release_file(recorded["path"])
             if not path.is_file():
                 # If the records were moved, look for the hierarchy at the same relative path.
-                among = Path(self.run.manifest["release_file"]["path"]).parent
-                path = self.path.parent / os.path.relpath(shown, among)
-            require_file(path, f"the hierarchy of attribute {name!r}", source=shown)
-            problem = "the hierarchy differs from the hierarchy of the run"
-            require_hash(path, recorded[name]["sha256"], problem, hint=hint)
+                path = self.path.parent / os.path.relpath(recorded["path"], Path(release["path"]).parent)
+            require_file(path, f"the hierarchy of attribute {name!r}", source=recorded["path"])
+            require_hash(path, recorded["sha256"], "the hierarchy differs from the hierarchy of the run", hint=hint)
             rows[name] = read_hierarchy_rows(path, delimiter=file.delimiter)[int(file.header) :]
         return rows
 
@@ -205,11 +203,10 @@ def policies_of(run: StoredRun) -> list[str]:
         If the results have no table of records, or hold several runs.
     """
     require_columns(run.records, ["policy"], run.folder / "records.parquet")
-    for table in (run.runs, run.records):
-        for column in ("point", "replication"):
-            if column in table and len(table[column].unique()) > 1:
-                problem, expected = "the results contain several runs", "a single run"
-                raise InputError(problem, source=run.folder, where=column, expected=expected)
+    for table, column in product((run.runs, run.records), ("point", "replication")):
+        if column in table and len(table[column].unique()) > 1:
+            problem, expected = "the results contain several runs", "a single run"
+            raise InputError(problem, source=run.folder, where=column, expected=expected)
     return list(run.records["policy"].drop_duplicates().astype("str"))
 
 
@@ -354,14 +351,16 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
                 raise InputError(GENERALIZED, source=where, found=name, hint=f"remove it from {where}")
             if not columns.header and name in columns.column_of:
                 raise InputError("a quasi-identifier has this name", source=where, found=name)
-    protected = {}
-    sensitive = source.kind.sensitive_column(source.scenario, policy)
+    sensitive, limited = source.kind.sensitive_column(source.scenario, policy), source.limited
+    protected = {
+        each.name: "publisher.sensitive protects the column from inference"
+        for each in (limited.attributes if limited else ())
+    }
     if sensitive is not None:
         protected[sensitive.name] = f"policy {policy} protects the column from inference"
-    for each in source.limited.attributes if source.limited else ():
-        protected.setdefault(each.name, "publisher.sensitive protects the column from inference")
+    protected = {name: why for name, why in protected.items() if name in kept.names}
     declared = kept.declared(run.content)
-    declared |= {name: why for name, why in protected.items() if name in kept.names and name not in declared}
+    declared |= {name: why for name, why in protected.items() if name not in declared}
     identifying = kept.identifying(frame, source.path, source.persons, declared)
     chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept.names]
     if not chosen:
@@ -408,17 +407,16 @@ def _counterfeits(
     InputError
         If the run does not list its counterfeit records, or they would lack a value of another column.
     """
-    run = source.run
-    rounds = run.table_with("rounds", {"policy", "draw", "round", "counterfeits"})
+    run, tables = source.run, []
+    columns = {"rounds": {"round", "counterfeits"}, "counterfeits": {"round", "record", "value_of"}}
+    for name, needed in columns.items():
+        table = run.table_with(name, {"policy", "draw", *needed})
+        tables.append(table[((table["policy"].astype("str") == policy) & (table["draw"] == 0)).to_numpy()])
+    rounds, found = tables
     if rounds.empty:
         problem, hint = "the results do not list the counterfeit records", "run the scenario again"
         raise InputError(problem, source=run.folder, where="rounds.parquet, column 'counterfeits'", hint=hint)
-    found = run.table_with("counterfeits", {"policy", "draw", "round", "record", "value_of"})
-    own, found = (
-        table[((table["policy"].astype("str") == policy) & (table["draw"] == 0)).to_numpy()]
-        for table in (rounds, found)
-    )
-    found, number = found[(found["round"] == own["round"].max()).to_numpy()], int(own["counterfeits"].iloc[-1])
+    number, found = int(rounds["counterfeits"].iloc[-1]), found[found["round"] == rounds["round"].max()]
     if len(found) != number:
         expected = f"{number} records, as in rounds.parquet"
         raise InputError("counterfeit records are missing", source=run.folder, found=len(found), expected=expected)
