@@ -259,8 +259,8 @@ def inference(game: MaskingGame, n_sets: int, sample: int) -> None:
     pairs = [(i, k) for i in range(min(sample, game.n_records)) for k in range(min(50, n_sets))]
     each, expected = timed(lambda: [plain.infer(alleles[i], shared[i, k]) for i, k in pairs])
     for (i, k), (surname, confidence) in zip(pairs, expected, strict=True):
-        assert found.surnames[i, k] == surname
-        np.testing.assert_allclose(found.confidence[i, k], confidence, atol=1e-9)
+        assert found[0][i, k] == surname
+        np.testing.assert_allclose(found[1][i, k], confidence, atol=1e-9)
     n = game.n_records * n_sets
     print(f"surnames alone, {n:,} sets of loci: {seconds:.3f} s = {1e6 * seconds / n:.2f} us each;", end=" ")
     print(f"RATIO to the plain inference: {each / len(pairs) * n / seconds:,.0f}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +14,6 @@ Integers = NDArray[np.int64]
 
 # Numbers are counted instead of sorted if they are at most `_DENSE` times their count, or at most `_FEW`.
 _DENSE, _FEW = 8, 4096
-
-
-class Common(NamedTuple):
-    """Most frequent value of each group, and its share of the group's people.
-
-    Both arrays have shape (n_groups,). Shares are in [0, 1].
-    """
-
-    values: Integers
-    shares: NDArray[np.float64]
 
 
 class RowGroups:
@@ -79,8 +68,8 @@ class RowGroups:
         """Return the sizes of groups, in people; 0 for group -1."""
         return np.where(groups >= 0, self.sizes[np.maximum(groups, 0)], 0)
 
-    def most_frequent(self, values: Integers) -> Common:
-        """Return the most frequent value in each group.
+    def most_frequent(self, values: Integers) -> tuple[Integers, NDArray[np.float64]]:
+        """Return the most frequent value in each group, and its share of the group's people, both (n_groups,).
 
         Of equally frequent values, the value with the earliest row is returned.
 
@@ -97,7 +86,7 @@ class RowGroups:
         group = pairs // len(distinct)
         order = np.lexsort((first, -counts, group))
         best = order[np.unique(group[order], return_index=True)[1]]
-        return Common(distinct[pairs[best] % len(distinct)], counts[best] / self.sizes[group[best]])
+        return distinct[pairs[best] % len(distinct)], counts[best] / self.sizes[group[best]]
 
 
 class OpenRowGroups:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ GainsFrom = Literal["identity", "attribute", "either"]
 
 # Rounding error of a share that still equals its limit.
 LIMIT_ROUNDING = 1e-9
-# Limit on the bytes of results by node that are kept; beyond it, all are dropped and computed again when needed.
+# Limit on the bytes of results by node that are kept; the others are computed again when needed.
 _MOST_KEPT = 64 * 2**20
 
 
@@ -243,7 +244,9 @@ class SensitiveGroups:
             row_sets = RowSets.from_rows(pair, person)[0]
             overall = share_of_values(column.codes, person, n_values)
             self._columns.append((pairs // n_values, pairs % n_values, row_sets, overall, column.levels))
-        self._kept: dict[object, NDArray[Any]] = {}
+        # Results by node, each of at most 8 bytes for a row.
+        keep = lru_cache(maxsize=max(_MOST_KEPT // max(8 * len(self), 1), 1))
+        self.within, self.success = keep(self._within), keep(self._success)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -259,44 +262,27 @@ class SensitiveGroups:
             columns.append(GroupValues.from_counts(pairs // n_values, pairs % n_values, count, people, overall, levels))
         return of_cell, people, columns
 
-    def _keep(self, key: object, made: Callable[[], NDArray[Any]]) -> NDArray[Any]:
-        found = self._kept.get(key)
-        if found is None:
-            found = made()
-            if (len(self._kept) + 1) * found.nbytes > _MOST_KEPT:
-                self._kept.clear()
-            self._kept[key] = found
-        return found
-
-    def within(self, limits: AttributeLimits, node: int) -> NDArray[np.bool_]:
+    def _within(self, limits: AttributeLimits, node: int) -> NDArray[np.bool_]:
         """Return whether each row's group meets the limits at a node, shape (n_rows,).
 
         The limits apply to every sensitive column. A group without records meets them.
         """
+        of_cell, people, columns = self._at(node)
+        within = np.ones(len(people), dtype=np.bool_)
+        for values in columns:
+            # A group without records discloses no sensitive value.
+            within &= limits.hold(values) | (values.distinct == 0)
+        return within[of_cell[self._row_cell]]
 
-        def made() -> NDArray[np.bool_]:
-            of_cell, people, columns = self._at(node)
-            within = np.ones(len(people), dtype=np.bool_)
-            for values in columns:
-                # A group without records discloses no sensitive value.
-                within &= limits.hold(values) | (values.distinct == 0)
-            return within[of_cell[self._row_cell]]
-
-        return self._keep((limits, node), made)
-
-    def success(self, gains_from: GainsFrom, node: int) -> Floats:
+    def _success(self, gains_from: GainsFrom, node: int) -> Floats:
         """Return the success probability of an attack on each row at a node, (n_rows,).
 
         With n people in the group and s the largest share of a value, over the sensitive columns: s for
         ``"attribute"``; s + (1 - s) / n for ``"either"``, where the attack names a person of the group at random and
         asserts the most frequent value. The result is 1 for a row that agrees with no record.
         """
-
-        def made() -> Floats:
-            of_cell, people, columns = self._at(node)
-            share = np.max([values.largest_share for values in columns], axis=0)
-            share = np.where(share > 0, share, 1.0)
-            chance = share if gains_from == "attribute" else share + (1.0 - share) / np.maximum(people, 1)
-            return np.asarray(chance[of_cell[self._row_cell]], dtype=np.float64)
-
-        return self._keep((gains_from, node), made)
+        of_cell, people, columns = self._at(node)
+        share = np.max([values.largest_share for values in columns], axis=0)
+        share = np.where(share > 0, share, 1.0)
+        chance = share if gains_from == "attribute" else share + (1.0 - share) / np.maximum(people, 1)
+        return np.asarray(chance[of_cell[self._row_cell]], dtype=np.float64)

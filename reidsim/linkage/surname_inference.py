@@ -7,7 +7,6 @@ locus j. `SurnameInference` is the interface for arrays of targets and of sets o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numba
@@ -83,22 +82,6 @@ class Workspace(NamedTuple):
     weights: Floats
     patterns: Bits
     cached: Floats
-
-
-@dataclass(frozen=True)
-class InferredSurnames:
-    """Surnames inferred for targets and sets of shared loci; arrays of equal shape.
-
-    Parameters
-    ----------
-    surnames : ndarray of int64
-        Surname code; -1 where no locus is shared.
-    confidence : ndarray of float64
-        Confidence in the surname, in [0, 1]; 0 where no locus is shared. See `confidence_score`.
-    """
-
-    surnames: Integers
-    confidence: Floats
 
 
 def genealogy_arrays(alleles: Integers, surnames: Integers) -> GenealogyArrays:
@@ -283,8 +266,8 @@ class SurnameInference:
         self.genealogy = genealogy_arrays(alleles, surnames)
         self.room = workspace(self.genealogy, ancestry.horizon)
 
-    def infer(self, targets: Integers, shared: NDArray[np.bool_]) -> InferredSurnames:
-        """Infer the surname of each target from the loci it shares.
+    def infer(self, targets: Integers, shared: NDArray[np.bool_]) -> tuple[Integers, Floats]:
+        """Return the surname of each target inferred from the loci it shares, and the confidence in it.
 
         Parameters
         ----------
@@ -295,17 +278,16 @@ class SurnameInference:
 
         Returns
         -------
-        InferredSurnames
-            Arrays of shape (n,), or (n, n_sets) where several sets are given.
+        surnames : ndarray of int64, shape (n,) or (n, n_sets)
+            Surname code; -1 where no locus is shared.
+        confidence : ndarray of float64, shape (n,) or (n, n_sets)
+            Confidence in the surname, in [0, 1]; 0 where no locus is shared. See `confidence_score`.
         """
-        people = np.ascontiguousarray(targets, dtype=np.int32)
-        bits = pack_bits(np.asarray(shared, dtype=np.bool_))
+        people, bits = np.ascontiguousarray(targets, dtype=np.int32), pack_bits(np.asarray(shared, dtype=np.bool_))
         shape = bits.shape if bits.ndim == 2 else (len(people),)
-        bits = np.broadcast_to(bits, shape).reshape(len(people), -1)
-        found = _infer_all(
-            self.tables, self.genealogy, self.room, people, np.ascontiguousarray(bits), self.candidate_share
-        )
-        return InferredSurnames(found[0].reshape(shape), found[1].reshape(shape))
+        bits = np.ascontiguousarray(np.broadcast_to(bits, shape).reshape(len(people), -1))
+        found = _infer_all(self.tables, self.genealogy, self.room, people, bits, self.candidate_share)
+        return found[0].reshape(shape), found[1].reshape(shape)
 
 
 def pack_bits(shared: NDArray[np.bool_]) -> Bits:
@@ -316,7 +298,7 @@ def pack_bits(shared: NDArray[np.bool_]) -> Bits:
 
 def nearest_neighbour_surnames(
     alleles: Integers, surnames: Integers, targets: Integers, shared: NDArray[np.bool_]
-) -> InferredSurnames:
+) -> tuple[Integers, Floats]:
     """Infer each target's surname from the nearest man in L1 distance at shared loci.
 
     This is the alternative inference of Wan et al. 2021. A missing allele counts as the number 0, as in the published
@@ -328,7 +310,7 @@ def nearest_neighbour_surnames(
     people = np.ascontiguousarray(targets, dtype=np.int32)
     nearest = [nearest_neighbour_surname(genealogy, one, known) for one, known in zip(people, sets, strict=True)]
     found = np.array(nearest, dtype=np.int64)
-    return InferredSurnames(found, (found != NO_SURNAME).astype(np.float64))
+    return found, (found != NO_SURNAME).astype(np.float64)
 
 
 @owning()

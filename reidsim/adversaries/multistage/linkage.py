@@ -10,15 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.attack import InferByLinkage, Inference, InferSurname, MultistageAttack
+from reidsim.adversaries.multistage.attack import Inference, InferSurname, MultistageAttack
 from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, compile_two_stage, is_two_stage, memory_for
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import ListedCandidates, PlanLinkage, chance_of_guess, one_over
 from reidsim.errors import InputError
-from reidsim.linkage.row_groups import Common, OpenRowGroups, RowGroups
+from reidsim.linkage.row_groups import OpenRowGroups, RowGroups
 from reidsim.linkage.surname_inference import (
     NO_SURNAME,
-    InferredSurnames,
     SurnameInference,
     nearest_neighbour_surnames,
     pack_bits,
@@ -88,7 +87,7 @@ class MultistageLinker:
     world: MultistageWorld
     space: MaskingSpace
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
-    _inferred: dict[tuple[int, int], InferredSurnames] = field(default_factory=dict, repr=False)
+    _inferred: dict[tuple[int, int], tuple[Integers, Floats]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.attack.inferences) > _MOST_INFERENCES:
@@ -212,10 +211,7 @@ class MultistageLinker:
         truth, extended = self.world.targets.column(stage.infers)[rows], []
         from_loci = self._surnames(number, stage, released, rows) if isinstance(stage, InferSurname) else None
         for plan in plans:
-            if isinstance(stage, InferByLinkage):
-                values, confidence = self._by_linkage(number, stage, released, plan.inferred, rows)
-            elif from_loci is not None:
-                values, confidence = from_loci.surnames, from_loci.confidence
+            values, confidence = from_loci or self._by_linkage(number, stage, released, plan.inferred, rows)
             available = (confidence >= self.attack.confidence_threshold) & (confidence > 0) & (values >= 0)
             sure = np.where(available, 1.0 if self.attack.overconfident else confidence, 0.0)
             inferred, right = {**plan.inferred, stage.infers: values}, plan.right & (values == truth)
@@ -223,22 +219,25 @@ class MultistageLinker:
             extended.append(_Plan(stages, inferred, plan.confidence * sure, right, price))
         return extended
 
-    def _surnames(self, number: int, stage: InferSurname, released: dict[str, int], rows: Rows) -> InferredSurnames:
-        """Return the inferred surnames of `rows`, with a cache by set of released loci."""
+    def _surnames(
+        self, number: int, stage: InferSurname, released: dict[str, int], rows: Rows
+    ) -> tuple[Integers, Floats]:
+        """Return the inferred surnames of `rows` and their confidence, with a cache by set of released loci."""
         shared = np.array([released.get(locus) == 0 for locus in stage.loci])
         n = self.world.n_targets
         key = (number, int(pack_bits(shared)))
-        kept = self._inferred.pop(key, None) or InferredSurnames(np.full(n, NO_SURNAME), np.full(n, -1.0))
-        self._inferred[key] = kept
+        kept = self._inferred.pop(key, None) or (np.full(n, NO_SURNAME), np.full(n, -1.0))
+        self._inferred[key] = surnames, confidence = kept
         while len(self._inferred) > max(1, _MOST_KEPT // n):
             del self._inferred[next(iter(self._inferred))]
-        new = rows[kept.confidence[rows] < 0]
+        new = rows[confidence[rows] < 0]
         if len(new):
-            found = self._infer(number, stage, shared, new)
-            kept.surnames[new], kept.confidence[new] = found.surnames, found.confidence
-        return InferredSurnames(kept.surnames[rows], kept.confidence[rows])
+            surnames[new], confidence[new] = self._infer(number, stage, shared, new)
+        return surnames[rows], confidence[rows]
 
-    def _infer(self, number: int, stage: InferSurname, shared: NDArray[np.bool_], rows: Rows) -> InferredSurnames:
+    def _infer(
+        self, number: int, stage: InferSurname, shared: NDArray[np.bool_], rows: Rows
+    ) -> tuple[Integers, Floats]:
         genealogy = self.world.resource(stage.resource)
         named = genealogy.known((stage.infers,))
         if not named.any():
@@ -254,23 +253,23 @@ class MultistageLinker:
         return inference.infer(targets[rows], shared)
 
     def _by_linkage(
-        self, number: int, stage: InferByLinkage, released: dict[str, int], inferred: dict[str, Integers], rows: Rows
+        self, number: int, stage: Inference, released: dict[str, int], inferred: dict[str, Integers], rows: Rows
     ) -> tuple[Integers, Floats]:
         link, table = _link(stage.on, released, inferred), self.world.resource(stage.resource)
 
-        def grouped() -> tuple[RowGroups, Common]:
+        def grouped() -> tuple[RowGroups, Integers, Floats]:
             complete = np.flatnonzero(table.known((*(name for name, _ in link), stage.infers)))
             if not len(complete):
                 problem = "no person has a value in every attribute that the stage uses"
                 raise InputError(problem, source=table.name, where=stage.infers)
             columns = [self._released_as(name, level, table.column(name)[complete]) for name, level in link]
             made = RowGroups(columns, len(complete), None if table.counts is None else table.counts[complete])
-            return made, made.most_frequent(table.column(stage.infers)[complete])
+            return made, *made.most_frequent(table.column(stage.infers)[complete])
 
-        groups, common = self._once((number, link), grouped)
+        groups, common, shares = self._once((number, link), grouped)
         group = groups.find(self._queries(link, inferred, rows), len(rows))
         met = group >= 0
-        return np.where(met, common.values[group], -1), np.where(met, common.shares[group], 0.0)
+        return np.where(met, common[group], -1), np.where(met, shares[group], 0.0)
 
     def _queries(self, link: _Link, inferred: dict[str, Integers], rows: Rows) -> list[Integers]:
         return [
