@@ -256,7 +256,7 @@ class Presentation:
 
     def in_rounds(self, scenario: Any) -> bool:
         """Return whether a scenario is played in repeated rounds."""
-        return getattr(scenario, "agents", None) is not None
+        return any(getattr(scenario, key, None) is not None for key in ("agents", "releases"))
 
     def agents_of(self, scenario: Any) -> AgentsSection:
         """Return the section ``agents``; by default one round with one adversary."""

@@ -538,10 +538,6 @@ class TablesKind(Kind):
         decided = "one generalization for all records, and the suppressed records: the best response under the policy"
         return "" if scenario.publisher.unit == "record" or each else decided
 
-    def in_rounds(self, scenario: TablesScenario) -> bool:
-        """Return whether there are agents or several releases."""
-        return scenario.in_rounds
-
 
 def _inference(publisher: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) -> Iterator[Sentence]:
     columns, gains = key_columns(publisher.get("sensitive")), {one.get("gains_from", "identity") for one in each}

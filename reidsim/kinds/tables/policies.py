@@ -192,10 +192,12 @@ class SolvedPolicy(TablesPolicy):
         one generalization for the table withholds the records that are still attacked; it withholds all records if this
         exceeds the suppression limit. Rules and the lattice search of Wan et al. 2015 ignore the direction.
         """
-        publisher, separate = study.scenario.publisher, self.separates_records(study.scenario.publisher)
+        publisher = study.scenario.publisher
+        improves = self.improves or self.picks_each(publisher)
+        separate = self.separate or improves
         start, game = self.choice_by_record(study, game) if separate else None, self.planned(study, game)
         choice = self.pick(study, game, no_progress) if start is None else start
-        if self.improves_each(publisher):
+        if improves:
             return best_release(game, linker, choice, **self.improvement(study))
         if separate or not self.forbids_attacks:
             return choice

@@ -96,18 +96,6 @@ class TablesPolicy(Policy):
         """Return whether the policy searches the nodes of the lattice, once or in rounds."""
         return self.in_rounds or self.picks_node(publisher)
 
-    def improves_each(self, publisher: Any) -> bool:
-        """Return whether the policy improves record by record against person lookups.
-
-        Under person lookups, the success probability of a record depends on the generalizations of the others, so that
-        the best generalizations are searched by changing one record after the other; see `SolvedPolicy`.
-        """
-        return self.improves or self.picks_each(publisher)
-
-    def separates_records(self, publisher: Any) -> bool:
-        """Return whether the policy ignores other records when it chooses for a record."""
-        return self.separate or self.improves_each(publisher)
-
     def takes_best(self, publisher: Any) -> bool:
         """Return whether the policy picks the best of a fixed set of plans.
 

@@ -104,13 +104,10 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         part = study.split(cells, participants)
         return part.space, part.solve
 
-    def profiles_among(participants: NDArray[np.int64]) -> tuple[AdversaryProfile, ...]:
-        return profiles_of(study.among(participants), agents)
-
     scenario, waves, releases = study.scenario, study.waves, dict[str, Any]()
     if waves is not None:
         releases = {"rounds": len(waves.labels), "schedule": waves.schedule, "waves": waves.labels}
-    counts = scenario.publisher.unit == "table" or "prosecutor" in scenario.risks
+    by_release = "prosecutor" in scenario.risks
     return Setting(
         space=study.space,
         cell_of_subject=study.row_of_subject,
@@ -122,10 +119,10 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         is_fixed=lambda policy: policy_named(policy).is_rule,
         forbids_attacks=lambda policy: policy_named(policy).forbids_attacks,
         # Group sizes under journalist risk are counted in the population and do not depend on participation.
-        among=among if counts else None,
+        among=among if scenario.publisher.unit == "table" or by_release else None,
         meet=study.lattice.meet,
         split=split,
-        profiles_among=profiles_among if "prosecutor" in scenario.risks else None,
+        profiles_among=(lambda participants: profiles_of(study.among(participants), agents)) if by_release else None,
         seed=scenario.seed,
         reply_of=lambda policy: policy_named(policy).replies,
         **(rules_of(scenario, agents) | releases),
@@ -159,20 +156,23 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
     InputError
         If an adversary lacks a resource that it needs, or names a resource that does not exist.
     """
-    against = {each or OWN_ADVERSARY: alone for each, alone in study.each.items()}
-    held = {name: alone.scenario.adversary.holds or () for name, alone in against.items()}
+    alone = {each or OWN_ADVERSARY: against for each, against in study.each.items()}
     resources, drawn, economics = study.scenario.resources, study.drawn, _economics(study)
     lists = study.scenario.lists
     buyers = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
     prices = {each: section.price or 0.0 for each, section in resources.items()}
     if drawn is not None:
         prices, buyers = {**prices, **drawn.prices}, {**buyers, **drawn.buyers}
-    check_resources(study.scenario, resources, buyers, held)
+    check_resources(
+        study.scenario, resources, buyers, {name: each.scenario.adversary.holds or () for name, each in alone.items()}
+    )
     profiles = []
     for name, section in types_of(study.scenario).items():
         where = section_of(study.scenario, name)
         with named(None if None in study.owns else name):
-            own = _in_rounds(against[name], section, agents)
+            # Resources that the adversary holds become its equipment.
+            adversary, equipped = with_detection(alone[name].scenario.adversary, agents), section.needs_resources
+            own = alone[name].with_adversary(adversary.model_copy(update={"holds": ()} if equipped else {}))
             held_or_bought = (*(section.holds or ()), *section.buys)
             has_none = section.needs_resources and not held_or_bought
             problem, expected = "the adversary has no resource to attack with", "at least one resource in holds or buys"
@@ -190,15 +190,6 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
             planners = zip(amounts, (true, believed), strict=True)
             profiles.append(profile_of(name, section, agents, equip, planners, prices))
     return tuple(profiles)
-
-
-def _in_rounds(study: TablesStudy, section: WeightedSection, agents: AgentsSection) -> TablesStudy:
-    """Return the study against one adversary with the rules of repeated rounds.
-
-    Resources that the adversary holds become its equipment. A sequential attack takes the agents' detection rules.
-    """
-    adversary = with_detection(study.scenario.adversary, agents)
-    return study.with_adversary(adversary.model_copy(update={"holds": ()} if section.needs_resources else {}))
 
 
 def _economics(study: TablesStudy) -> EconomicsSection:
