@@ -151,31 +151,28 @@ def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float)
 
     Facts without a clear answer are taken from `instead`.
     """
-    assumptions: list[Assumption] = []
-
-    def answer(fact: str, found: str, is_plain: bool) -> str:
-        if is_plain:
-            return found
-        value, reason = map(str, instead[row["state"], fact])
-        assumptions.append(Assumption(fact, found, value, reason))
-        return value
-
-    birth = answer("birth", row["birth"], row["birth"] in _BIRTHS)
-    flags = {flag: answer(flag, row[column], row[column] in ("yes", "no")) for flag, column in _FLAGS.items()}
-    share, is_share = row["ratio"], row["ratio"] <= 1
-    found = row[_REGISTERED] if np.isnan(share) else f"{share:.4f}"
-    assumed_share = answer("registered_share", found, is_share)
+    ratio, is_share = row["ratio"], row["ratio"] <= 1
+    facts = {"birth": row["birth"], **{flag: row[column] for flag, column in _FLAGS.items()}}
+    clear = {fact: answer in (_BIRTHS if fact == "birth" else ("yes", "no")) for fact, answer in facts.items()}
+    facts["registered_share"] = row[_REGISTERED] if np.isnan(ratio) else f"{ratio:.4f}"
+    clear["registered_share"] = is_share
+    assumptions = tuple(
+        Assumption(fact, found, *map(str, instead[row["state"], fact]))
+        for fact, found in facts.items()
+        if not clear[fact]
+    )
+    facts |= {assumption.fact: assumption.value for assumption in assumptions}
     if not is_share:
-        share = average if assumed_share == "average" else float(assumed_share)
+        ratio = average if facts["registered_share"] == "average" else float(facts["registered_share"])
     return VoterProfile(
         state=row["state"],
         abbreviation=row["abbr"],
-        birth=None if birth == "none" else cast("Birth", birth),
-        **{flag: said == "yes" for flag, said in flags.items()},
+        birth=None if facts["birth"] == "none" else cast("Birth", facts["birth"]),
+        **{flag: facts[flag] == "yes" for flag in _FLAGS},
         price=float(row["price_usd_eac2020"]),
         access=row["access_eac2020"],
-        registered_share=share,
-        assumptions=tuple(assumptions),
+        registered_share=ratio,
+        assumptions=assumptions,
     )
 
 

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from reidsim.bundled import data_file
 from reidsim.errors import InputError, listed, locating, nearest, refuse_first
-from reidsim.populations.domain import Attribute, mixed_radix_keys
+from reidsim.populations.domain import Attribute, mixed_radix_keys, natural_categories
 from reidsim.populations.population import Individuals, Population
 from reidsim.tables import read_table, require_columns
 from reidsim.validation import LARGEST_SEED, Section
@@ -256,9 +256,8 @@ def values_in_order(column: pd.Series[str]) -> tuple[str, ...]:
 
     Integers are in numerical order, other values in the order of the file.
     """
-    values = [str(value) for value in column.unique()]
-    numbers = {v: number for v in values if v.isdecimal() and (number := whole_number(v)) is not None}
-    return tuple(sorted(values, key=numbers.__getitem__)) if len(numbers) == len(values) else tuple(values)
+    values = tuple(map(str, column.unique()))
+    return natural_categories(column) if all(map(str.isdecimal, values)) else values
 
 
 def number_range(text: str) -> tuple[int, float] | None:
