@@ -177,51 +177,22 @@ def choose(
         a column not in `unmatched_unique` has a value outside the population's categories; if `unmatched_unique` or
         `hierarchies` names a column that is not chosen; or if a hierarchy file cannot be used.
     """
-    where, named, files = "--quasi-identifier", options.quasi_identifier, hierarchies or {}
-    require_columns(frame, [*named, *options.drop])
-    both = next((name for name in named if name in options.drop), None)
-    refuse_first(
-        (options.only_named and not named, "no column named", "--only-named", None, f"{where} COLUMN in addition"),
-        (both is not None, "column both named and dropped", f"{where} and --drop", both, None),
-    )
-    require_distinct("column named twice", named, where=where)
-    most = f"at most {MOST_NAMED}"
-    refuse_first((len(named) > MOST_NAMED, "too many quasi-identifiers to solve", where, len(named), most))
-    matches: Mapping[str, ColumnMatch] = {}
-    reasons: Mapping[str, str] = {}
+    files = hierarchies or {}
+    _check_named(profiles, frame, options)
     left_out = {profile.name: (uses or {}).get(profile.name) or _reason(profile, options) for profile in profiles}
+    matches: Mapping[str, ColumnMatch] = {}
     if population is not None:
         matches, reasons = match_columns(profiles, population, names)
-        for name in named:
-            found, expected = reasons.get(name), f"an attribute among {listed(population.domain.names)}"
-            refuse_first((found, "the population has no matching attribute", f"column {name!r}", found, expected))
-    known = [profile.name for profile in profiles if profile.hint is not None and profile.hint.rank in _KNOWN_RANKS]
-    lost = [name for name in known if name in reasons and not left_out[name]]
-    if lost and not options.only_named:
-        problem = "outsiders may know columns that match no attribute of the population"
-        where = f"column{'s' * (len(lost) > 1)} {listed(lost)}"
-        drops = " ".join(f"--drop {shlex.quote(name)}" for name in lost)
-        expected = f"an attribute of the population with the same values, or {drops}"
-        raise InputError(problem, where=where, found=reasons[lost[0]], expected=expected)
-    left_out |= {name: left_out[name] or reason for name, reason in reasons.items()}
-    taken = [profile for profile in profiles if profile.name in named]
-    for profile in taken:
-        where, several = (
-            f"column {profile.name!r}",
-            "cells hold several values, so each combination would be a separate category",
-        )
-        refuse_first(
-            (not profile.name, "the column has no name", where, None, None),
-            (profile.kind == "empty", "the column has no value", where, None, None),
-            (profile.kind == "set", several, where, profile.example[:40], f"one value in each cell: {SET_ADVICE}"),
-        )
+        _require_matches([profile for profile in profiles if not left_out[profile.name]], reasons, options)
+        left_out |= {name: left_out[name] or reason for name, reason in reasons.items()}
+    taken = [profile for profile in profiles if profile.name in options.quasi_identifier]
     if not options.only_named:
         others = [profile for profile in profiles if not left_out[profile.name] and profile not in taken]
         taken += _likely(others, len(taken))
     if not taken:
         problem, expected = "no column looks like a quasi-identifier", "a column such as age, sex or postal code"
         header = "the first row looks like values: add a row with the column names"
-        hint = header if names_look_like_values(profiles) else f"name columns with {where}"
+        hint = header if names_look_like_values(profiles) else "name columns with --quasi-identifier"
         raise InputError(problem, found=listed(left_out), expected=expected, hint=hint)
     chosen = [profile.name for profile in taken]
     problem, matched = "not a quasi-identifier of the population", [name for name in matches if name in chosen]
@@ -258,6 +229,45 @@ def choose(
     columns.sort(key=lambda column: order.index(column.profile.name))
     left_out = {name: reason for name, reason in left_out.items() if name not in chosen}
     return Choice(tuple(columns), left_out, tuple(possible), cells)
+
+
+def _check_named(profiles: Sequence[ColumnProfile], frame: pd.DataFrame, options: DraftOptions) -> None:
+    """Check that the columns named and dropped by the user exist and can be used."""
+    where, named, most = "--quasi-identifier", options.quasi_identifier, f"at most {MOST_NAMED}"
+    require_columns(frame, [*named, *options.drop])
+    both = next((name for name in named if name in options.drop), None)
+    refuse_first(
+        (options.only_named and not named, "no column named", "--only-named", None, f"{where} COLUMN in addition"),
+        (both is not None, "column both named and dropped", f"{where} and --drop", both, None),
+    )
+    require_distinct("column named twice", named, where=where)
+    refuse_first((len(named) > MOST_NAMED, "too many quasi-identifiers to solve", where, len(named), most))
+    several = "cells hold several values, so each combination would be a separate category"
+    for profile in [profile for profile in profiles if profile.name in named]:
+        column = f"column {profile.name!r}"
+        refuse_first(
+            (not profile.name, "the column has no name", column, None, None),
+            (profile.kind == "empty", "the column has no value", column, None, None),
+            (profile.kind == "set", several, column, profile.example[:40], f"one value in each cell: {SET_ADVICE}"),
+        )
+
+
+def _require_matches(candidates: Sequence[ColumnProfile], reasons: Mapping[str, str], options: DraftOptions) -> None:
+    """Check that columns named by the user, or known to outsiders, match the population.
+
+    `reasons` holds the reason why each other column has no match.
+    """
+    for name in options.quasi_identifier:
+        problem, reason = "the population has no matching attribute", reasons.get(name)
+        refuse_first((reason, problem, f"column {name!r}", reason, "an attribute of the population"))
+    known = [profile.name for profile in candidates if profile.hint is not None and profile.hint.rank in _KNOWN_RANKS]
+    lost = [name for name in known if name in reasons]
+    if lost and not options.only_named:
+        problem = "outsiders may know columns that match no attribute of the population"
+        where = f"column{'s' * (len(lost) > 1)} {listed(lost)}"
+        drops = " ".join(f"--drop {shlex.quote(name)}" for name in lost)
+        expected = f"an attribute of the population with the same values, or {drops}"
+        raise InputError(problem, where=where, found=reasons[lost[0]], expected=expected)
 
 
 def _reason(profile: ColumnProfile, options: DraftOptions) -> str:
