@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, refuse_first
+from reidsim.errors import InputError, listed, locating, refuse_first
 from reidsim.populations.domain import Attribute
 from reidsim.tables import DELIMITERS, read_table
 
@@ -22,7 +22,6 @@ from reidsim.tables import DELIMITERS, read_table
 SUPPRESSED = "*"
 # Usual names of the column of values.
 _VALUE_HEADER = re.compile(r"(values?|levels?|lvl)[ _-]?0?", re.IGNORECASE)
-_NUMBER = re.compile(r"-?\d+([.,]\d+)?\+?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,14 +223,12 @@ def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:
     """
     frame = read_table(path, delimiter=delimiter, header=False)
     rows: list[list[str]] = frame.to_numpy().tolist()
-    if frame.shape[1] == 1:
-        for other in DELIMITERS:
-            counts = {row[0].count(other) for row in rows}
-            if len(counts) == 1 and counts != {0}:
-                problem = f"the file has one column, and {other!r} occurs in every row"
-                expected = f"columns separated by {delimiter!r}"
-                hint = f"set the delimiter to {other!r}, if that separates the columns"
-                raise InputError(problem, source=path, where="row 1", found=rows[0][0], expected=expected, hint=hint)
+    counts = {sign: {row[0].count(sign) for row in rows} for sign in DELIMITERS}
+    other = next((sign for sign, found in counts.items() if len(found) == 1 and found != {0}), None)
+    problem = f"the file has one column, and {other!r} occurs in every row"
+    expected = f"columns separated by {delimiter!r} (set the delimiter to {other!r}, if that separates the columns)"
+    with locating(path):
+        refuse_first((frame.shape[1] == 1 and other, problem, "row 1", rows[0][0], expected))
     return rows
 
 
@@ -261,23 +258,18 @@ def check_header(
         `header` is false and the first row looks like a header: its value is not in `used`, there are other rows, and
         it shares no label with them. Moreover, its first cell is the name of the attribute or a usual name of the
         column of values; or its cells all differ, and it is the only row without the label that all others have at the
-        last level, or the only row whose value is not a number.
+        last level.
     """
-    first, rest = rows[0], rows[1:]
-    alone = [label not in {row[level] for row in rest} for level, label in enumerate(first) if level]
-    if header and not all(alone):
-        level = alone.index(False) + 1
-        expected = f"names of levels; {first[level]!r} is also a label of that level"
-        raise _other_row(first, "is the row of a value, not a header", expected, "remove header = true")
-    if header or first[0] in used or not rest:
-        return
+    first, rest, found = rows[0], rows[1:], ";".join(rows[0])
+    labels = (label for level, label in enumerate(first) if level and label in {row[level] for row in rest})
+    shared = next(labels, None)
     named = first[0].casefold() in {name.casefold() for name in names} or _VALUE_HEADER.fullmatch(first[0])
-    top_is_one = len(first) > 1 and len({row[-1] for row in rest}) == 1
-    only_text = not _NUMBER.fullmatch(first[0]) and all(_NUMBER.fullmatch(row[0]) for row in rest)
-    if all(alone) and (named or ((top_is_one or only_text) and len(set(first)) == len(first))):
-        expected = f"the row of a value; no record has {first[0]!r}, and no other row has the same labels"
-        raise _other_row(first, "looks like a header, but would be read as a value", expected, "set header = true")
-
-
-def _other_row(first: Sequence[str], problem: str, expected: str, hint: str) -> InputError:
-    return InputError(f"the first row {problem}", where="row 1", found=";".join(first), expected=expected, hint=hint)
+    top_is_one = len(first) > 1 and len({row[-1] for row in rest}) == 1 and len(set(first)) == len(first)
+    is_unlike = shared is None and first[0] not in used and (named or top_is_one)
+    label = f"names of levels; {shared!r} is also a label of another row (remove header = true)"
+    value = f"the row of a value; no record has {first[0]!r}, and no other row has the same labels (set header = true)"
+    looks = "the first row looks like a header, but would be read as a value"
+    refuse_first(
+        (header and shared is not None, "the first row is the row of a value, not a header", "row 1", found, label),
+        (not header and rest and is_unlike, looks, "row 1", found, value),
+    )
