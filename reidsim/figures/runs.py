@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -41,6 +42,8 @@ _PANELS_OF_WAVES = (
     (PARTICIPATION.column, "In the release", "share of data subjects"),
     (RISK.column, RISK.label, "records re-identified, share"),
 )
+# Bars below this share of the highest stack are invisible.
+_SEEN = 0.005
 # Hatches distinguish bars without colour.
 _HATCHES = ("", "///", "...", "xxx", "---", "ooo")
 
@@ -215,7 +218,7 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
     return figure
 
 
-def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame) -> Figure:
+def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: str = "") -> Figure:
     """Draw re-identifications by adversary and resources, and distinct people so far.
 
     Re-identifications of a round are counted under the adversary and the combination of resources with which it
@@ -229,6 +232,8 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame) -> Figu
     rounds : DataFrame
         One row per draw, policy and round, with columns ``policy``, ``round``, ``subjects`` and
         ``distinct_reidentified``.
+    note : str
+        Text above the panels.
 
     Returns
     -------
@@ -244,6 +249,10 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame) -> Figu
     subjects = int(rounds["subjects"].max())
     look, policies = style.looks(list(dict.fromkeys(through["finder"]))), style.ordered_policies(through["policy"])
     heights = found.unstack(fill_value=0)[list(look)]
+    # The legend gives the number for bars that are too low to see.
+    totals = heights.groupby("policy", observed=True).sum().max()
+    low = totals[totals < _SEEN * heights.sum(axis=1).max()]
+    unseen = {str(finder): f" (at most {total:.2g} in all rounds)" for finder, total in low.items()}
     figure, (above, below) = style.new_figure(2, len(policies), panel=(3.2, 2.4), sharex=True)
     for upper, lower, policy in zip(above, below, policies, strict=True):
         handles: list[Artist] = []
@@ -252,7 +261,7 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame) -> Figu
         for hatch, (finder, own) in zip(itertools.cycle(_HATCHES), look.items(), strict=False):
             drawn: dict[str, Any] = {"facecolor": own.colour, "edgecolor": "white", "linewidth": 0.4, "hatch": hatch}
             upper.bar(bars.index, bars[finder], bottom=tops[finder] - bars[finder], **drawn)
-            handles.append(Patch(**drawn, label=style.given_name(finder)))
+            handles.append(Patch(**drawn, label=style.given_name(finder) + unseen.get(finder, "")))
         lower.plot(so_far.index, so_far, color=BLACK, marker="o", markersize=4)
         lower.axhline(subjects, color=GREY, linestyle="--", linewidth=1)
         last = so_far.iloc[-1]
@@ -268,5 +277,9 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame) -> Figu
             style.number_ticks(axes.yaxis)
         style.label_axes(row[0], y=label)
     handles.append(Line2D([], [], color=GREY, linestyle="--", label="all data subjects"))
+    if note:
+        lines = textwrap.fill(note, int(13 * figure.get_figwidth()))
+        figure.suptitle(lines, fontsize=9, x=0.02, ha="left", parse_math=False)
+        figure.set_figheight(figure.get_figheight() + 0.17 * (lines.count("\n") + 1))
     style.legend_below(figure, handles)
     return figure

@@ -34,9 +34,10 @@ from reidsim.figures.studies import (
     sweep_figures,
     switch_lines,
 )
-from reidsim.figures.style import own_settings, save_figure
+from reidsim.figures.style import own_settings, policy_name, save_figure
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.reports.study_tables import SHOWN
+from reidsim.reports.verdict import broken_guarantee_sentences
 from reidsim.scenarios.kind import kind_of_content
 
 
@@ -123,19 +124,21 @@ def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
         swept = kind.figures(result, of_batch=True)
         yield from sweep_figures(result) if swept is None else swept
     elif isinstance(result.analysis, AgentAnalysis):
-        yield from _agent_figures(result.analysis)
+        payoff = next(each.label for each in result.measures if each.column == PUBLISHER_PAYOFF.column)
+        yield from _agent_figures(result.analysis, payoff)
     else:
         yield from figures_by_policy(result)
         yield from kind.figures(result) or ()
 
 
-def _agent_figures(analysis: AgentAnalysis) -> Iterator[tuple[str, Figure]]:
+def _agent_figures(analysis: AgentAnalysis, payoff: str) -> Iterator[tuple[str, Figure]]:
     yield "waves" if "wave" in analysis.rounds else "rounds", rounds_by_policy(analysis.rounds)
     learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
     if (learned > 1).any():
         yield "beliefs", beliefs_by_round(analysis.adversaries)
     if len(analysis.through["through"].unique()) > 1:
-        yield "through", found_through_resources(analysis.through, analysis.rounds)
+        note = broken_guarantee_sentences(analysis.broken_guarantees, policy_name, payoff)
+        yield "through", found_through_resources(analysis.through, analysis.rounds, note)
     if len(analysis.reidentified):
         yield "reidentified", reidentified_by_policy(analysis.reidentified)
 
