@@ -21,11 +21,11 @@ from memory import peak_mib
 from reidsim.adversaries.knowledge.assessment import Assessment, assess
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
 from reidsim.adversaries.knowledge.load import load_knowledge
-from reidsim.bundled import bundled_folder
+from reidsim.core.bundled import bundled_folder
+from reidsim.core.validation import read_toml, validated
 from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness
 from reidsim.populations.attribute_model import AttributeModelRecipe, build_model, counts_by_cell
 from reidsim.populations.domain import Codes, Domain
-from reidsim.validation import read_toml, validated
 
 FIXED = FixedUniqueness(0.66)
 

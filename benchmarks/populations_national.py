@@ -18,10 +18,10 @@ import numpy as np
 from figures import figure
 from memory import peak_mib
 
-from reidsim.bundled import bundled_folder
+from reidsim.core.bundled import bundled_folder
+from reidsim.core.validation import read_toml, validated
 from reidsim.populations.attribute_model import AttributeModel, AttributeModelRecipe, build_model, counts_by_cell
 from reidsim.populations.population import Population
-from reidsim.validation import read_toml, validated
 
 
 def plain_people(model: AttributeModel, people: int, seed: int) -> list[list[int]]:

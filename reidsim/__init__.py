@@ -26,7 +26,7 @@ from importlib.metadata import version
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any
 
-from reidsim.errors import naming_arguments
+from reidsim.core.errors import naming_arguments
 
 if TYPE_CHECKING:
     from reidsim.adversaries.factored_mdp import Action as Action
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from reidsim.adversaries.sequential.planning import BinomialBelief as BinomialBelief
     from reidsim.adversaries.sequential.planning import plan_known as plan_known
     from reidsim.adversaries.sequential.planning import plan_unknown as plan_unknown
+    from reidsim.core.errors import InputError as InputError
     from reidsim.engine.results import RunResult as RunResult
     from reidsim.engine.scenario import Scenario as Scenario
     from reidsim.engine.scenario import cross_play as cross_play
     from reidsim.engine.scenario import run as run
     from reidsim.engine.scenario import run_batch as run_batch
     from reidsim.engine.scenario import stress as stress
-    from reidsim.errors import InputError as InputError
     from reidsim.games.record_game import Choice as Choice
     from reidsim.games.record_game import RecordGame as RecordGame
     from reidsim.populations.catalogue import load_individuals as load_individuals
@@ -93,7 +93,7 @@ _PUBLIC = {
     "reidsim.adversaries.response": "Response",
     "reidsim.games.record_game": "Choice",
     "reidsim.engine.results": "RunResult",
-    "reidsim.errors": "InputError",
+    "reidsim.core.errors": "InputError",
 }
 # Building blocks of games: documented in their own modules and importable from the package.
 _BUILDING_BLOCKS = {

@@ -10,21 +10,21 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from importlib.metadata import version as installed_version
 from itertools import chain
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from reidsim import __version__
 from reidsim.commands.arguments import QuietOption, VerboseOption, print_warnings, typer_command
 from reidsim.commands.data import describe, list_, new, populate, schema, show
 from reidsim.commands.results import apply, report, share
 from reidsim.commands.run import check, explain, rerun, run, serve
 from reidsim.commands.studies import attributes, cross_play, score, stress, switch
 from reidsim.core import interrupts
+from reidsim.core.errors import InputError
 from reidsim.core.terminal import echo, set_verbosity
-from reidsim.errors import InputError
 
 
 class _Grouped(TyperGroup):
@@ -75,7 +75,7 @@ def _root(
 ) -> None:
     set_verbosity(quiet=quiet, verbose=verbose)
     if version:
-        typer.echo(__version__)
+        typer.echo(installed_version("reidsim"))
         raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from reidsim.validation import Section
+from reidsim.core.validation import Section
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 # Pages that explain the tables and columns of every study.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.genealogy.genealogy import MAN, NO_ALLELE, NO_PARENT, WOMAN, Genealogy, Haplotypes, Rows
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parent / "drafts"))
 from test_people_keys import claims

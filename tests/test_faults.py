@@ -16,7 +16,7 @@ from tiers import cases
 from typer.testing import CliRunner
 
 from reidsim.cli import app
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 REIDSIM = [sys.executable, "-m", "reidsim"]
 SWEEP = 'sweep.values={"economics.loss"=[30,60,90]}'

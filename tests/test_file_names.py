@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from tiers import examples
 
 import reidsim
+from reidsim.core.errors import InputError
 from reidsim.core.files import plain_name, require_plain
-from reidsim.errors import InputError
 from reidsim.reports import illustration
 
 HOSTILE = ["../../outside", "/etc/passwd", "..", "a/b", "a\\b", "a b", "", ".hidden", "nul\x00", "x" * 300, "C:x"]

@@ -13,12 +13,12 @@ from found import at_least
 
 import reidsim
 from reidsim.agents.attack import ROUND_MEASURES
+from reidsim.core.errors import InputError
 from reidsim.core.measures import Measure, columns_of, measures_among
 from reidsim.engine.batch.design import GROUP_COLUMNS
 from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.results import RUN_COLUMNS, make_manifest, write_json
 from reidsim.engine.stress.run import Evaluator, Outcomes, check_stress, outputs_among
-from reidsim.errors import InputError
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import MEASURES, RECORD_RISK, RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.kinds.tables import kind as tables_kind

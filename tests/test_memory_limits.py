@@ -13,18 +13,18 @@ import pytest
 
 import reidsim
 from reidsim.core import files
+from reidsim.core.errors import InputError
+from reidsim.core.tables import read_table
 from reidsim.engine.batch.runner import rerun_one
 from reidsim.engine.score import score_loaded
 from reidsim.engine.stress.run import describe
 from reidsim.engine.switch import switch_loaded
-from reidsim.errors import InputError
 from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables import released_file
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
 from reidsim.scenarios.load import Scenario
-from reidsim.tables import read_table
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 

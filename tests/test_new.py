@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import reidsim
+from reidsim.core.errors import InputError
+from reidsim.core.tables import delimited_line, read_table, sniff_delimiter
+from reidsim.core.validation import validated
 from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.hierarchies import draft_hierarchy, levels_wanted
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.profile import profile_table
 from reidsim.drafts.values import MISSING_MARKS, is_free_text
-from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.populations.domain import Attribute, natural_categories
 from reidsim.releases.hierarchy import hierarchy_from_rows
 from reidsim.scenarios.hierarchies import hierarchy_of
 from reidsim.scenarios.load import Scenario
-from reidsim.tables import delimited_line, read_table, sniff_delimiter
-from reidsim.validation import validated
 
 ROWS = 60
 

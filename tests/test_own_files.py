@@ -13,9 +13,9 @@ import pandas as pd
 import pyreadstat
 import pytest
 
+from reidsim.core.errors import InputError
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.options import DraftOptions
-from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.release import read_release
 from reidsim.reports.shared.file import verify_shared

@@ -12,7 +12,7 @@ import pytest
 from shared_files import unknown
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.audited import FileRisk, limit_of

@@ -9,7 +9,7 @@ from shared_files import unknown
 from tiers import examples
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import share_run, sidecar_of, verify_shared
 

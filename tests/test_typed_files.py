@@ -9,9 +9,9 @@ import pandas as pd
 import pyreadstat
 import pytest
 
-import reidsim.tables
-from reidsim.errors import InputError
-from reidsim.tables import column_labels, read_table, sniff_delimiter, text_table
+import reidsim.core.tables
+from reidsim.core.errors import InputError
+from reidsim.core.tables import column_labels, read_table, sniff_delimiter, text_table
 
 SURVEY = own_files.survey(120)
 # The expected table equals a CSV file with labels in place of the codes.
@@ -102,7 +102,7 @@ def test_what_is_not_installed_is_told_with_the_extra_that_brings_it(tmp_path, m
         raise ModuleNotFoundError(name=module)
 
     (tmp_path / name).write_text("x")
-    monkeypatch.setattr(reidsim.tables.importlib, "import_module", missing)
+    monkeypatch.setattr(reidsim.core.tables.importlib, "import_module", missing)
     with pytest.raises(InputError, match=rf"is needed to read .* \(run pip install 'reidsim\[{extra}\]'\)"):
         read_table(tmp_path / name)
 

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 import reidsim
+from reidsim.core.tables import read_table, sniff_delimiter
 from reidsim.reports.description import describe_file
-from reidsim.tables import read_table, sniff_delimiter
 
 # Amounts of Wan et al. 2015.
 AMOUNTS = {"benefit": 1200, "loss": 300}

@@ -8,7 +8,7 @@ import numpy as np
 
 from reidsim.adversaries.rationality import ProspectTheory, logit_choice
 from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response, Weighing, declared_information
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.releases.strategy_space import Rows
 
 # Smaller attack probabilities count as 0: the expected payoff divided by the probability must give back the payoff.

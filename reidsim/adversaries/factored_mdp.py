@@ -46,7 +46,7 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 
 from reidsim.adversaries.response import INDIFFERENCE, Attempt, Linkage, Response, whole_candidates
-from reidsim.errors import InputError, not_among, refuse_first, require_among
+from reidsim.core.errors import InputError, not_among, refuse_first, require_among
 from reidsim.releases.strategy_space import Rows
 
 Method = Literal["backward-induction", "linear-program", "two-level"]

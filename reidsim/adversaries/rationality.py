@@ -15,10 +15,10 @@ import scipy
 from numpy.typing import NDArray
 from pydantic import Field
 
-from reidsim.errors import InputError, locating, refuse_rows
+from reidsim.core.errors import InputError, locating, refuse_rows
+from reidsim.core.tables import numbers, read_table, require_columns, text_table
+from reidsim.core.validation import Section
 from reidsim.releases.strategy_space import Floats
-from reidsim.tables import numbers, read_table, require_columns, text_table
-from reidsim.validation import Section
 
 # Below this exponent, the weighting function of Tversky and Kahneman (1992) is not increasing: a likelier success could
 # get a smaller weight.

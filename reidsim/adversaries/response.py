@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.population import Counts
 from reidsim.releases.strategy_space import Floats, Rows
 

@@ -20,6 +20,7 @@ from reidsim.adversaries.response import INDIFFERENCE, Presence, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Meeting, Setting
 from reidsim.core.measures import measures_worded
 from reidsim.core.numerics import dot
+from reidsim.core.validation import read_toml
 from reidsim.games.attempts import Case
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, REIDENTIFIED, averages
@@ -28,7 +29,6 @@ from reidsim.games.record_game import WITHHELD, Choice, shared_rows
 from reidsim.linkage.totals import Tries
 from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
 from reidsim.releases.strategy_space import Strategies
-from reidsim.validation import read_toml
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Known, Setting
+from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
-from reidsim.errors import InputError
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, known_of
 from reidsim.games.record_game import WITHHELD
 from reidsim.populations.domain import distinct_rows

@@ -32,9 +32,9 @@ from reidsim.agents.attack import (
 from reidsim.agents.foresight import Publisher
 from reidsim.agents.learning import AccuracyBelief, Memory
 from reidsim.agents.profile import PHASES, AdversaryProfile, ParticipationRule, Setting
+from reidsim.core.errors import InputError
 from reidsim.core.measures import columns_of
 from reidsim.core.numerics import dot
-from reidsim.errors import InputError
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 from reidsim.games.reidentified import Reidentified, reidentified

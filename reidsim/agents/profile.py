@@ -12,11 +12,11 @@ from pydantic import Field
 
 from reidsim.adversaries.response import Adversary, Linkage
 from reidsim.core.randomness import random_stream, word_of
+from reidsim.core.validation import Section
 from reidsim.games.memory import Meet, known_of
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
 from reidsim.populations.recipe import Money, Share
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
-from reidsim.validation import Section
 
 Mode = Literal["expectation", "sampling"]
 Meeting = Literal["one-of", "all"]

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 
 import typer
 
-from reidsim.bundled import resolve
+from reidsim.core.bundled import resolve
+from reidsim.core.errors import InputError
 from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import DelayedProgress, console, echo, note, progress_console, set_verbosity
-from reidsim.errors import InputError
-from reidsim.validation import LARGEST_SEED
+from reidsim.core.validation import LARGEST_SEED
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -301,7 +301,7 @@ def print_json(result: RunResult, folder: Path) -> None:
     """Print the summary of a run or batch as JSON, even with the option `--quiet`."""
     import pandas as pd
 
-    from reidsim.validation import plain
+    from reidsim.core.validation import plain
 
     rows = result.summary.reset_index().to_dict(orient="records")
     content = {

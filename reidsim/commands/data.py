@@ -12,7 +12,6 @@ from typing import Annotated
 
 import typer
 
-from reidsim.bundled import BUNDLED_FOLDERS, bundled_names, bundled_titles, resolve
 from reidsim.commands.arguments import (
     EncodingOption,
     NewFileOption,
@@ -22,10 +21,11 @@ from reidsim.commands.arguments import (
     print_warnings,
     waiting,
 )
+from reidsim.core.bundled import BUNDLED_FOLDERS, bundled_names, bundled_titles, resolve
+from reidsim.core.errors import InputError
 from reidsim.core.terminal import echo, note
+from reidsim.core.validation import LARGEST_SEED, read_text
 from reidsim.drafts.options import DraftOptions
-from reidsim.errors import InputError
-from reidsim.validation import LARGEST_SEED, read_text
 
 
 def new(data: Path, options: DraftOptions, output: OutputOption = None, hierarchy: Sequence[str] = ()) -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reidsim.commands import arguments
+from reidsim.core.errors import InputError
 from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import note
-from reidsim.errors import InputError
-from reidsim.wording import counted
+from reidsim.core.wording import counted
 
 if TYPE_CHECKING:
     from reidsim.reports.shared.kept import Kept

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 # Endings of files with typed columns, by program.
 STATA, SPSS, SAS, EXCEL = (".dta",), (".sav", ".zsav", ".por"), (".sas7bdat", ".xpt"), (".xlsx", ".xlsm")

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from reidsim.errors import InputError
-from reidsim.validation import validated
+from reidsim.core.errors import InputError
+from reidsim.core.validation import validated
 
 Model = TypeVar("Model", bound=BaseModel)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
 
-from reidsim.errors import InputError, not_among
+from reidsim.core.errors import InputError, not_among
 
 T = TypeVar("T")
 D = TypeVar("D")

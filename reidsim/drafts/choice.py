@@ -11,14 +11,14 @@ from pathlib import Path
 import pandas as pd
 
 from reidsim.audit.identifiers import why_values_identify
+from reidsim.core.errors import InputError, listed, refuse_first, require_among, require_distinct
+from reidsim.core.tables import require_columns
 from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, levels_wanted, read_hierarchy
 from reidsim.drafts.matching import ColumnMatch, match_columns, spelled
 from reidsim.drafts.names import NAMES, Names
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.profile import ColumnProfile
-from reidsim.errors import InputError, listed, refuse_first, require_among, require_distinct
 from reidsim.populations.population import Population
-from reidsim.tables import require_columns
 
 # Maximum number of quasi-identifiers chosen automatically, and of those chosen or named by the user. Each column at
 # least doubles the number of strategies.

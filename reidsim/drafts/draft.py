@@ -13,20 +13,11 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from reidsim.bundled import bundled_names, resolve
+from reidsim.core.bundled import bundled_names, resolve
+from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
 from reidsim.core.files import TABLE_ENDINGS, TYPED_ENDINGS, plain_name
 from reidsim.core.plain_data import inline_toml, toml_key
-from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, choose, names_look_like_values
-from reidsim.drafts.matching import spelled
-from reidsim.drafts.names import Names
-from reidsim.drafts.options import DraftOptions
-from reidsim.drafts.people import people_keys, weight_column
-from reidsim.drafts.profile import ColumnProfile, profile_table, rows_with
-from reidsim.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
-from reidsim.populations.catalogue import load_population
-from reidsim.scenarios.people import keys_of_records
-from reidsim.scenarios.schema import RECORD_COLUMNS
-from reidsim.tables import (
+from reidsim.core.tables import (
     column_labels,
     delimited_line,
     read_table,
@@ -34,7 +25,16 @@ from reidsim.tables import (
     require_columns,
     sniff_delimiter,
 )
-from reidsim.wording import counted
+from reidsim.core.wording import counted
+from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, choose, names_look_like_values
+from reidsim.drafts.matching import spelled
+from reidsim.drafts.names import Names
+from reidsim.drafts.options import DraftOptions
+from reidsim.drafts.people import people_keys, weight_column
+from reidsim.drafts.profile import ColumnProfile, profile_table, rows_with
+from reidsim.populations.catalogue import load_population
+from reidsim.scenarios.people import keys_of_records
+from reidsim.scenarios.schema import RECORD_COLUMNS
 
 COLUMNS_FILE = "columns.csv"
 SPELLINGS_FILE = "spellings.csv"

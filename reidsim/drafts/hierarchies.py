@@ -11,13 +11,13 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.core.errors import locating
+from reidsim.core.tables import sniff_delimiter
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.values import MISSING_MARKS, NUMBER, WHOLE_NUMBER, as_number, bands_of, regions_of, wider_bands
-from reidsim.errors import locating
 from reidsim.populations.domain import Attribute, natural_categories
 from reidsim.releases.calendar import NOT_A_DATE, date_levels
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
-from reidsim.tables import sniff_delimiter
 
 # Levels between the value and its suppression, most useful first; the first ones that fit the limit are used.
 _WIDTHS = {"age": (10, 5, 20, 40), "birth year": (10, 5, 20)}

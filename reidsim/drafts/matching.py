@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from rapidfuzz.distance import OSA
 from rapidfuzz.process import extractOne
 
+from reidsim.core.errors import listed
 from reidsim.drafts.names import NAMES, Names, letters_of
 from reidsim.drafts.profile import ColumnProfile, rows_with
 from reidsim.drafts.readings import find_reading
 from reidsim.drafts.values import MISSING_MARKS, are_places
-from reidsim.errors import listed
 from reidsim.populations.population import Population
 from reidsim.scenarios.hierarchies import DateReading
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from reidsim.audit.identifiers import IDENTIFIERS, delimited, meaning_of, plain_words, words_of
-from reidsim.errors import InputError, listed
-from reidsim.validation import Section, read_toml, validated
+from reidsim.core.errors import InputError, listed
+from reidsim.core.validation import Section, read_toml, validated
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import is_numbered, plain_words, words_of
+from reidsim.core.wording import counted
 from reidsim.drafts.names import NAMES, Names
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.values import MISSING_MARKS
-from reidsim.wording import counted
 
 # Lifelong attributes, which do not change, most informative first.
 _LIFELONG = ("birth date", "birth year", "sex", "race")

@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from reidsim.audit.identifiers import format_of, is_numbered
+from reidsim.core.validation import read_toml
 from reidsim.drafts.names import NAMES, Hint, Names, letters_of
 from reidsim.drafts.readings import AS_WRITTEN, FoundReading, find_reading
 from reidsim.drafts.values import (
@@ -31,7 +32,6 @@ from reidsim.drafts.values import (
     sample_of,
     share_matching,
 )
-from reidsim.validation import read_toml
 
 Kind = Literal[
     "empty", "constant", "whole number", "number", "date", "code", "category", "set", "free text", "identifier"
@@ -171,7 +171,7 @@ def profile_table(
     Parameters
     ----------
     frame : DataFrame
-        Text table from `reidsim.tables.read_table`.
+        Text table from `reidsim.core.tables.read_table`.
     labels : mapping of str to str, optional
         Full label of each column, used if the column name suggests no concept.
     age_on : date, optional

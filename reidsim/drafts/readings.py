@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from reidsim.core.wording import counted
 from reidsim.drafts.names import Hint
 from reidsim.drafts.values import MISSING_MARKS, MOSTLY, NUMBER, as_number, sample_of, share_matching
 from reidsim.releases.calendar import Day, DayOrder, read_day
@@ -21,7 +22,6 @@ from reidsim.scenarios.hierarchies import (
     Thousands,
     grouped_number,
 )
-from reidsim.wording import counted
 
 # Codes of unknown values: repeated nines, and negative survey codes in columns without other negative numbers.
 _NINES = re.compile(r"9{2,}([.,]0+)?")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reidsim.audit.identifiers import words_of
-from reidsim.validation import read_toml
+from reidsim.core.validation import read_toml
 
 WHOLE_NUMBER = re.compile(r"-?\d{1,15}\+?")
 NUMBER = re.compile(r"[+-]?(\d{1,15}([.,]\d+)?|[.,]\d+)([eE][+-]?\d{1,2})?")

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.errors import InputError, locating, refuse_first, require_among
 from reidsim.core.measures import Measure, measures_among
 from reidsim.engine.batch.design import (
     COMPLETE,
@@ -32,7 +33,6 @@ from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.runner import Ended, run_job
 from reidsim.engine.batch.statistics import LEVEL, mean_interval, measured, statistics_table
 from reidsim.engine.results import Result, begun, common_fields, measures_in_manifest
-from reidsim.errors import InputError, locating, refuse_first, require_among
 from reidsim.games.cross_play import cross_play, matrix_of
 from reidsim.games.defenders.defender import Defender
 from reidsim.games.double_oracle import Sum, double_oracle

@@ -27,10 +27,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.agents.attack import weighted_quantiles
-from reidsim.bundled import BUNDLED, data_file
+from reidsim.core.bundled import BUNDLED, data_file
+from reidsim.core.errors import InputError, reading, writing
 from reidsim.core.files import require_no_device
 from reidsim.core.measures import WORDS, Measure
-from reidsim.errors import InputError, reading, writing
+from reidsim.core.validation import plain
+from reidsim.core.wording import counted
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified
 from reidsim.scenarios.kind import kind_of, kind_of_content
@@ -39,8 +41,6 @@ from reidsim.scenarios.people import once_each
 from reidsim.scenarios.registry import kinds
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AnalysisTables
-from reidsim.validation import plain
-from reidsim.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 import pandas as pd
 from rich.console import Console
 
+from reidsim.core.errors import InputError, listed, naming_arguments, nearest, require_among, writing
 from reidsim.core.files import require_plain
 from reidsim.core.plain_data import toml_text, with_texts
+from reidsim.core.tables import sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
 from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
 from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
@@ -27,7 +29,6 @@ from reidsim.engine.results import RunResult
 from reidsim.engine.score import ORDERS, AttributesResult, attributes_loaded
 from reidsim.engine.stress.run import StressResult, describe, stress_loaded, with_method
 from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
-from reidsim.errors import InputError, listed, naming_arguments, nearest, require_among, writing
 from reidsim.games.double_oracle import Sum
 from reidsim.populations.files import require_new_file
 from reidsim.scenarios import load
@@ -39,7 +40,6 @@ from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
 from reidsim.scenarios.registry import DEFAULT_KIND, scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, Study
-from reidsim.tables import sniff_delimiter
 
 _AMOUNTS = ("benefit", "loss", "gain", "cost")
 # Keys of the records to be released, by section of the kind's schema.

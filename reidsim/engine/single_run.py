@@ -26,7 +26,9 @@ from reidsim.agents.attack import (
     weighted_quantiles,
 )
 from reidsim.agents.profile import AdversaryProfile, Holdings, Setting
+from reidsim.core.errors import listed, locating
 from reidsim.core.measures import columns_of
+from reidsim.core.wording import counted
 from reidsim.engine.results import (
     RunResult,
     begun,
@@ -36,7 +38,6 @@ from reidsim.engine.results import (
     release_file_facts,
     run_table,
 )
-from reidsim.errors import listed, locating
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
@@ -45,7 +46,6 @@ from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import PERSON
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of
-from reidsim.wording import counted
 
 # Measures of the table of runs that are means over all rounds.
 _MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))

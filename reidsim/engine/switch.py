@@ -24,9 +24,9 @@ import numpy as np
 import pandas as pd
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.core.errors import InputError, locating, not_among
 from reidsim.engine.batch.design import at_point
 from reidsim.engine.results import Result, begun, common_fields
-from reidsim.errors import InputError, locating, not_among
 from reidsim.games.measures import PUBLISHER_PAYOFF, averages
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Kind, gain_goes_with_loss, kind_of

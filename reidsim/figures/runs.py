@@ -18,9 +18,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from reidsim.agents.attack import DISTINCT, PARTICIPATION
 from reidsim.core.measures import Measure, measures_among
+from reidsim.core.palette import BLACK, BLUE, GREY, VERMILION
 from reidsim.figures import style
 from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF, RISK
-from reidsim.palette import BLACK, BLUE, GREY, VERMILION
 from reidsim.scenarios.people import once_each
 
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}

@@ -26,8 +26,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from reidsim.errors import writing
-from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
+from reidsim.core.errors import writing
+from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.kind import kind_named, kinds_at_hand
 from reidsim.scenarios.registry import DEFAULT_KIND

@@ -17,7 +17,7 @@ import numpy as np
 from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Presence, Response
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.errors import InputError, refuse_first
+from reidsim.core.errors import InputError, refuse_first
 from reidsim.games.record_game import Linker, RecordGame, linker_of_release
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, declared_information
+from reidsim.core.errors import InputError, not_among, refuse_first, require_among, require_distinct
 from reidsim.core.measures import columns_of
-from reidsim.errors import InputError, not_among, refuse_first, require_among, require_distinct
 from reidsim.games.adversary_types import AdversaryType, TypesGame, parts_of
 from reidsim.games.defenders.defender import BestReply, Defender, Game, outcome_of, paid_in, record_game_of
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET, RISK, SHARE_ATTACKED, UTILITY

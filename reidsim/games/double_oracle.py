@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import refuse_first
+from reidsim.core.errors import refuse_first
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.cross_play import (
     MOST_FORMS,

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 Floats = NDArray[np.float64]
 # Mixtures count as an equilibrium if the sum of both players' possible gains is at most this share of the payoff range.

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from reidsim.core.measures import Weights, measures_worded
+from reidsim.core.validation import read_toml
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.validation import read_toml
 
 
 def _mean(attribute: str, outcome: Equilibrium, weights: Weights) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response, arrays_of
-from reidsim.errors import refuse_first
+from reidsim.core.errors import refuse_first
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.sensitive_values import AttributeLimits, GainsFrom, SensitiveAttribute, SensitiveGroups

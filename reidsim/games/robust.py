@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.record_game import WITHHELD, RecordGame
 from reidsim.releases.strategy_space import Floats, Rows, Strategies
 

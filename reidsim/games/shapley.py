@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.releases.strategy_space import Floats
 
 # Returns the values of a set of parts, shape (n_values,). The set is an integer; bit i is 1 if part i is in the set.

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.core.errors import InputError
 from reidsim.core.files import require_memory
-from reidsim.errors import InputError
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.releases.strategy_space import Floats, Rows
 

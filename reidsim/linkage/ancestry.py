@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing
-from reidsim.errors import InputError
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage.partition import Rollup, group_sizes_of, rollup_of
 from reidsim.linkage.people import RowSets, distinct_people
 from reidsim.linkage.row_groups import numbered

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, not_among, require_distinct
+from reidsim.core.errors import InputError, listed, not_among, require_distinct
 from reidsim.populations.domain import Attribute, Codes
 from reidsim.releases.hierarchy import Hierarchy
 

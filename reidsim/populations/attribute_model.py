@@ -17,8 +17,10 @@ from numba import njit
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.randomness import draw_multinomial, first_above
-from reidsim.errors import InputError, locating, refuse_first, refuse_rows, require_among
+from reidsim.core.tables import numbers
+from reidsim.core.validation import Section
 from reidsim.populations.domain import Attribute, Codes, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import (
@@ -37,8 +39,6 @@ from reidsim.populations.recipe import (
     read_figures,
     values_in_order,
 )
-from reidsim.tables import numbers
-from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

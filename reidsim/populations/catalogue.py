@@ -17,9 +17,10 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, RootModel
 
-from reidsim.bundled import resolve
+from reidsim.core.bundled import resolve
+from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.plain_data import override, validated_after
-from reidsim.errors import InputError, locating, refuse_first
+from reidsim.core.validation import read_toml, validated
 from reidsim.populations.attribute_model import AttributeModelRecipe
 from reidsim.populations.census import CensusCellsRecipe, Sf1Recipe, largest_remainders
 from reidsim.populations.counted import CountsRecipe, FittedRecipe
@@ -38,7 +39,6 @@ from reidsim.populations.public_sources import VoterListRecipe
 from reidsim.populations.recipe import Making
 from reidsim.populations.resources import ExternalResource, RegistryRecipe, ResourceRecipe
 from reidsim.populations.voter_file import VoterFileRecipe
-from reidsim.validation import read_toml, validated
 
 Recipe = Annotated[
     AttributeModelRecipe

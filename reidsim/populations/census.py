@@ -14,14 +14,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
-from reidsim.bundled import data_file
+from reidsim.core.bundled import data_file
+from reidsim.core.errors import InputError, reading, refuse_first, require_among
 from reidsim.core.randomness import draw_multinomial
-from reidsim.errors import InputError, reading, refuse_first, require_among
+from reidsim.core.tables import numbers, read_table, require_columns
+from reidsim.core.validation import Section
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making, RecipeHead, Seed, read_figures
-from reidsim.tables import numbers, read_table, require_columns
-from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -18,8 +18,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among
 from reidsim.core.randomness import draw_multinomial
-from reidsim.errors import InputError, listed, locating, refuse_first, require_among
+from reidsim.core.tables import numbers
+from reidsim.core.validation import Section
 from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
 from reidsim.populations.population import UNKNOWN, Counts, Population, complete_records, read_counts
 from reidsim.populations.recipe import (
@@ -32,8 +34,6 @@ from reidsim.populations.recipe import (
     read_figures,
     values_in_order,
 )
-from reidsim.tables import numbers
-from reidsim.validation import Section
 
 # Maximum number of cells of the table, which is dense: 400 MB per copy.
 _MOST_CELLS = 50_000_000

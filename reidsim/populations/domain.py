@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest, refuse_first, require_among, require_distinct
-from reidsim.tables import text_column
-from reidsim.wording import whole_number
+from reidsim.core.errors import InputError, listed, nearest, refuse_first, require_among, require_distinct
+from reidsim.core.tables import text_column
+from reidsim.core.wording import whole_number
 
 Codes = NDArray[np.int32]
 Amount = TypeVar("Amount", bound=np.number[Any])

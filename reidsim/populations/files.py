@@ -21,12 +21,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from reidsim.core.errors import InputError
 from reidsim.core.files import require_parquet_fits
-from reidsim.errors import InputError
+from reidsim.core.tables import read_parquet
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.genealogy.genealogy import SEXES, Columns, Genealogy, Mutations
 from reidsim.populations.population import UNKNOWN, Individuals, Population
-from reidsim.tables import read_parquet
 
 COUNT = "count"
 METADATA_KEY = b"reidsim"

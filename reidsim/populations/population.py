@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.errors import InputError, refuse_first, refuse_rows
 from reidsim.core.files import require_memory
-from reidsim.errors import InputError, refuse_first, refuse_rows
+from reidsim.core.tables import numbers, require_columns, text_table
 from reidsim.populations.domain import (
     Attribute,
     Codes,
@@ -22,7 +23,6 @@ from reidsim.populations.domain import (
     keys_of_both,
     natural_categories,
 )
-from reidsim.tables import numbers, require_columns, text_table
 
 # Code of a missing value.
 UNKNOWN = -1

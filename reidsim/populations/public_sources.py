@@ -19,9 +19,21 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.bundled import bundled_folder, resolve
+from reidsim.core.bundled import bundled_folder, resolve
+from reidsim.core.errors import (
+    InputError,
+    listed,
+    locating,
+    nearest,
+    not_among,
+    refuse_first,
+    refuse_rows,
+    require_among,
+)
 from reidsim.core.randomness import draw_binomial
-from reidsim.errors import InputError, listed, locating, nearest, not_among, refuse_first, refuse_rows, require_among
+from reidsim.core.tables import numbers, read_table
+from reidsim.core.validation import Section, read_toml, validated
+from reidsim.core.wording import whole_number
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import (
@@ -35,9 +47,6 @@ from reidsim.populations.recipe import (
     number_range,
     read_figures,
 )
-from reidsim.tables import numbers, read_table
-from reidsim.validation import Section, read_toml, validated
-from reidsim.wording import whole_number
 
 VOTING_AGE = 18
 

@@ -14,13 +14,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
-from reidsim.bundled import data_file
-from reidsim.errors import InputError, listed, locating, nearest, refuse_first
+from reidsim.core.bundled import data_file
+from reidsim.core.errors import InputError, listed, locating, nearest, refuse_first
+from reidsim.core.tables import read_table, require_columns
+from reidsim.core.validation import LARGEST_SEED, Section
+from reidsim.core.wording import whole_number
 from reidsim.populations.domain import Attribute, mixed_radix_keys, natural_categories
 from reidsim.populations.population import Individuals, Population
-from reidsim.tables import read_table, require_columns
-from reidsim.validation import LARGEST_SEED, Section
-from reidsim.wording import whole_number
 
 Floats = NDArray[np.float64]
 # Published shares are rounded; a sum that differs from 1 by more than this is an error.

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from scipy.special import ndtr
 
+from reidsim.core.errors import InputError, locating, refuse_first, require_among
 from reidsim.core.randomness import draw_multivariate_hypergeometric
-from reidsim.errors import InputError, locating, refuse_first, require_among
+from reidsim.core.validation import Section
 from reidsim.populations.domain import Attribute
 from reidsim.populations.population import UNKNOWN, Individuals, Population
 from reidsim.populations.recipe import Making, RecipeHead, Seed, Share, group_codes
-from reidsim.validation import Section
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

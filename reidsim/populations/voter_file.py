@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from reidsim.core.errors import InputError, listed, reading, require_distinct
 from reidsim.core.files import require_no_device
-from reidsim.errors import InputError, listed, reading, require_distinct
+from reidsim.core.tables import require_columns
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making, RecipeHead
-from reidsim.tables import require_columns
 
 # Names of the column with the age at the end of the year: since 9 February 2022, and before.
 AGE_COLUMNS = ("age_at_year_end", "birth_age")

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.domain import Attribute
 
 DayOrder = Literal["day-month", "month-day"]

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, locating, refuse_first
+from reidsim.core.errors import InputError, listed, locating, refuse_first
+from reidsim.core.tables import DELIMITERS, read_table
 from reidsim.populations.domain import Attribute
-from reidsim.tables import DELIMITERS, read_table
 
 # Label of a suppressed value.
 SUPPRESSED = "*"

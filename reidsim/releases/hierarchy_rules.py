@@ -6,10 +6,10 @@ import bisect
 import itertools
 from collections.abc import Sequence
 
-from reidsim.errors import InputError, require_among
+from reidsim.core.errors import InputError, require_among
+from reidsim.core.wording import whole_number
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.wording import whole_number
 
 
 def interval_levels(

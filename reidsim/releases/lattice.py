@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.errors import InputError, require_among
 from reidsim.core.numerics import log
-from reidsim.errors import InputError, require_among
 from reidsim.populations.domain import Codes, Domain
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace

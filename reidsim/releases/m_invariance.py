@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Rows, Strategies
 

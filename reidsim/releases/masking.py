@@ -14,8 +14,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.core.errors import InputError, refuse_first
 from reidsim.core.numerics import log, log2
-from reidsim.errors import InputError, refuse_first
 from reidsim.releases.lattice import MOST_NUMBERED
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 

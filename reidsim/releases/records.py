@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed, refuse_rows
+from reidsim.core.errors import InputError, listed, refuse_rows
+from reidsim.core.tables import read_table, require_columns
 from reidsim.populations.domain import Codes
 from reidsim.populations.population import UNKNOWN, Individuals, Population, complete_records
 from reidsim.releases.hierarchy_rules import whole_numbers
-from reidsim.tables import read_table, require_columns
 
 # Columns of the UCI Adult files.
 COLUMNS = (

@@ -13,10 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from reidsim import tables
+from reidsim.core import tables
+from reidsim.core.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
 from reidsim.core.files import require_no_device, require_parquet_fits
 from reidsim.drafts.people import may_name_weight, names_weight
-from reidsim.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
 from reidsim.linkage.group_frequencies import GroupFrequencies, KAnonymityProfile
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.group_sizes import UniquenessEstimate, require_usable

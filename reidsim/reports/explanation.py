@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from reidsim.agents.profile import FIRST_STREAMS, PHASES, Phase
-from reidsim.errors import InputError, listed
+from reidsim.core.errors import InputError, listed
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.agents import types_of

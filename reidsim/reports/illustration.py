@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 from matplotlib.figure import Figure
 
+from reidsim.core.errors import InputError
 from reidsim.core.files import plain_name
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
@@ -16,7 +17,6 @@ from reidsim.engine.score import AttributesResult
 from reidsim.engine.single_run import AgentAnalysis
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
-from reidsim.errors import InputError
 from reidsim.figures.maps import cross_play_maps, policy_map
 from reidsim.figures.runs import (
     beliefs_by_round,

@@ -14,8 +14,11 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 
+from reidsim.core.errors import reading
 from reidsim.core.files import require_plain
 from reidsim.core.measures import measures_among
+from reidsim.core.tables import read_table, text_table
+from reidsim.core.wording import counted
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.drafts.options import DraftOptions
 from reidsim.engine.cross_play import CrossPlayResult
@@ -23,7 +26,6 @@ from reidsim.engine.results import Result, RunResult, keep_private, write_result
 from reidsim.engine.scenario import Scenario
 from reidsim.engine.score import ScoreResult
 from reidsim.engine.stress.run import StressResult
-from reidsim.errors import reading
 from reidsim.figures.style import policy_name
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.illustration import illustrate
@@ -34,8 +36,6 @@ from reidsim.reports.shared.kept import MOST_SINGLED_OUT, Kept
 from reidsim.reports.verdict import has_verdict, measures_table, verdict_of
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.study import Progress
-from reidsim.tables import read_table, text_table
-from reidsim.wording import counted
 
 _FOLDER = "reidsim-"
 

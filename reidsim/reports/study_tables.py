@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reidsim.core.measures import Measure
+from reidsim.core.wording import counted
 from reidsim.engine.cross_play import BEST, MAXIMIN, MINIMAX_REGRET, WORST, CrossPlayResult
 from reidsim.engine.results import measures_in_manifest
 from reidsim.engine.score import AttributesResult
@@ -22,7 +23,6 @@ from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
 from reidsim.reports.terminal import columns_that_fit, table_of, text_with_interval, texts_of, titled_table
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.people import counted_units
-from reidsim.wording import counted
 
 # Measures shown in tables and figures of attributes.
 SHOWN = (PUBLISHER_PAYOFF, RISK)

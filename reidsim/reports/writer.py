@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from reidsim.core.errors import listed
+from reidsim.core.wording import Code, Inline, counted, number_text
 from reidsim.engine.switch import BestAt
-from reidsim.errors import listed
 from reidsim.scenarios.kind import loss_text
-from reidsim.wording import Code, Inline, counted, number_text
 
 # Maximum length of a row name that is kept on one line.
 _SHORT = 20

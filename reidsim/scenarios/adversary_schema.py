@@ -25,13 +25,13 @@ from reidsim.adversaries.rationality import ProspectTheory
 from reidsim.adversaries.response import Adversary, Weighing
 from reidsim.adversaries.sequential.attack import UnconfirmedSuccess
 from reidsim.agents.profile import ParticipationRule
+from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.core.registry import require_provided
-from reidsim.errors import InputError, refuse_first, require_among, require_distinct
+from reidsim.core.validation import Section
 from reidsim.linkage.sensitive_values import GainsFrom
 from reidsim.scenarios.read_keys import Count, Money, ReadIf, Share, Text, distinct, with_key
 from reidsim.scenarios.registry import PartName
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
-from reidsim.validation import Section
 
 Risk = Literal["prosecutor", "journalist", "sample"]
 # `record`: whose row is this? `person`: which row is this person's? `both`: the larger success probability of the two.

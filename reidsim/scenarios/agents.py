@@ -36,7 +36,7 @@ from reidsim.agents.profile import (
     Learning,
     Setting,
 )
-from reidsim.errors import InputError, listed, locating, refuse_first, require_among
+from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, averaged
 from reidsim.games.cross_play import Opponent
 from reidsim.games.defenders.defender import Game, record_game_of

@@ -17,12 +17,12 @@ from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.core.measures import columns_of
 from reidsim.core.plain_data import value_at
-from reidsim.errors import InputError, refuse_first, require_among, require_distinct
+from reidsim.core.validation import Section
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.scenarios.read_keys import ReadIf, Share, distinct, with_key
-from reidsim.validation import Section
 
 # Keys that must be the same at every point: they describe the batch, the outputs of a single run, or the game.
 FIXED_KEYS = ("game", "seed", "replications", "sweep", "uncertainty", "stress", "figures", "title", "source")

@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, PlainSerializer
 
-from reidsim.errors import InputError, locating
+from reidsim.core.errors import InputError, locating
+from reidsim.core.validation import Section
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.calendar import DayOrder, age_on, date_levels, has_short_year, read_day
@@ -31,7 +32,6 @@ from reidsim.releases.hierarchy import (
 from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.read_keys import Delimiter
-from reidsim.validation import Section
 
 _WHOLE = re.compile(r"([+-]?\d+)[.,]0+")
 # Signs between groups of three digits; the last two are non-breaking spaces.

@@ -22,9 +22,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.agents.attack import RUN_MEASURES
+from reidsim.core.errors import InputError
 from reidsim.core.measures import Measure, columns_of
 from reidsim.core.randomness import random_stream
-from reidsim.errors import InputError
+from reidsim.core.tables import read_table
+from reidsim.core.validation import read_toml
+from reidsim.core.wording import Code, Sentence, counted, number_text
 from reidsim.games.defenders.defender import Defender, outcome_of, paid_in
 from reidsim.games.measures import MEASURES, averages
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
@@ -46,9 +49,6 @@ from reidsim.scenarios.study import (
     record_table,
     solver_facts,
 )
-from reidsim.tables import read_table
-from reidsim.validation import read_toml
-from reidsim.wording import Code, Sentence, counted, number_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

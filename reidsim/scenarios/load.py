@@ -21,9 +21,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Generic, Self, TypeVar
 
 from reidsim.adversaries.planners import planners
-from reidsim.bundled import BUNDLED, bundled_folder, bundled_names, resolve
+from reidsim.core.bundled import BUNDLED, bundled_folder, bundled_names, resolve
+from reidsim.core.errors import InputError, locating
 from reidsim.core.plain_data import merged, override, validated_after, value_if_any, with_texts
-from reidsim.errors import InputError, locating
+from reidsim.core.validation import parse_toml, read_text, read_toml, validated
 from reidsim.scenarios.read_keys import has_key, unread_keys
 from reidsim.scenarios.registry import (
     MADE,
@@ -38,7 +39,6 @@ from reidsim.scenarios.registry import (
     scenario_kind,
 )
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.validation import parse_toml, read_text, read_toml, validated
 
 _LOGGER = logging.getLogger(__name__)
 # Keys whose value may be a path. A relative path starts at the scenario file, or in an override at the working folder.

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, refuse_rows
+from reidsim.core.errors import InputError, refuse_rows
+from reidsim.core.tables import require_columns
+from reidsim.core.wording import counted
 from reidsim.games.measures import HOUSEHOLD_RISK
-from reidsim.tables import require_columns
-from reidsim.wording import counted
 
 Keys = NDArray[np.intp]
 

@@ -17,8 +17,8 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 import numpy as np
 from pydantic import Field, PlainValidator
 
+from reidsim.core.errors import InputError, listed, locating, refuse_first
 from reidsim.core.registry import Registry
-from reidsim.errors import InputError, listed, locating, refuse_first
 from reidsim.games.defenders.defender import Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.scenarios.read_keys import Count, ReadIf

@@ -19,10 +19,12 @@ import pandas as pd
 
 from reidsim.adversaries.planners import Amount, Register, planners
 from reidsim.adversaries.response import Adversary
-from reidsim.bundled import data_file, resolve
+from reidsim.core.bundled import data_file, resolve
+from reidsim.core.errors import InputError
 from reidsim.core.files import plain_name
 from reidsim.core.plain_data import toml_text
-from reidsim.errors import InputError
+from reidsim.core.tables import sniff_delimiter, text_table
+from reidsim.core.validation import validated
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
@@ -30,8 +32,6 @@ from reidsim.scenarios.adversary_schema import PlannerSection
 from reidsim.scenarios.hierarchies import Groups, Intervals, LevelsWithTop, Prefix, Suppress
 from reidsim.scenarios.load import RECIPE_KEYS, Scenario
 from reidsim.scenarios.registry import one_line_errors
-from reidsim.tables import sniff_delimiter, text_table
-from reidsim.validation import validated
 
 
 def people_named(name: str, loaded: Scenario[Any], **made: Any) -> Population:

@@ -15,10 +15,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
+from reidsim.core.errors import InputError, require_distinct
 from reidsim.core.plain_data import override, value_if_any
-from reidsim.errors import InputError, require_distinct
+from reidsim.core.validation import Section
 from reidsim.populations.recipe import Delimiter, Money, Seed, Share
-from reidsim.validation import Section
 
 __all__ = ["Count", "Delimiter", "Money", "PersonKey", "PopulationSeed", "Seed", "Share", "Text"]
 

@@ -24,8 +24,8 @@ from typing import Any, Literal
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from reidsim.core.errors import InputError, listed, locating, nearest, refuse_first
 from reidsim.core.registry import Registry, installed
-from reidsim.errors import InputError, listed, locating, nearest, refuse_first
 
 Group = Literal["adversaries", "policies", "kinds"]
 DEFAULT_KIND = "tables"

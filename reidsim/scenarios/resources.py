@@ -19,18 +19,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.bundled import bundled_folder, data_file, resolve
+from reidsim.core.bundled import bundled_folder, data_file, resolve
+from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.randomness import random_stream, word_of
-from reidsim.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
+from reidsim.core.tables import numbers, read_table, require_columns
+from reidsim.core.validation import Section
+from reidsim.core.wording import whole_number
 from reidsim.populations.catalogue import recipe_of
 from reidsim.populations.population import UNKNOWN
 from reidsim.populations.public_sources import VOTING_AGE, FiguresByAge, VoterProfile, load_social_media, voter_profile
 from reidsim.populations.resources import ANYONE, Coverage, ListRule, PeopleList, ResourceRecipe, draw_lists
 from reidsim.scenarios.read_keys import Delimiter, Money, Share, Text, with_key
 from reidsim.scenarios.schema import BeliefsSection
-from reidsim.tables import numbers, read_table, require_columns
-from reidsim.validation import Section
-from reidsim.wording import whole_number
 
 if TYPE_CHECKING:
     from reidsim.adversaries.multistage.attack import Stage

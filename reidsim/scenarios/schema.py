@@ -11,11 +11,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.adversaries.planners import EXPECTED_PAYOFF, GAINS, planners_without
+from reidsim.core.errors import InputError
 from reidsim.core.plain_data import merged
-from reidsim.errors import InputError
+from reidsim.core.validation import Section
 from reidsim.scenarios.design_schema import Replications, StressSection, SweepSection, UncertaintySection, check_design
 from reidsim.scenarios.read_keys import Count, Money, ReadIf, Seed, Text
-from reidsim.validation import Section
 
 # Columns of records.parquet and of the table of a record's strategies, besides the attributes.
 RECORD_COLUMNS = (

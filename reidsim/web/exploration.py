@@ -12,11 +12,11 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
+from reidsim.core.errors import InputError
 from reidsim.core.plain_data import override, validated_after, value_if_any
 from reidsim.engine.batch.design import data_key
 from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import run_once
-from reidsim.errors import InputError
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports.page.decision import mean_payoffs
 from reidsim.reports.page.stored_run import StoredRun

@@ -13,14 +13,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from solara.lab import Tab, Tabs, use_task
 
+from reidsim.core.palette import BLUE, GREY, ORANGE, VERMILION
+from reidsim.core.wording import counted
 from reidsim.figures.runs import payoffs_by_policy, risks_by_policy, rounds_by_policy
 from reidsim.figures.style import label_axes, legend_below, new_figure, number_text, policy_name
-from reidsim.palette import BLUE, GREY, ORANGE, VERMILION
 from reidsim.reports.verdict import compared_policies, measures_table, verdict
 from reidsim.scenarios.kind import Control, Selection, Value, kind_of, kind_of_content
 from reidsim.scenarios.people import once_each
 from reidsim.web.exploration import FORMS, Explored, form_shares, offered, read_back_html
-from reidsim.wording import counted
 
 _LOOKS = dict(zip(FORMS, ((BLUE, ""), (ORANGE, "//"), (VERMILION, ".."), (GREY, "xx")), strict=True))
 _STYLESHEET = Path(__file__).with_suffix(".css")

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 
+from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import error_line
-from reidsim.errors import InputError
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead

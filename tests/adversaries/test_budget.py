@@ -14,7 +14,7 @@ from tiers import examples
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.file_attack import plan_file, plan_with_budget
 from reidsim.adversaries.sequential.planning import plan_known
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 A = SequentialAttack(
     gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9

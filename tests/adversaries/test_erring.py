@@ -19,8 +19,8 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.rationality import ProspectTheory, weighted
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.errors import InputError
-from reidsim.validation import validated
+from reidsim.core.errors import InputError
+from reidsim.core.validation import validated
 
 NO_DISTORTION = ProspectTheory(**dict.fromkeys(ProspectTheory.model_fields, 1.0))
 # Adversaries who evaluate attacks, on both spaces.

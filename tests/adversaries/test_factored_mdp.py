@@ -12,7 +12,7 @@ from tiers import examples
 
 from reidsim import Action, FactoredMDP
 from reidsim.adversaries.factored_mdp import METHODS
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 PROGRAMS = ("linear-program", "two-level")
 

@@ -15,7 +15,7 @@ from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import exploit_values
 from reidsim.adversaries.sequential.file_attack import plan_file
 from reidsim.adversaries.sequential.planning import plan_known
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 # Settings (a) and (c) of the paper's evaluation; the paper does not print the discount.
 A = SequentialAttack(

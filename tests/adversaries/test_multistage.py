@@ -24,7 +24,7 @@ from reidsim.adversaries.multistage.two_stage import (
     reply_to,
 )
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage.ancestry import Ancestry
 from reidsim.releases.masking import MaskingSpace
 

@@ -24,7 +24,7 @@ from reidsim.adversaries.sequential.planning import (
     plan_known,
     plan_unknown,
 )
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 
 def exploit_policy(attack, group_size):

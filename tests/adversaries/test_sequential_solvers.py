@@ -26,7 +26,7 @@ from reidsim.adversaries.sequential.planning import (
     value_after_access,
 )
 from reidsim.adversaries.sequential.programs import attack_process, attack_programs
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 PROGRAMS = ("linear-program", "two-level")
 LARGEST = 8  # of the possible group sizes

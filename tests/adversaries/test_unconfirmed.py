@@ -13,8 +13,8 @@ from tiers import examples
 from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
 from reidsim.adversaries.sequential.exploit_values import exploit_values, unconfirmed_values
 from reidsim.adversaries.sequential.planning import plan_known
-from reidsim.errors import InputError
-from reidsim.validation import validated
+from reidsim.core.errors import InputError
+from reidsim.core.validation import validated
 
 A = SequentialAttack(
     gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9

@@ -8,7 +8,7 @@ import pytest
 import reidsim
 from reidsim.agents.foresight import Opponent, foreseen_by
 from reidsim.agents.model import ReidentificationModel
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 DISTINCT = "distinct_reidentified"
 FOUR = "age,town,job\n30,Dale,clerk\n31,Dale,nurse\n32,Hill,smith\n33,Hill,clerk\n"

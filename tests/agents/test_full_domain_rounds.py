@@ -6,9 +6,9 @@ import pytest
 from small_ward import write_ward
 
 import reidsim
+from reidsim.core.errors import InputError
 from reidsim.engine.single_run import play_policies
 from reidsim.engine.stress.run import describe
-from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.load import Scenario
 

@@ -15,7 +15,7 @@ from reidsim.agents.foresight import believed_game
 from reidsim.agents.learning import Memory
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.defenders.defender import OptIn, withholding
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.memory import (

@@ -15,8 +15,8 @@ from tiers import cases, examples
 from reidsim.agents.attack import ROUND_MEASURES, release_of, weighted_quantiles
 from reidsim.agents.model import ADVERSARY_MEASURES, Adversary, ReidentificationModel
 from reidsim.agents.profile import Enforcement, ParticipationRule
+from reidsim.core.errors import InputError
 from reidsim.core.measures import columns_of
-from reidsim.errors import InputError
 
 
 def two_types(town, profile_of_small, fine=0.0):

@@ -8,7 +8,7 @@ from small_scenario import write_scenario
 from tiers import cases
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 PAIRS = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
 TOWN = game_of(

@@ -15,13 +15,13 @@ from child_signals import has_content, once, processes_with, stopped
 from tiers import cases
 
 import reidsim
+from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import RunOutcome, at_point, sweep_points
 from reidsim.engine.batch.folder import finish, only_writer, read_runs
 from reidsim.engine.batch.runner import evaluate, rerun_one, run_batch_loaded
 from reidsim.engine.results import sha256_of
 from reidsim.engine.single_run import run_once
 from reidsim.engine.stress.run import describe
-from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario
 
 TESTS = Path(__file__).resolve().parents[1]

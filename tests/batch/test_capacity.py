@@ -8,9 +8,9 @@ import time
 import pytest
 from tiers import cases
 
+from reidsim.core.errors import InputError
 from reidsim.core.files import free_memory
 from reidsim.engine.batch import executors, worker
-from reidsim.errors import InputError
 
 GIB = 1024**3
 

@@ -12,13 +12,13 @@ from found import at_least
 from tiers import cases
 
 import reidsim
-from reidsim.bundled import bundled_folder, bundled_names
+from reidsim.core.bundled import bundled_folder, bundled_names
+from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import Design, at_point, attempt, design_of
 from reidsim.engine.batch.executors import SerialExecutor
 from reidsim.engine.batch.folder import DataFiles
 from reidsim.engine.batch.runner import evaluate, rerun_one, run_batch_loaded
 from reidsim.engine.stress.run import describe
-from reidsim.errors import InputError
 from reidsim.scenarios.load import RECIPE_KEYS, Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"

@@ -13,6 +13,7 @@ import pytest
 from child_signals import processes_with
 
 from reidsim.core import interrupts
+from reidsim.core.errors import InputError
 from reidsim.engine.batch.executors import (
     AutomaticExecutor,
     DaskExecutor,
@@ -20,7 +21,6 @@ from reidsim.engine.batch.executors import (
     SerialExecutor,
     executor_named,
 )
-from reidsim.errors import InputError
 
 from fake_runs import NeverStarts, Square, tasks  # isort: skip
 

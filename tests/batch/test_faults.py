@@ -17,10 +17,10 @@ import pytest
 from child_signals import has_content, processes_with
 from tiers import points
 
+from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import attempt
 from reidsim.engine.batch.executors import SerialExecutor
 from reidsim.engine.batch.runner import run_batch_loaded
-from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"

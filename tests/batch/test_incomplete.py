@@ -10,8 +10,8 @@ from tiers import cases
 from typer.testing import CliRunner
 
 from reidsim.cli import app
+from reidsim.core.errors import InputError
 from reidsim.engine.batch.folder import read_runs
-from reidsim.errors import InputError
 
 # The second point needs a file that does not exist.
 PATHS = 'sweep.values={"release.path"=["patients.csv","later.csv"]}'

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reidsim
+from reidsim.core.errors import InputError
+from reidsim.core.validation import validated
 from reidsim.engine.batch.design import Design, RunTask, ScenarioWork, content_of_run, design_of, sweep_points
 from reidsim.engine.batch.runner import evaluate, tasks_of
-from reidsim.errors import InputError
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.load import Scenario
-from reidsim.validation import validated
 
 TESTS = Path(__file__).resolve().parents[1]
 IN_TURN = ["economics.loss", "economics.cost"]

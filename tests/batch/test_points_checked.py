@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import check_points, design_of, makers_of
-from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"

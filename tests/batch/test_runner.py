@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
+from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import FAILED, Design, attempt
 from reidsim.engine.batch.executors import SerialExecutor
 from reidsim.engine.batch.folder import JOURNAL, damaged_lines, only_writer, read_journal
 from reidsim.engine.batch.runner import run_tasks
 from reidsim.engine.batch.statistics import batch_tables
 from reidsim.engine.results import write_parquet
-from reidsim.errors import InputError
 
 from fake_runs import Square, tasks  # isort: skip
 

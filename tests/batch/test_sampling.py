@@ -6,8 +6,8 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import draw_points, quantiles, spread
-from reidsim.errors import InputError
 from reidsim.scenarios.design_schema import (
     Beta,
     Discrete,

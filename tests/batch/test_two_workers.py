@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 # This worker sees another disk at the folder, with another file of the scenario's name.

@@ -16,11 +16,11 @@ from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 
 import reidsim
+from reidsim.core.errors import InputError
 from reidsim.core.plain_data import override, toml_text, value_if_any
-from reidsim.errors import InputError
+from reidsim.core.validation import Section, json_of
 from reidsim.scenarios.kind import kind_named
 from reidsim.scenarios.registry import DEFAULT_KIND
-from reidsim.validation import Section, json_of
 
 # Manifest entries that repeat the scenario or change from run to run.
 _NOT_OUTCOMES = ("scenario", "scenario_hash", "content", "origins", "versions", "timings_seconds", "seed")

@@ -14,7 +14,7 @@ from reidsim.adversaries.response import KNOWABLE, TRUTH, Linkage, PlanLinkage, 
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import UnconfirmedSuccess
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 NAMES = at_least(18, sorted(PLAYERS))
 # Adversaries who plan before they attack.

@@ -11,8 +11,8 @@ from every_key import changed, given, keys_of, outcome, present, read, same, val
 from small_scenarios import SCENARIOS, VALUES, write_files
 from tiers import cases
 
+from reidsim.core.errors import InputError
 from reidsim.core.plain_data import value_if_any
-from reidsim.errors import InputError
 from reidsim.scenarios.read_keys import ReadIf
 
 # Keys of every scenario with separate tests: texts, draws, batches and stress tests.

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import reidsim
+from reidsim.core.errors import InputError
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.people import people_keys
 from reidsim.drafts.profile import profile_table
-from reidsim.errors import InputError
 
 
 def claims(rows=2_000, people=400, seed=1, **names):

@@ -5,10 +5,10 @@ from datetime import date
 import pandas as pd
 import pytest
 
+from reidsim.core.errors import InputError
 from reidsim.drafts.names import NAMES
 from reidsim.drafts.profile import profile_table
 from reidsim.drafts.readings import find_reading
-from reidsim.errors import InputError
 from reidsim.releases.records import select_columns
 from reidsim.scenarios.hierarchies import DateReading, NumberReading, TextReading
 

@@ -11,9 +11,9 @@ import pyreadstat
 import pytest
 
 import reidsim
+from reidsim.core.errors import InputError
 from reidsim.drafts.names import NAMES, Names
 from reidsim.drafts.profile import profile_table
-from reidsim.errors import InputError
 
 ROWS = 240
 CODES = ["I10", "E11", "J45", "F32"]

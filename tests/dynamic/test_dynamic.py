@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.dynamic.kind import DYNAMIC, exposing_rows, period_table
 from reidsim.kinds.dynamic.lattice import SimulatedTables, share_below
 from reidsim.populations.domain import Attribute, Domain

@@ -11,9 +11,9 @@ from tiers import cases
 
 import reidsim
 from reidsim.cli import main
+from reidsim.core.errors import InputError
 from reidsim.engine import score as attributes_run
 from reidsim.engine.score import ATTRIBUTE_COLUMNS, attributes_loaded
-from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario
 
 SCENARIO = """

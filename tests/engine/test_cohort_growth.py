@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.assessment.growth import Pool
 from reidsim.kinds.assessment.study import Release
 from reidsim.populations.domain import Attribute, Domain

@@ -9,7 +9,7 @@ import pytest
 from layout import misplaced
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.assessment.figures import run_figures
 
 ACCEPTED, SHARE = 0.2, 0.9

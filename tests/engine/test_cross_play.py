@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
+from reidsim.core.errors import InputError
 from reidsim.engine.scenario import cross_play
-from reidsim.errors import InputError
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.adversary_schema import opponent_names

@@ -13,13 +13,13 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
+from reidsim.core.errors import InputError
 from reidsim.core.randomness import replication_seed
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.folder import read_runs
 from reidsim.engine.batch.runner import rerun_one
 from reidsim.engine.cross_play import worst_cases_table
 from reidsim.engine.scenario import cross_play
-from reidsim.errors import InputError
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.reports.study_tables import cross_play_verdict
 from reidsim.scenarios.load import Scenario

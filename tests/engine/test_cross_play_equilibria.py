@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from reidsim.cli import app
+from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import Design
 from reidsim.engine.cross_play import CONCEPTS, equilibrium_tables
 from reidsim.engine.scenario import cross_play
-from reidsim.errors import InputError
 from reidsim.games.matrix_games import zero_sum
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from replies_to_types import replies_to_types
 
+from reidsim.core.errors import InputError
 from reidsim.engine.scenario import cross_play
-from reidsim.errors import InputError
 from reidsim.kinds.masking.kind import MASKING as MASKING_KIND
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.build import build_study

@@ -11,11 +11,11 @@ from tiers import cases
 
 import reidsim
 from reidsim.audit.release import audit_release
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
+from reidsim.core.validation import validated
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.adversary_schema import PublisherScenario
 from reidsim.scenarios.load import Scenario
-from reidsim.validation import validated
 
 FILES = {
     "people.toml": """kind = "counts"

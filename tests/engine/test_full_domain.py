@@ -6,9 +6,9 @@ import pytest
 from small_ward import write_ward
 from tiers import cases
 
+from reidsim.core.errors import InputError
 from reidsim.core.measures import columns_of
 from reidsim.engine.single_run import check_once, run_once
-from reidsim.errors import InputError
 from reidsim.games.full_domain import recoding
 from reidsim.games.measures import MEASURES, REIDENTIFIED
 from reidsim.kinds.tables import outcomes

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.scenarios.load import Scenario
 
 SCENARIO = """

@@ -8,8 +8,8 @@ from wan2021_oracle import supported_weights
 
 import reidsim
 from reidsim import cross_play
+from reidsim.core.errors import InputError
 from reidsim.engine.stress.run import describe
-from reidsim.errors import InputError
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.scenarios.load import Scenario
 

@@ -18,7 +18,7 @@ from small_hospital import (
 from tiers import cases
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 HIERARCHIES = {"age": reidsim.intervals(2, 4), "sex": "suppress", "ward": "suppress"}
 RISKS = ("prosecutor", "journalist")

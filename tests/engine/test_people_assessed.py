@@ -7,7 +7,7 @@ from small_hospital import random_hospital
 from test_people_planners import KNOWN, RECIPE
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.scenarios.load import Scenario
 
 SCENARIO = """

@@ -8,7 +8,7 @@ from small_games import game_of
 from small_scenario import releases, study_of
 from tiers import examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.tables.outcomes import figure_tables
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 SCENARIO = """
 title = "Four releases"

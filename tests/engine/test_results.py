@@ -26,8 +26,8 @@ import pandas as pd
 import pytest
 
 import reidsim
+from reidsim.core.errors import InputError
 from reidsim.engine.results import next_free_folder, open_to_group, write_results
-from reidsim.errors import InputError
 
 TOWN = Path(__file__).parent.parent / "scenarios" / "town"
 KINDS = {("w", "30", "N1"): "A", ("m", "30", "N1"): "B", ("m", "31", "N1"): "C", ("w", "33", "S2"): "D"}

@@ -14,8 +14,8 @@ from tiers import cases, examples
 
 import reidsim
 from reidsim.cli import main
+from reidsim.core.errors import InputError
 from reidsim.engine.score import score_loaded
-from reidsim.errors import InputError
 from reidsim.reports.page.stored_run import open_results
 from reidsim.reports.shared.file import write_shared
 from reidsim.reports.shared.records import shared_records

@@ -15,7 +15,7 @@ from reidsim.adversaries.sequential.planning import (
     plan_known,
     plan_unknown,
 )
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import (
     attack_table,

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import reidsim
+from reidsim.core.errors import InputError
 from reidsim.engine.single_run import check_once, run_once
-from reidsim.errors import InputError
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.load import Scenario
 

@@ -12,10 +12,10 @@ from small_scenario import releases, write_scenario
 from tiers import cases, examples
 
 from reidsim.cli import main
+from reidsim.core.errors import InputError
 from reidsim.engine import switch as switch_run
 from reidsim.engine.batch.design import at_point
 from reidsim.engine.switch import INTERVAL_COLUMNS, SWITCH_COLUMNS, switch_loaded
-from reidsim.errors import InputError
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
 

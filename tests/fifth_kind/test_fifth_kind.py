@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 FOLDER = Path(__file__).parent
 SIZES = [1, 2, 4, 8, 40]

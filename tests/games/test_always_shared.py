@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from masking_worlds import small_worlds
 from tiers import examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame, PartialMaskingSpace

@@ -9,7 +9,7 @@ import pytest
 from contract_worlds import COST, GAIN, PLAYERS, SPACES, masking_world
 
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE, Opponent, all_types, cross_play
 from reidsim.games.defenders.defender import BestReply, FixedForms, OptIn, SameForm, outcome_of

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tiers import cases, examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.defenders.defender import BestReply
 from reidsim.games.directions import best_replies

@@ -6,7 +6,7 @@ from contract_worlds import SPACES
 from scipy.optimize import linprog
 from test_cross_play import mixed, opponents
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.cross_play import Opponent, cross_play, mixed_game
 from reidsim.games.defenders.defender import BestReply, FixedForms, OptIn, outcome_of, record_game_of

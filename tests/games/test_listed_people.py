@@ -13,7 +13,7 @@ from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, Infe
 from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld, PersonTable
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame

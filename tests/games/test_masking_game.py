@@ -12,7 +12,7 @@ from tiers import cases, examples
 
 from reidsim.adversaries.multistage.attack import InferByLinkage, MultistageAttack
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.defenders.defender import OptIn
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame

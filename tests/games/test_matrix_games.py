@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import cases, examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.matrix_games import equilibrium, exploitability, pure_exploitability, zero_sum
 
 SIZES = st.integers(1, 5)

@@ -14,7 +14,7 @@ from recoding_defenders import WholeTable, in_regions, in_rounds, k_anonymous, o
 from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.defenders import defender
 from reidsim.games.defenders.defender import SameForm, outcome_of
 from reidsim.games.full_domain.recoding import multi_dimensional

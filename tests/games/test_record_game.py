@@ -9,7 +9,7 @@ from tiers import examples
 
 from reidsim.adversaries.response import Response
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.measures import averages
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame

@@ -18,7 +18,7 @@ from tiers import examples
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage.group_frequencies import THRESHOLDS, GroupFrequencies, KAnonymityProfile
 
 

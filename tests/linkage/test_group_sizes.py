@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from small_games import game_of, small_games
 from tiers import examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage import group_sizes as module
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute, Domain

@@ -8,7 +8,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from wan2021_oracle import distribution, infer_surname, nearest_neighbour
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage.ancestry import Ancestry, posterior
 from reidsim.linkage.surname_inference import SurnameInference, nearest_neighbour_surnames
 

@@ -19,7 +19,7 @@ from scipy.special import gammaln
 from simulated_samples import frequencies_of
 from tiers import examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage.uniqueness.group_sizes import PitmanLikelihood, estimate_uniqueness
 from reidsim.linkage.uniqueness.likelihood import log_gamma_ratio
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simulated_samples import frequencies_of
 from tiers import examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage.uniqueness.group_sizes import SlideNegativeBinomial, estimate_uniqueness
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import Hierarchy

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
+from reidsim.core.validation import read_toml, validated
 from reidsim.populations.attribute_model import (
     AttributeModel,
     AttributeModelRecipe,
@@ -16,7 +17,6 @@ from reidsim.populations.attribute_model import (
 )
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making
-from reidsim.validation import read_toml, validated
 
 TOWN = """
 kind = "attribute-model"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.census import largest_remainders
 from reidsim.scenarios.load import Scenario

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.catalogue import load_population
 
 PEOPLE = """\

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.files import population_table, read_population_file, write_table
 from reidsim.populations.population import Individuals, Population

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, multivariate_normal, norm
 from tiers import examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.population import UNKNOWN
 from reidsim.populations.resources import ListRule, draw_lists
 

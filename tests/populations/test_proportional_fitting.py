@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
+from reidsim.core.validation import read_toml, validated
 from reidsim.populations.counted import FittedRecipe, Margin, fit_margins
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.recipe import Making
-from reidsim.validation import read_toml, validated
 
 positive = st.floats(0.1, 10)
 

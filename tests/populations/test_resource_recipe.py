@@ -3,7 +3,7 @@
 import pyarrow.parquet as pq
 import pytest
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.catalogue import load_individuals, load_resource, populate
 from reidsim.populations.files import read_population_file
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.catalogue import load_population
 
 TABLES = "ABCDEFG"

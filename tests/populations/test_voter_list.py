@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
+from reidsim.core.validation import validated
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.public_sources import VoterListRecipe, voter_profile
 from reidsim.populations.recipe import Making
-from reidsim.validation import validated
 
 DOMAIN = Domain(
     (

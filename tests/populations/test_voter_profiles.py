@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from found import at_least
 
-from reidsim.bundled import bundled_folder
-from reidsim.errors import InputError
+from reidsim.core.bundled import bundled_folder
+from reidsim.core.errors import InputError
 from reidsim.populations.public_sources import load_social_media, voter_profile
 
 FIGURES = bundled_folder("populations") / "figures"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.catalogue import load_population
 from reidsim.releases.records import COLUMNS, read_adult
 

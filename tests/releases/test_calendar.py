@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.domain import Attribute
 from reidsim.releases.calendar import age_on, date_levels, has_short_year, read_day
 from reidsim.releases.hierarchy import Hierarchy

@@ -5,7 +5,7 @@ from full_domain_oracle import datasets, game_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import UNKNOWN, Population
 from reidsim.releases.records import records_of, redraw_top_code, select_columns

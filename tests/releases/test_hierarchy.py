@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_games import nested_levels
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import Hierarchy, check_header, hierarchy_from_rows, read_hierarchy_rows
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels

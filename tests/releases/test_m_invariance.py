@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice

@@ -11,7 +11,7 @@ from masking_worlds import small_worlds
 from tiers import examples
 from wan2021_oracle import supported_weights
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import branch_and_bound
 from reidsim.releases.masking import MaskingSpace, minority_weights, space_of_all

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy

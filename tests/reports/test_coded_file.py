@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from tiers import examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.reports.description import read_coded_file
 
 PEOPLE = {"sex": ["F", "M", "F"], "age": [30, 41, 30], "people": [2, 0, 5]}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tiers import examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage.uniqueness.group_sizes import estimate_uniqueness
 from reidsim.reports.description import describe_file, group_sizes
 from reidsim.reports.file_tables import description_tables

@@ -8,7 +8,7 @@ from exhibits import EXHIBITS
 from found import at_least
 from gallery import make_gallery
 
-from reidsim.bundled import bundled_names, data_file
+from reidsim.core.bundled import bundled_names, data_file
 from reidsim.scenarios.load import Scenario
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -17,18 +17,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reidsim
-from reidsim.bundled import bundled_folder, bundled_names
+from reidsim.core.bundled import bundled_folder, bundled_names
+from reidsim.core.errors import InputError
 from reidsim.core.measures import measures_among
 from reidsim.core.plain_data import toml_text
+from reidsim.core.validation import read_toml
 from reidsim.engine.results import make_manifest
-from reidsim.errors import InputError
 from reidsim.reports.illustration import illustrate
 from reidsim.reports.page.report import UPPER_ENDS, class_shares, report_text, write_report
 from reidsim.reports.page.sources import assumptions
 from reidsim.reports.page.stored_run import open_results
 from reidsim.scenarios.kind import kind_named
 from reidsim.scenarios.load import Scenario, extended
-from reidsim.validation import read_toml
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"
 TOWN_SCENARIO = Scenario.load(TOWN / "town.toml", seed=1).scenario

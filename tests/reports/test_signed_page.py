@@ -14,8 +14,8 @@ import pytest
 
 import reidsim
 from reidsim.cli import main
+from reidsim.core.errors import InputError
 from reidsim.engine.switch import PRECISION, TIMES_OWN, break_even
-from reidsim.errors import InputError
 from reidsim.reports.page import decision as decisions
 from reidsim.reports.page.report import report_text
 from reidsim.scenarios.load import Scenario

@@ -13,9 +13,9 @@ from staged_clinic import FILES as CLINIC
 from tiers import examples
 
 import reidsim
+from reidsim.core.errors import InputError
 from reidsim.engine.scenario import cross_play
 from reidsim.engine.stress.run import describe
-from reidsim.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.equilibrium import evaluate
 from reidsim.kinds.tables.build import build_study

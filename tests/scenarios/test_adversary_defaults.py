@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import spelled_out
 

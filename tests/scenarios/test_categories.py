@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.load import Scenario
 

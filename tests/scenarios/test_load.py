@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.bundled import bundled_folder, bundled_names, resolve
+from reidsim.core.bundled import bundled_folder, bundled_names, resolve
+from reidsim.core.errors import InputError
 from reidsim.core.plain_data import parse_override
-from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.load import Scenario
 

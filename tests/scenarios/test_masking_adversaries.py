@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import reidsim
+from reidsim.core.errors import InputError
 from reidsim.engine.scenario import cross_play
 from reidsim.engine.stress.run import describe
-from reidsim.errors import InputError
 from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.scenarios.load import Scenario

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.masking.policies import policy_named
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.scenarios.load import Scenario

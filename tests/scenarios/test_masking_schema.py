@@ -4,9 +4,9 @@ import copy
 
 import pytest
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
+from reidsim.core.validation import validated
 from reidsim.kinds.masking.schema import MaskingScenario
-from reidsim.validation import validated
 
 SMALLEST = {
     "game": "masking",

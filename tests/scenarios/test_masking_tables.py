@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.scenarios.load import Scenario
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.participation.study import read_pedigree
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario

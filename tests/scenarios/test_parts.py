@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import reidsim
 from reidsim.cli import app
 from reidsim.core import registry
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import made_by
 

@@ -7,8 +7,8 @@ from test_one_answer import MEASURES, WORLDS, write
 from tiers import cases
 
 import reidsim
+from reidsim.core.errors import InputError
 from reidsim.engine.switch import switch_loaded
-from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario
 
 LOGIT = {"adversary.rationality": "logit", "adversary.precision": 0.05}

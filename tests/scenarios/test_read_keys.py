@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).parent / "town" / "town.toml"

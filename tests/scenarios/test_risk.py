@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reidsim.adversaries.knowledge.assessment import assess
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.assessment.outputs import assess_release
 from reidsim.kinds.assessment.study import build_risk_study
 from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness

@@ -14,7 +14,7 @@ from shared_files import unknown
 from tiers import cases, examples
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import play
 from reidsim.reports.page.stored_run import open_results

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from found import at_least
 
-from reidsim.bundled import bundled_folder, bundled_names
-from reidsim.errors import InputError
+from reidsim.core.bundled import bundled_folder, bundled_names
+from reidsim.core.errors import InputError
+from reidsim.core.validation import read_toml, validated
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.load import extended
-from reidsim.validation import read_toml, validated
 
 SCHEMA = TablesScenario.model_json_schema(by_alias=True)
 TOWN = tomllib.loads((Path(__file__).parent / "town" / "town.toml").read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ from tiers import cases
 import reidsim
 from reidsim.adversaries.sequential.programs import attack_programs
 from reidsim.cli import main
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 SCENARIO = """
 [population]

@@ -9,9 +9,9 @@ from contract_worlds import masking_world
 from staged_clinic import FILES
 
 from reidsim.adversaries.multistage.world import PersonTable
+from reidsim.core.errors import InputError
 from reidsim.engine.scenario import cross_play
 from reidsim.engine.score import score_loaded
-from reidsim.errors import InputError
 from reidsim.games.masking.searches import best_first
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.load import Scenario

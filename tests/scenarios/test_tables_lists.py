@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import reidsim
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import play
 from reidsim.scenarios.load import Scenario

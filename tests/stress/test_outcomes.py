@@ -6,8 +6,8 @@ import pytest
 from stress_scenarios import write_town
 
 import reidsim
+from reidsim.core.errors import InputError
 from reidsim.engine.stress.run import Evaluator
-from reidsim.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import OneShotPoints, SolvedPoints
 from reidsim.scenarios.load import Scenario

@@ -13,9 +13,9 @@ from stress_scenarios import TOWN, UNCERTAIN, write_town
 from typer.testing import CliRunner
 
 from reidsim.cli import app
+from reidsim.core.errors import InputError
 from reidsim.engine.scenario import stress
 from reidsim.engine.stress.run import TABLES, describe
-from reidsim.errors import InputError
 from reidsim.reports.illustration import illustrate
 from reidsim.scenarios.load import Scenario
 

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 import reidsim
 from reidsim.cli import app
+from reidsim.core.errors import InputError
 from reidsim.engine.stress.run import Evaluator
-from reidsim.errors import InputError
 from reidsim.scenarios.load import Scenario
 
 POLICIES = ("no-protection", "basic", "no-attack", "suppress-all")

@@ -10,6 +10,7 @@ from reference_pages.keys import GUIDES, Elsewhere, described_by_path, described
 from reference_pages.words import tag_of
 from reidsim.adversaries.knowledge.load import KnowledgeRecipe
 from reidsim.adversaries.rationality import ProspectTheory
+from reidsim.core.validation import Section, section_classes
 from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.recipe import Labels
 from reidsim.populations.public_sources import FiguresByAge, SocialMediaRecipe
@@ -26,7 +27,6 @@ from reidsim.scenarios.hierarchies import GeneralizedSection
 from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.resources import AttackRecipe, DrawnResourceSection
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
-from reidsim.validation import Section, section_classes
 
 SCENARIO_KEYS = "scenario-keys.md"
 RECIPE_KEYS = "population-recipe-keys.md"

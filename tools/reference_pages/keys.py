@@ -22,7 +22,7 @@ from reference_pages.words import (
     section_classes,
     tag_of,
 )
-from reidsim.validation import KEYS_HEADING, Section, read_toml
+from reidsim.core.validation import KEYS_HEADING, Section, read_toml
 
 # Guides of the documentation by topic.
 GUIDES: Mapping[str, Mapping[str, str]] = read_toml(Path(__file__).with_name("guides.toml"))

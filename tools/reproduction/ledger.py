@@ -12,7 +12,7 @@ from typing import Any
 
 from markdown_text import table, wrapped
 
-from reidsim.validation import read_toml
+from reidsim.core.validation import read_toml
 
 REPRODUCED = "reproduced"
 CALIBRATED = "calibrated"

@@ -18,7 +18,7 @@ from reidsim.adversaries.knowledge.uniqueness import (
     uniqueness_by_set,
 )
 from reidsim.adversaries.response import arrays_of
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage.equivalence import make_elements
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.group_sizes import UniquenessEstimate

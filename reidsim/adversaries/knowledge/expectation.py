@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Floats, KnowledgeSets
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage.equivalence import (
     Elements,
     Holders,

@@ -15,7 +15,7 @@ from math import fsum, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, require_distinct
+from reidsim.core.errors import InputError, require_distinct
 from reidsim.populations.domain import distinct_rows
 
 Floats = NDArray[np.float64]

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
-from reidsim.bundled import resolve
-from reidsim.errors import InputError, listed, locating, require_distinct
+from reidsim.core.bundled import resolve
+from reidsim.core.errors import InputError, listed, locating, require_distinct
+from reidsim.core.validation import Section, read_toml, validated
+from reidsim.core.wording import whole_number
 from reidsim.populations.domain import Codes, Domain, distinct_rows
 from reidsim.populations.public_sources import (
     VOTING_AGE,
@@ -25,8 +27,6 @@ from reidsim.populations.public_sources import (
     voter_profile,
 )
 from reidsim.populations.recipe import Members, RecipeHead, Share, positions_of
-from reidsim.validation import Section, read_toml, validated
-from reidsim.wording import whole_number
 
 RECIPES = "populations/knowledge"
 

@@ -11,7 +11,7 @@ from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.multistage.world import ListedTargets, PersonTable
 from reidsim.adversaries.response import Linkage
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.domain import Attribute, Codes
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from reidsim.adversaries.response import Attempt, Linkage, PlanLinkage, Response, chance_of_guess, of_rows
-from reidsim.errors import InputError, require_among, require_distinct
+from reidsim.core.errors import InputError, require_among, require_distinct
 from reidsim.linkage.ancestry import Ancestry
 from reidsim.releases.strategy_space import Floats, Rows
 

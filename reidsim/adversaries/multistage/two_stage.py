@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import InferSurname, MultistageAttack
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing
-from reidsim.errors import InputError
 from reidsim.linkage.ancestry import Ancestry, AncestryTables, Floats
 from reidsim.linkage.row_groups import OpenRowGroups, numbered
 from reidsim.linkage.surname_inference import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, listed, nearest, require_among
+from reidsim.core.errors import InputError, listed, nearest, require_among
 from reidsim.releases.strategy_space import Rows
 
 Integers = NDArray[np.int64]

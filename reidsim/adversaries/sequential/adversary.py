@@ -21,7 +21,7 @@ from reidsim.adversaries.response import (
 )
 from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
 from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_listed, plan_unknown
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.releases.strategy_space import Rows
 
 T = TypeVar("T", Plan, Attempt)

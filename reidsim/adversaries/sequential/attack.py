@@ -12,9 +12,9 @@ from pydantic import model_validator
 from reidsim.adversaries.factored_mdp import METHODS, Method
 from reidsim.adversaries.rationality import logistic
 from reidsim.adversaries.response import INDIFFERENCE, check_fields
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
+from reidsim.core.validation import Section
 from reidsim.populations.recipe import Money, Share
-from reidsim.validation import Section
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ from reidsim.adversaries.sequential.exploit_values import (
     running_sums,
 )
 from reidsim.adversaries.sequential.planning import value_after_access
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 # Maximum number of states, over all distinct group sizes, for which stages are computed.
 _MOST_STATES = 100_000_000

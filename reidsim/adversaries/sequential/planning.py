@@ -22,7 +22,7 @@ from reidsim.adversaries.sequential.exploit_values import (
     unconfirmed_values,
 )
 from reidsim.adversaries.sequential.programs import attack_programs
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage.totals import reach_of
 
 

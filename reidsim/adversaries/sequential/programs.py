@@ -15,7 +15,7 @@ import numpy as np
 from reidsim.adversaries.factored_mdp import Action, FactoredMDP, State
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.exploit_values import ExploitValues, Sizes, exploit_values
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 # Maximum number of states in all programs of an attack, about a minute of computation.
 _MOST_STATES = 300_000

@@ -30,6 +30,7 @@ from typing import IO, Any, Protocol, cast
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from reidsim.core.errors import InputError, listed, refuse_first, require_among
 from reidsim.core.files import free_memory
 from reidsim.core.interrupts import came, stop_if_interrupted
 from reidsim.core.numerics import in_one_thread
@@ -37,7 +38,6 @@ from reidsim.engine.batch import worker
 from reidsim.engine.batch.design import COMPLETE, KILLED, TIMEOUT, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.engine.batch.folder import files_named
 from reidsim.engine.results import sha256_of
-from reidsim.errors import InputError, listed, refuse_first, require_among
 
 # Target interval, in seconds, between groups of outcomes (each is one write to disk).
 HAND_OVER_SECONDS = 0.25

@@ -24,9 +24,11 @@ import pandas as pd
 from pydantic import BaseModel, ValidationError
 
 from reidsim.adversaries.knowledge.load import RECIPES
-from reidsim.bundled import BUNDLED, bundled_folder, data_file
+from reidsim.core.bundled import BUNDLED, bundled_folder, data_file
+from reidsim.core.errors import InputError, listed
 from reidsim.core.files import require_parquet_fits
 from reidsim.core.interrupts import tell_kept
+from reidsim.core.validation import read_toml, validated
 from reidsim.engine.batch.design import (
     Design,
     RunOutcome,
@@ -47,12 +49,10 @@ from reidsim.engine.results import (
     sync,
     write_json,
 )
-from reidsim.errors import InputError, listed
 from reidsim.populations.census import SEGMENTS
 from reidsim.scenarios.load import RECIPE_KEYS, Scenario
 from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.validation import read_toml, validated
 
 MANIFEST = "manifest.json"
 JOURNAL = "journal.jsonl"

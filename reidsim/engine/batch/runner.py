@@ -17,7 +17,9 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from reidsim.core.errors import InputError, listed
 from reidsim.core.measures import Measure
+from reidsim.core.wording import counted
 from reidsim.engine import results as kept
 from reidsim.engine.batch import folder as store
 from reidsim.engine.batch.design import (
@@ -44,12 +46,10 @@ from reidsim.engine.batch.folder import DataFiles, changed_files
 from reidsim.engine.batch.statistics import ERROR, BatchResult, batch_analysis, batch_tables, batch_warnings
 from reidsim.engine.results import Illustrator, Result, RunResult, begun, make_manifest
 from reidsim.engine.single_run import run_once
-from reidsim.errors import InputError, listed
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
-from reidsim.wording import counted
 
 _LOGGER = logging.getLogger(__name__)
 

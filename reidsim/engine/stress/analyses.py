@@ -24,9 +24,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.core.errors import InputError, listed
 from reidsim.core.randomness import random_stream
 from reidsim.engine.batch.design import Design, quantiles, scenario_columns
-from reidsim.errors import InputError, listed
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.robust import RobustChoice

@@ -23,9 +23,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.errors import InputError, listed, locating, not_among, require_among
 from reidsim.core.measures import Measure, columns_of
 from reidsim.core.plain_data import value_if_any
 from reidsim.core.randomness import random_stream
+from reidsim.core.wording import counted
 from reidsim.engine.batch.design import (
     COMPLETE,
     Design,
@@ -59,7 +61,6 @@ from reidsim.engine.stress.analyses import (
     sensitivity_warnings,
     stress_seeds,
 )
-from reidsim.errors import InputError, listed, locating, not_among, require_among
 from reidsim.games.cross_play import Opponent
 from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages
 from reidsim.games.reidentified import reidentified_in
@@ -71,7 +72,6 @@ from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
 from reidsim.scenarios.study import Progress
-from reidsim.wording import counted
 
 Floats = NDArray[np.float64]
 Planning = Literal["informed", "as-believed"]

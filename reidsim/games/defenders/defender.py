@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
-from reidsim.errors import InputError
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import by_record, directed_linker
 from reidsim.games.equilibrium import Equilibrium, evaluate

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Linkage
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.directions.effects import Harm
 from reidsim.games.people import PeopleLattice, PeopleLinkage

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing, owning
-from reidsim.errors import InputError
 from reidsim.games.record_game import WITHHELD, AdmissibleGroups
 from reidsim.linkage.fitting_rows import FittingRows
 from reidsim.linkage.sensitive_values import LIMIT_ROUNDING

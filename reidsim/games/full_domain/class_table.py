@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
+from reidsim.core.wording import counted
 from reidsim.populations.domain import Codes, added_up
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.strategy_space import Floats
-from reidsim.wording import counted
 
 Ints = NDArray[np.int64]
 

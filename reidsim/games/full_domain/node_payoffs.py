@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.full_domain.class_table import ClassTable, Ints, part
 from reidsim.releases.strategy_space import Floats
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.full_domain.class_table import Ints
 from reidsim.games.full_domain.game import NO_SOLUTION, Followed, FullDomainGame, Visit
 from reidsim.games.full_domain.node_payoffs import record_payoffs, utilities_of

@@ -32,8 +32,8 @@ from reidsim.adversaries.multistage.two_stage import (
 from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
+from reidsim.core.errors import InputError
 from reidsim.core.numerics import available_threads, borrowing, done_in_threads
-from reidsim.errors import InputError
 from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame

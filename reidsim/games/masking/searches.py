@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.two_stage import reply_to
+from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing
-from reidsim.errors import InputError
 from reidsim.games.masking.game import GameArrays, MaskingGame, in_chunks, is_ahead, payoff_of, utility_of
 from reidsim.games.masking.opponents import Alike, Opponents, Rules, Tables, attacked_anyway, payoff_against
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame

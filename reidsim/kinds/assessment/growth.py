@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.core.errors import InputError, locating
 from reidsim.core.randomness import draw_multivariate_hypergeometric
-from reidsim.errors import InputError, locating
 from reidsim.kinds.assessment.schema import ThresholdSection
 from reidsim.kinds.assessment.study import Release, RiskStudy
 from reidsim.linkage.value_tree import ValueTree

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from reidsim.adversaries.knowledge.groups import count_sets
+from reidsim.core.wording import Code, Sentence, codes, counted, number_text
 from reidsim.kinds.assessment.outputs import MEASURES, MEASURES_OF_PEOPLE, assess_study
 from reidsim.kinds.assessment.schema import RiskScenario
 from reidsim.kinds.assessment.study import RiskStudy, build_risk_study
 from reidsim.scenarios.kind import Kind, section
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import Played, Progress
-from reidsim.wording import Code, Sentence, codes, counted, number_text
 
 
 class AssessmentKind(Kind):

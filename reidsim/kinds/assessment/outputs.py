@@ -16,9 +16,10 @@ import pandas as pd
 from reidsim.adversaries.knowledge.assessment import Assessment, RiskName, assess
 from reidsim.adversaries.knowledge.expectation import Network
 from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.core.errors import locating
 from reidsim.core.measures import columns_of, in_words, measures_worded
 from reidsim.core.randomness import draw_binomial
-from reidsim.errors import locating
+from reidsim.core.validation import read_toml
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.kinds.assessment.growth import grown_cohorts
 from reidsim.kinds.assessment.schema import RISK_NAMES, WORST_CASE, SettingsSection, ThresholdSection
@@ -27,7 +28,6 @@ from reidsim.linkage.people import largest_in_groups
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.people import HOUSEHOLD, PERSON
 from reidsim.scenarios.study import AnalysisTables, Played, Progress
-from reidsim.validation import read_toml
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 *_RISKS, JOURNALIST_LOW, JOURNALIST_HIGH = measures_worded(_WORDS["own"]).values()

@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, refuse_first
+from reidsim.core.errors import InputError, refuse_first
+from reidsim.core.validation import Section
 from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.read_keys import (
     Count,
@@ -21,7 +22,6 @@ from reidsim.scenarios.read_keys import (
     with_key,
 )
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.validation import Section
 
 # Columns of the tables of a run, besides the attributes.
 RISK_NAMES = ("journalist", "prosecutor", "marketer", "overall")

@@ -14,7 +14,8 @@ from reidsim.adversaries.knowledge.expectation import Network
 from reidsim.adversaries.knowledge.groups import Knowledge, everything
 from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation, UniquenessModel
-from reidsim.errors import InputError, listed, locating, refuse_rows, require_among
+from reidsim.core.errors import InputError, listed, locating, refuse_rows, require_among
+from reidsim.core.tables import read_table, require_columns
 from reidsim.kinds.assessment.schema import RISK_COLUMNS, WORST_CASE, RiskReleaseSection, RiskScenario, TreeSection
 from reidsim.linkage.people import largest_in_groups
 from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness
@@ -28,7 +29,6 @@ from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import HOUSEHOLD, PERSON, Keys, key_columns, keys_of_records, require_same
 from reidsim.scenarios.python_objects import people_named
 from reidsim.scenarios.study import Study, World, digest_of
-from reidsim.tables import read_table, require_columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from reidsim.core.palette import GREY
 from reidsim.figures import style
-from reidsim.palette import GREY
 
 _LEVEL = "level "
 # Height of a policy's row in a heat map, inches.

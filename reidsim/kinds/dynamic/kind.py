@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.measures import measures_worded
 from reidsim.core.randomness import random_stream
+from reidsim.core.validation import read_toml
+from reidsim.core.wording import Code, Sentence, codes, counted, number_text
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.reidentified import Reidentified, reidentified_in
@@ -26,8 +28,6 @@ from reidsim.scenarios.kind import Kind, SharedColumns, adversaries, by_generali
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
-from reidsim.validation import read_toml
-from reidsim.wording import Code, Sentence, codes, counted, number_text
 
 _OWN = measures_worded(read_toml(Path(__file__).with_name("measures.toml"))["own"])
 MEASURES = (*RUN_MEASURES, *_OWN.values())

@@ -7,14 +7,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import refuse_first, require_among
+from reidsim.core.errors import refuse_first, require_among
+from reidsim.core.validation import Section
 from reidsim.kinds.dynamic.policies import FIXED, PK, PolicyName
 from reidsim.scenarios.adversary_schema import AdversarySection, PoliciesSection, PublisherScenario
 from reidsim.scenarios.hierarchies import GeneralizedSection
 from reidsim.scenarios.policy import with_policy
 from reidsim.scenarios.read_keys import Count, Delimiter, ReadIf, Share, Text, with_key
 from reidsim.scenarios.schema import RECORD_COLUMNS
-from reidsim.validation import Section
 
 # Column of records.parquet with the period of each case.
 PERIOD = "period"

@@ -12,9 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
+from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows
 from reidsim.core.numerics import exp
 from reidsim.core.randomness import draw_multinomial, draw_multivariate_hypergeometric, random_stream
-from reidsim.errors import InputError, locating, refuse_first, refuse_rows
+from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.games.record_game import Linker, PopulationLinker, RecordGame
 from reidsim.kinds.dynamic.lattice import PeriodLattice, SimulatedTables, entropy
 from reidsim.kinds.dynamic.schema import DynamicScenario
@@ -30,7 +31,6 @@ from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import people_named, planner, table_named
 from reidsim.scenarios.schema import EconomicsSection, economics_of
 from reidsim.scenarios.study import Study, World, digest_of
-from reidsim.tables import numbers, read_table, require_columns
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,15 +15,15 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
+from reidsim.core.palette import BLACK, GREY, VERMILION
+from reidsim.core.validation import validated
 from reidsim.figures import style
 from reidsim.games.measures import RISK, UTILITY
 from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
 from reidsim.kinds.masking.policies import POLICIES
-from reidsim.palette import BLACK, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels
 from reidsim.scenarios.schema import RECORD_COLUMNS
-from reidsim.validation import validated
 
 _PRIVACY = "privacy (1 \N{MINUS SIGN} risk)"
 _FAIRNESS = [USEFULNESS.column, USEFULNESS_FAIRNESS.column, PRIVACY_FAIRNESS.column]

@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.groups import count_sets, enumerate_sets
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.agents.profile import Setting
+from reidsim.core.errors import InputError
 from reidsim.core.files import require_memory
 from reidsim.core.measures import in_words, measures_worded
-from reidsim.errors import InputError
+from reidsim.core.tables import read_table
+from reidsim.core.validation import read_toml
+from reidsim.core.wording import Code, Inline, Sentence, codes, counted, number_text
 from reidsim.games.cross_play import MOST_FORMS
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame
@@ -53,9 +56,6 @@ from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.policy import K_ANONYMITY, k_of, with_each_k
 from reidsim.scenarios.schema import spelled_out
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of, record_table
-from reidsim.tables import read_table
-from reidsim.validation import read_toml
-from reidsim.wording import Code, Inline, Sentence, codes, counted, number_text
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _OWN = measures_worded(_WORDS["own"])

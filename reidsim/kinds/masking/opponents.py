@@ -12,7 +12,7 @@ from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.planners import planners
 from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import Equipment, Holdings, Setting
-from reidsim.errors import InputError, locating
+from reidsim.core.errors import InputError, locating
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import Linker, RecordGame
 from reidsim.kinds.masking.policies import policy_named

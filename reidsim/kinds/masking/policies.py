@@ -12,8 +12,9 @@ import numpy as np
 
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.core.errors import InputError
+from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.core.randomness import random_stream
-from reidsim.errors import InputError
 from reidsim.games.defenders.defender import Game, OptIn, SameForm, withholding
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
@@ -21,7 +22,6 @@ from reidsim.games.masking.opponents import without_inference
 from reidsim.games.masking.searches import anytime, best_against_several, best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.games.solvers import backward_induction
-from reidsim.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, OwnPolicy, Policies, Policy, k_of

@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, listed, nearest, refuse_first, require_among, require_distinct
+from reidsim.core.errors import InputError, listed, nearest, refuse_first, require_among, require_distinct
+from reidsim.core.validation import Section
 from reidsim.kinds.masking.policies import PolicyName, policy_named
 from reidsim.scenarios.adversary_schema import AgentsSection, PlannerSection, WeightedSection, check_adversaries
 from reidsim.scenarios.agents import named, scenario_alone
@@ -24,7 +25,6 @@ from reidsim.scenarios.resources import (
     drawn_lists_of,
 )
 from reidsim.scenarios.schema import RECORD_COLUMNS, EconomicsSection, ScenarioHead
-from reidsim.validation import Section
 
 TARGETS = "targets"
 

@@ -14,8 +14,8 @@ from reidsim.adversaries.multistage.attack import Identify, InferSurname, Multis
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
+from reidsim.core.errors import InputError, locating, nearest, refuse_first
 from reidsim.core.randomness import random_stream
-from reidsim.errors import InputError, locating, nearest, refuse_first
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame, PartialMaskingSpace
 from reidsim.games.masking.opponents import game_against_several
 from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingBeliefsSection, MaskingScenario

@@ -11,8 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld, PersonTable
-from reidsim.bundled import data_file, resolve
-from reidsim.errors import InputError, refuse_rows, require_among
+from reidsim.core.bundled import data_file, resolve
+from reidsim.core.errors import InputError, refuse_rows, require_among
+from reidsim.core.tables import read_table, require_columns
+from reidsim.core.wording import whole_number
 from reidsim.kinds.masking.schema import TARGETS, MaskingScenario, ResourceSection, TableSection, TargetsSection
 from reidsim.linkage.row_groups import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
@@ -23,8 +25,6 @@ from reidsim.populations.resources import PeopleList
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import require_distinct_people
 from reidsim.scenarios.resources import AGE, InferSurnameSection, Integers, ListsOfPeople, People, lists_of_people
-from reidsim.tables import read_table, require_columns
-from reidsim.wording import whole_number
 
 # Code of an unknown allele.
 NO_ALLELE = 0

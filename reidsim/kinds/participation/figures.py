@@ -13,9 +13,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentF
 from pandas.api.types import is_numeric_dtype
 
 from reidsim.core.measures import Measure, measures_among
+from reidsim.core.palette import BLACK, BLUE, GREY, ORANGE
 from reidsim.figures import style
 from reidsim.kinds.participation.kind import ParticipationAnalysis
-from reidsim.palette import BLACK, BLUE, GREY, ORANGE
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:

@@ -11,8 +11,11 @@ import numpy as np
 import pandas as pd
 
 from reidsim.agents.attack import PARTICIPATION
+from reidsim.core.errors import InputError
 from reidsim.core.measures import columns_of, in_words, measures_worded
-from reidsim.errors import InputError
+from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, VERMILION
+from reidsim.core.validation import read_toml
+from reidsim.core.wording import Code, Sentence, counted, number_text
 from reidsim.games.defenders.defender import Defender
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import PUBLISHER_PAYOFF, REIDENTIFIED, RISK, SHARE_ATTACKED, UTILITY
@@ -22,14 +25,11 @@ from reidsim.games.participation.game import Flags, outcome, unsettled
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
-from reidsim.palette import BLACK, BLUE, GREEN, GREY, VERMILION
 from reidsim.scenarios.agents import OpponentOptions
 from reidsim.scenarios.kind import Control, Kind, Slider, amount_slider, section
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.policy import Look, Policies, Policy
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
-from reidsim.validation import read_toml
-from reidsim.wording import Code, Sentence, counted, number_text
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _FIRST = in_words((PUBLISHER_PAYOFF, PARTICIPATION, UTILITY, SHARE_ATTACKED, RISK), _WORDS["games"])

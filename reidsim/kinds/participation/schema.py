@@ -6,10 +6,10 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from reidsim.errors import InputError, refuse_first, require_distinct
+from reidsim.core.errors import InputError, refuse_first, require_distinct
+from reidsim.core.validation import Section
 from reidsim.scenarios.read_keys import Count, Money, ReadIf, Share, Text
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.validation import Section
 
 PolicyName = Literal["nobody", "everybody", "from-nobody", "from-everybody", "planner"]
 POLICY_NAMES: tuple[PolicyName, ...] = get_args(PolicyName)

@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.bundled import resolve
+from reidsim.core.bundled import resolve
+from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.randomness import random_stream
-from reidsim.errors import InputError, locating, refuse_first, refuse_rows, require_among
+from reidsim.core.tables import read_table, require_columns
 from reidsim.games.participation.crowd import Crowd
 from reidsim.games.participation.families import Families
 from reidsim.games.participation.game import Flags, Values
@@ -23,7 +24,6 @@ from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, 
 from reidsim.populations.catalogue import make_genealogy
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import Study, World, digest_of
-from reidsim.tables import read_table, require_columns
 
 # Maximum number of people who decide. More people could be studied, but all pairs of relatives are in memory at once.
 _MOST_PEOPLE = 20_000

@@ -12,9 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.drawn_lists import DrawnLists
-from reidsim.bundled import bundled_folder
+from reidsim.core.bundled import bundled_folder
+from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.randomness import random_stream
-from reidsim.errors import InputError, locating, refuse_first
+from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.games.full_domain.class_table import require_part_of
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.kinds.tables.release import (
@@ -40,7 +41,6 @@ from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys, key_columns
 from reidsim.scenarios.resources import People, check_buyer, lists_of_people
 from reidsim.scenarios.schema import spelled_out
-from reidsim.tables import numbers, read_table, require_columns
 
 # Sections that affect games, but not the data of the study.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")

@@ -17,8 +17,10 @@ from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.planning import attack_threshold
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.agents.profile import Setting
+from reidsim.core.errors import refuse_first
 from reidsim.core.measures import in_words, measures_worded
-from reidsim.errors import refuse_first
+from reidsim.core.validation import read_toml
+from reidsim.core.wording import Code, Sentence, codes, counted, number_text
 from reidsim.games.directions.linker import directed_linker
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.class_table import records_outside
@@ -73,8 +75,6 @@ from reidsim.scenarios.policy import require_by_agents, with_each_k
 from reidsim.scenarios.resources import require_recipe
 from reidsim.scenarios.schema import MONEY_KEYS, spelled_out
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, record_table, solver_facts
-from reidsim.validation import read_toml
-from reidsim.wording import Code, Sentence, codes, counted, number_text
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *measures_worded(_WORDS["own"]).values())

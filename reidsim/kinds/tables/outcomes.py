@@ -21,9 +21,9 @@ from reidsim.adversaries.sequential.planning import (
     plan_known,
     plan_unknown,
 )
+from reidsim.core.errors import locating, refuse_first
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
-from reidsim.errors import locating, refuse_first
 from reidsim.games.attempts import Attempts
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.equilibrium import Equilibrium, evaluate

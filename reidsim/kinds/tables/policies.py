@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.core.errors import InputError, locating
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
-from reidsim.errors import InputError, locating
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.defenders.defender import Game, OptIn, record_game_of, require_comparable
 from reidsim.games.directions.best_replies import best_release

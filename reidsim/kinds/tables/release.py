@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
 from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
-from reidsim.bundled import BUNDLED, data_file, resolve
+from reidsim.core.bundled import BUNDLED, data_file, resolve
+from reidsim.core.errors import InputError, locating, nearest, refuse_first, refuse_rows, require_among
 from reidsim.core.randomness import random_stream
-from reidsim.errors import InputError, locating, nearest, refuse_first, refuse_rows, require_among
+from reidsim.core.tables import DELIMITERS, numbers, read_table, require_columns
 from reidsim.kinds.tables.schema import (
     AttributeSection,
     PublisherSection,
@@ -40,7 +41,6 @@ from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.people import Keys, key_columns, keys_of_records, require_same
 from reidsim.scenarios.python_objects import people_named, table_named
 from reidsim.scenarios.resources import AttackRecipe, AttackResourceSection, stage_of
-from reidsim.tables import DELIMITERS, numbers, read_table, require_columns
 
 Integers = NDArray[np.int64]
 

@@ -12,9 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import arrays_of
+from reidsim.core.errors import InputError, listed, locating, nearest, refuse_first, refuse_rows
 from reidsim.core.files import free_memory, require_memory
 from reidsim.core.numerics import log
-from reidsim.errors import InputError, listed, locating, nearest, refuse_first, refuse_rows
+from reidsim.core.tables import read_table, require_columns, sniff_delimiter
+from reidsim.core.wording import counted
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.people import PeopleLattice
 from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage
@@ -25,8 +27,6 @@ from reidsim.linkage.people import RowSets
 from reidsim.releases.released import CellReader, Members
 from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import Risk
-from reidsim.tables import read_table, require_columns, sniff_delimiter
-from reidsim.wording import counted
 
 # Bytes of memory needed per row of a released file, and per value in it.
 _OF_ROW, _OF_VALUE = 300, 17

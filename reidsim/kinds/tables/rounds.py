@@ -13,7 +13,7 @@ from reidsim.adversaries.drawn_lists import DrawnListsLinker
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
-from reidsim.errors import listed, locating, refuse_first
+from reidsim.core.errors import listed, locating, refuse_first
 from reidsim.games.record_game import Linker
 from reidsim.kinds.tables.policy import policy_named
 from reidsim.kinds.tables.study import TablesStudy

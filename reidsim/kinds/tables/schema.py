@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from reidsim.adversaries.planners import AMOUNTS_BY_RECORD, provided_by
+from reidsim.core.errors import Case, refuse_first, require_among, require_distinct
 from reidsim.core.registry import require_provided
-from reidsim.errors import Case, refuse_first, require_among, require_distinct
+from reidsim.core.validation import Section
 from reidsim.kinds.tables.policy import (
     ONE_RECORD_PER_PERSON,
     ONE_SENSITIVE_COLUMN,
@@ -38,7 +39,6 @@ from reidsim.scenarios.policy import WITH_K_ANONYMITY, AnonymityK, require_by_ag
 from reidsim.scenarios.read_keys import Count, Delimiter, PersonKey, PopulationSeed, ReadIf, Share, Text, with_key
 from reidsim.scenarios.resources import DrawnResourceSection, ListBeliefsSection, Together, check_together
 from reidsim.scenarios.schema import RECORD_COLUMNS, EconomicsSection, FiguresSection, ScenarioHead
-from reidsim.validation import Section
 
 # Reserved column names: result tables have these columns besides the quasi-identifiers.
 _TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_size")

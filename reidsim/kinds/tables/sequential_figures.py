@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from reidsim.core.palette import BLACK, BLUE, GREY, VERMILION
 from reidsim.figures import style
 from reidsim.figures.style import UNIT, Look, draw_line, label_axes, legend_below, looks
-from reidsim.palette import BLACK, BLUE, GREY, VERMILION
 from reidsim.releases.strategy_space import Floats
 
 _GROUP_SIZE = "Group size in the registry (records)"

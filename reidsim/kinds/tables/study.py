@@ -21,7 +21,8 @@ from reidsim.adversaries.planners import Amount
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import sequential_attack
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.errors import InputError, locating, refuse_first
+from reidsim.core.errors import InputError, locating, refuse_first
+from reidsim.core.validation import read_toml, revalidated, validated
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame
@@ -50,7 +51,6 @@ from reidsim.scenarios.python_objects import people_named, planner
 from reidsim.scenarios.resources import AttackRecipe, require_recipe
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.study import Study, World, digest_of
-from reidsim.validation import read_toml, revalidated, validated
 
 PRICES = ("benefit", "loss", "gain", "cost")
 

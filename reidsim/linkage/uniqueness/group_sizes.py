@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
+from reidsim.core.errors import InputError, refuse_first
 from reidsim.core.randomness import draw_multinomial
-from reidsim.errors import InputError, refuse_first
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.likelihood import Interval, TwoParameterModel, log_gamma_ratio, progression_sums
 

@@ -25,13 +25,13 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, locating
+from reidsim.core.errors import InputError, locating
+from reidsim.core.tables import numbers, require_columns
+from reidsim.core.wording import counted
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.individual_risk import individual_risk
 from reidsim.linkage.uniqueness.group_sizes import UniquenessEstimate, UniquenessMethod, estimate_uniqueness
 from reidsim.populations.domain import added_up, distinct_rows
-from reidsim.tables import numbers, require_columns
-from reidsim.wording import counted
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError, refuse_first
+from reidsim.core.errors import InputError, refuse_first
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import UNKNOWN, Individuals
 

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from reidsim.core.errors import locating, refuse_first, refuse_rows
 from reidsim.core.files import require_memory
-from reidsim.errors import locating, refuse_first, refuse_rows
+from reidsim.core.tables import numbers
+from reidsim.core.validation import Section
 from reidsim.populations.genealogy import simupop_engine, vectorised
 from reidsim.populations.genealogy.genealogy import Floats, Genealogy, GenealogyParameters, Ints
 from reidsim.populations.recipe import Making, RecipeHead, Seed, normalised, read_figures
-from reidsim.tables import numbers
-from reidsim.validation import Section
 
 _ALLELES = 256
 # Columns of the table of individuals other than the loci.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.genealogy.genealogy import (
     MAN,
     NO_ALLELE,

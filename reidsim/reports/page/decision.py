@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 
 from reidsim.audit.identifiers import why_identifying
+from reidsim.core.errors import InputError
+from reidsim.core.validation import validated
+from reidsim.core.wording import Code, Inline, counted, number_text
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.switch import BreakEven
-from reidsim.errors import InputError
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports import verdict
 from reidsim.reports.page.stored_run import StoredRun
@@ -24,8 +26,6 @@ from reidsim.scenarios.hierarchies import Dates, Groups, Intervals, Prefix
 from reidsim.scenarios.hierarchies import Table as HierarchyFile
 from reidsim.scenarios.kind import GAIN, LOSS, gain_goes_with_loss, section
 from reidsim.scenarios.people import PERSON, once_each
-from reidsim.validation import validated
-from reidsim.wording import Code, Inline, counted, number_text
 
 _POINTS_SHOWN = 30
 # Level of the quantile of the number of people re-identified, less a tolerance for rounding.

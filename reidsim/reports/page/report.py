@@ -13,9 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
+from reidsim.core.errors import InputError, reading
 from reidsim.core.plain_data import toml_text
+from reidsim.core.validation import read_toml, validated
+from reidsim.core.wording import Code, number_text
 from reidsim.engine.switch import TIMES_OWN, BreakEven, break_even
-from reidsim.errors import InputError, reading
 from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
 from reidsim.kinds.assessment.outputs import RISKS_OF_PERSONS
 from reidsim.populations.files import require_new_file, write_new_file
@@ -31,8 +33,6 @@ from reidsim.scenarios.people import once_each, unit_sentence
 from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
-from reidsim.validation import read_toml, validated
-from reidsim.wording import Code, number_text
 
 # Figures that show the decision; the other figures help to check it.
 _DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "risk-maps")

@@ -10,17 +10,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
-from reidsim.bundled import BUNDLED, bundled_folder, bundled_names
+from reidsim.core.bundled import BUNDLED, bundled_folder, bundled_names
+from reidsim.core.errors import InputError
 from reidsim.core.plain_data import inline_toml
+from reidsim.core.validation import Section, read_text, section_classes, validated
+from reidsim.core.wording import Code, number_text
 from reidsim.drafts.draft import OF_PAPER
-from reidsim.errors import InputError
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.writer import Cell, shortened
 from reidsim.scenarios.kind import gain_goes_with_loss, plain, schemas, section, varied_keys
 from reidsim.scenarios.load import leaves, origins_of
 from reidsim.scenarios.schema import spelled_out
-from reidsim.validation import Section, read_text, section_classes, validated
-from reidsim.wording import Code, number_text
 
 # Matches `key = value # comment` if the value does not contain a number sign.
 _COMMENTED = re.compile(r"^([\w.-]+)\s*=\s*([^#]*?)\s*#\s*(.+)$")

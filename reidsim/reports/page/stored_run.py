@@ -10,16 +10,16 @@ from typing import Any
 
 import pandas as pd
 
+from reidsim.core.errors import InputError, locating, reading
 from reidsim.core.files import require_parquet_fits
 from reidsim.core.measures import Measure, measures_among
+from reidsim.core.tables import reading_parquet
+from reidsim.core.validation import read_json
 from reidsim.engine.results import RunResult, measures_in_manifest, require_no_links, require_sound
-from reidsim.errors import InputError, locating, reading
 from reidsim.scenarios.kind import Kind, kind_of_content, section
 from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.registry import DEFAULT_KIND
-from reidsim.tables import reading_parquet
-from reidsim.validation import read_json
 
 # Manifest keys of results without a table of runs, and the table that replaces it; None if it varies.
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}

@@ -15,12 +15,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.release import Matching, ReleaseAudit, audit_release, diversity, values_of_groups
-from reidsim.errors import InputError, listed
+from reidsim.core.errors import InputError, listed
+from reidsim.core.wording import counted
 from reidsim.linkage.sensitive_values import share_of_values
 from reidsim.reports.shared.kept import singled_out
 from reidsim.reports.shared.records import SharedRecords
 from reidsim.reports.writer import lines_of, odds
-from reidsim.wording import counted
 
 # Classes of numbers of people in `by_fitting_rows`, by upper end; k = 11 and k = 20 are thresholds in use.
 _CLASSES = {"0": 0, "1": 1, "2": 2, "3-4": 4, "5-10": 10, "11-19": 19, "20 or more": np.inf}

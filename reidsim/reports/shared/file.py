@@ -16,9 +16,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from reidsim.core.errors import InputError, listed
 from reidsim.core.measures import measures_among
+from reidsim.core.tables import delimited_line, read_table
+from reidsim.core.validation import read_json
+from reidsim.core.wording import counted
 from reidsim.engine.results import require_hash, require_no_standard_output
-from reidsim.errors import InputError, listed
 from reidsim.populations.files import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.audited import Limit, Release, audit_warnings, classes_of, limit_of, read_back
@@ -33,9 +36,6 @@ from reidsim.reports.shared.records import (
 from reidsim.reports.shared.rulebook import rulebook_of
 from reidsim.reports.writer import odds
 from reidsim.scenarios.people import unit_sentence
-from reidsim.tables import delimited_line, read_table
-from reidsim.validation import read_json
-from reidsim.wording import counted
 
 NO_LIMIT = Limit(1.0, "no limit")
 FORMAT = "reidsim shared records, version 1"

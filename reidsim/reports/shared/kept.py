@@ -13,10 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import why_identifying
+from reidsim.core.errors import InputError, listed
+from reidsim.core.wording import counted
 from reidsim.drafts.values import is_free_text
-from reidsim.errors import InputError, listed
 from reidsim.populations.domain import distinct_rows
-from reidsim.wording import counted
 
 Codes = NDArray[np.integer[Any]]
 

@@ -15,8 +15,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.core.errors import InputError, listed, locating, require_among, require_distinct
+from reidsim.core.tables import require_columns
+from reidsim.core.validation import validated
+from reidsim.core.wording import counted
 from reidsim.engine.results import find_release_file, require_hash
-from reidsim.errors import InputError, listed, locating, require_among, require_distinct
 from reidsim.releases.hierarchy import SUPPRESSED, read_hierarchy_rows
 from reidsim.reports.page.stored_run import StoredRun
 from reidsim.reports.shared.kept import GENERALIZED, NOTHING_KEPT, Kept, require_file
@@ -24,9 +27,6 @@ from reidsim.scenarios.kind import Kind, LimitedColumns, SensitiveColumn, Shared
 from reidsim.scenarios.people import key_columns, refuse_keys
 from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.tables import require_columns
-from reidsim.validation import validated
-from reidsim.wording import counted
 
 # Prefix by which spreadsheets recognize a formula; signed numbers are excluded.
 _FORMULA = r"[=+\-@](?![\d.,]+$)."

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reidsim.errors import InputError, listed
+from reidsim.core.errors import InputError, listed
+from reidsim.core.tables import read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
 from reidsim.reports.shared.kept import GENERALIZED, NOTHING_KEPT, Kept, require_file
 from reidsim.reports.shared.records import SharedRecords
-from reidsim.tables import read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
 
 # Columns of a rulebook: the quasi-identifiers, these two columns, and the released quasi-identifiers.
 FORM, IS_SHARED = "form", "shared"

@@ -22,7 +22,7 @@ from reidsim.adversaries.knowledge.groups import (
     everything,
 )
 from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness, estimate_uniqueness
 from reidsim.linkage.value_tree import TOP, ValueTree

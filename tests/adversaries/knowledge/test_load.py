@@ -7,12 +7,12 @@ import pytest
 
 from reidsim.adversaries.knowledge.groups import enumerate_sets
 from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
-from reidsim.bundled import bundled_folder
-from reidsim.errors import InputError
+from reidsim.core.bundled import bundled_folder
+from reidsim.core.errors import InputError
+from reidsim.core.validation import read_toml, validated
 from reidsim.populations.attribute_model import AttributeModelRecipe, build_model
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.public_sources import load_social_media, voter_profile, voter_profiles
-from reidsim.validation import read_toml, validated
 
 NATIONAL = (
     "worst-case",

@@ -8,7 +8,7 @@ import pytest
 from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import given
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.full_domain import recoding
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.recoding import multi_dimensional

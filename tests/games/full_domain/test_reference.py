@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from reidsim.core.tables import read_table
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.recoding import record_level
@@ -13,7 +14,6 @@ from reidsim.populations.domain import Attribute, Domain, distinct_rows
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.tables import read_table
 
 # Game, released rows, quasi-identifiers, G = L, optimum, payout, suppressed; B 1200, C 4, suppression limit 1.
 SETTINGS = """

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.games.full_domain.class_table import finest_classes, records_outside, require_part_of
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reidsim.bundled import bundled_folder
+from reidsim.core.bundled import bundled_folder
+from reidsim.core.validation import read_toml, validated
 from reidsim.populations.genealogy.genealogy import GenealogyParameters
 from reidsim.populations.genealogy.recipe import GenealogyRecipe
-from reidsim.validation import read_toml, validated
 
 LOCI = """\
 # source: made up

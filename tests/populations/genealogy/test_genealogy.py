@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.files import genealogy_table, read_population_file, write_table
 from reidsim.populations.genealogy.genealogy import MAN, Mutations
 from reidsim.populations.genealogy.vectorised import simulate

@@ -7,7 +7,7 @@ import pytest
 from genealogy_figures import check_pedigree
 
 from reidsim.core import files
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.catalogue import make_genealogy
 from reidsim.populations.genealogy import vectorised
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 
 # Mutation rates (x 1000) and largest alleles of the research code of Wan et al. 2021
 RATES = [2.381, 2.081, 1.781, 2.803, 2.298, 3.081, 0.552, 0.893, 1.498, 0.425, 5.762, 1.590, 4.769, 6.359, 3.754, 2.180]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from genealogy_figures import check_pedigree
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.genealogy.genealogy import MAN
 from reidsim.populations.genealogy.simupop_engine import simulate
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.errors import InputError
+from reidsim.core.errors import InputError
 from reidsim.populations.genealogy.genealogy import MAN, NO_PARENT, Columns
 from reidsim.populations.genealogy.vectorised import MarriageRules, marry, simulate
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import reidsim
+from reidsim.core.tables import read_table, text_table
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.tables import read_table, text_table
 
 
 def test_a_hierarchy_a_table_and_its_file_are_one(tmp_path):

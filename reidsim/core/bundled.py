@@ -10,9 +10,9 @@ import os
 import shlex
 from pathlib import Path
 
+from reidsim.core.errors import InputError, listed, nearest
 from reidsim.core.files import TABLE_ENDINGS
-from reidsim.errors import InputError, listed, nearest
-from reidsim.validation import read_toml
+from reidsim.core.validation import read_toml
 
 # Prefix of the path of a bundled file.
 BUNDLED = "bundled:"
@@ -24,7 +24,7 @@ BUNDLED_FOLDERS = {
     "populations/knowledge": "background knowledge",
 }
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def bundled_folder(name: str) -> Path:

@@ -52,7 +52,7 @@ class InputError(ValueError):
     >>> import reidsim
     >>> reidsim.run("wan2016")
     Traceback (most recent call last):
-    reidsim.errors.InputError: ...
+    reidsim.core.errors.InputError: ...
     """
 
     def __init__(

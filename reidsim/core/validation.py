@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationErro
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
 
+from reidsim.core.errors import InputError, listed, locating, nearest, reading
 from reidsim.core.files import require_no_device
-from reidsim.errors import InputError, listed, locating, nearest, reading
 
 # Largest root seed: tables of runs store it as a signed 64-bit integer.
 LARGEST_SEED = 2**63 - 1

@@ -29,6 +29,7 @@ from pandas.io.stata import StataReader
 from pyarrow import compute, parquet
 from pyarrow import csv as arrow_csv
 
+from reidsim.core.errors import InputError, listed, nearest, refuse_rows, require_distinct
 from reidsim.core.files import (
     EXCEL,
     SAS,
@@ -40,7 +41,6 @@ from reidsim.core.files import (
     require_parquet_fits,
     require_workbook_fits,
 )
-from reidsim.errors import InputError, listed, nearest, refuse_rows, require_distinct
 
 DELIMITERS = (",", ";", "\t", "|")
 
