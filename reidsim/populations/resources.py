@@ -70,6 +70,29 @@ class CoverageByGroup(Section):
 Coverage = Share | CoverageByGroup | Annotated[tuple[CoverageByGroup, ...], Field(min_length=1)]
 
 
+def listing_chances(
+    coverage: Coverage | None,
+    among: Mapping[str, Sequence[str]],
+    n_people: int,
+    coded: Callable[[str, str], tuple[NDArray[np.integer], Sequence[str]]],
+) -> Floats:
+    """Return each person's probability to be listed, shape (n_people,).
+
+    It is the coverage (default: 1), and 0 for people without a value of `among`.
+
+    `coded` returns each person's code of an attribute and the attribute's values, given its name and the key naming it.
+    """
+    chance = np.full(n_people, coverage if isinstance(coverage, float) else 1.0)
+    groups = (coverage,) if isinstance(coverage, CoverageByGroup) else coverage
+    for group in groups if isinstance(groups, tuple) else ():
+        chance *= group.chances(*coded(group.by, "coverage.by"))
+    for attribute, values in among.items():
+        codes, labels = coded(attribute, f"among.{attribute}")
+        require_among(f"not a value of {attribute!r}", values, labels, where=f"among.{attribute}")
+        chance *= np.isin(codes, [labels.index(value) for value in values])
+    return chance
+
+
 class ResourceRecipe(RecipeHead):
     """Recipe of a file about some people of a population.
 
@@ -127,16 +150,12 @@ class ResourceRecipe(RecipeHead):
             required.
         """
         world, rng = at.people(self.population), at.rng(self.kind)
-        chance = np.ones(world.n_people)
-        if isinstance(self.coverage, float):
-            chance *= self.coverage
-        elif self.coverage is not None:
-            groups = self.coverage if isinstance(self.coverage, tuple) else (self.coverage,)
-            chance = np.prod([g.chances(world.column(g.by), world.domain[g.by].categories) for g in groups], axis=0)
-        for attribute, values in self.among.items():
-            categories = world.domain[attribute].categories
-            require_among(f"not a value of {attribute!r}", values, categories, where=f"among.{attribute}")
-            chance = chance * np.isin(world.column(attribute), [categories.index(value) for value in values])
+        chance = listing_chances(
+            self.coverage,
+            self.among,
+            world.n_people,
+            lambda name, _: (world.column(name), world.domain[name].categories),
+        )
         person = draw_people(chance, rng, self.size)
         records = world.take(person).select(self.attributes or world.domain.names)
         require_among("not an attribute of the resource", self.missing, records.domain.names, where="missing")

@@ -28,7 +28,15 @@ from reidsim.core.wording import whole_number
 from reidsim.populations.catalogue import recipe_of
 from reidsim.populations.population import UNKNOWN
 from reidsim.populations.public_sources import VOTING_AGE, FiguresByAge, VoterProfile, load_social_media, voter_profile
-from reidsim.populations.resources import ANYONE, Coverage, ListRule, PeopleList, ResourceRecipe, draw_lists
+from reidsim.populations.resources import (
+    ANYONE,
+    Coverage,
+    ListRule,
+    PeopleList,
+    ResourceRecipe,
+    draw_lists,
+    listing_chances,
+)
 from reidsim.scenarios.read_keys import Delimiter, Money, Share, Text, with_key
 from reidsim.scenarios.schema import BeliefsSection
 
@@ -664,29 +672,22 @@ class _Source:
 
         If `size`, the number of people in the list, is given, the numbers are relative weights of the draw.
         """
-        section, people, chance = self.section, self.people, np.ones(self.people.n_people)
+        section, people = self.section, self.people
         coverage = self.recipe.coverage if section.coverage is None else section.coverage
-        if isinstance(coverage, float):
-            chance *= coverage
-        elif coverage is not None:
-            for group in coverage if isinstance(coverage, tuple) else (coverage,):
-                chance *= group.chances(*people.coded(group.by, "coverage.by"))
-        elif section.kind == "voter-list":
-            chance = self._registered()
-        elif self.use is not None:
-            chance = self._at_ages(self.use, "coverage")
-        elif size is None and section.kind != "social-media":
+        among = {**self.recipe.among, **section.among}
+        chance = listing_chances(coverage, among, people.n_people, people.coded)
+        if coverage is None and section.kind == "voter-list":
+            chance *= self._registered()
+        elif coverage is None and self.use is not None:
+            chance *= self._at_ages(self.use, "coverage")
+        elif coverage is None and size is None and section.kind != "social-media":
             problem, expected = "coverage and size of the list are missing", "coverage, size or both"
             raise InputError(problem, where="coverage", expected=expected)
         if section.kind == "genealogy" and people.loci:
             # A genealogy identifies people by their alleles.
-            chance = chance * np.any([people.values[locus] != UNKNOWN for locus in people.loci], axis=0)
+            chance *= np.any([people.values[locus] != UNKNOWN for locus in people.loci], axis=0)
         if section.kind == "voter-list" and section.states and coverage is not None:
-            chance = chance * (self.state_of_person >= 0)
-        for attribute, values in {**self.recipe.among, **section.among}.items():
-            codes, labels = people.coded(attribute, f"among.{attribute}")
-            require_among(f"not a value of {attribute!r}", values, labels, where=f"among.{attribute}")
-            chance = chance * np.isin(codes, [labels.index(value) for value in values])
+            chance *= self.state_of_person >= 0
         return chance
 
     def _registered(self) -> Floats:
