@@ -75,8 +75,8 @@ class Replies:
     @classmethod
     def nothing(cls, n_cells: int) -> Replies:
         """Return the replies of an adversary who attacks no record."""
-        success, payoff, exploits, worth, outlay = np.zeros((5, n_cells))
         attacks, invited = np.zeros((2, n_cells), dtype=np.bool_)
+        success, payoff, exploits, worth, outlay = np.zeros((5, n_cells))
         used = np.zeros(n_cells, dtype=np.int64)
         return cls(attacks, success, payoff, exploits, worth, outlay, np.ones(n_cells), invited, used)
 
@@ -104,6 +104,11 @@ class AttackPlan:
     replies: Replies
     targets: Floats
     drawn: bool = False
+
+    @property
+    def by_chance(self) -> Bools:
+        """For which cells targets are random, not the first records, shape (n_cells,)."""
+        return np.asarray((self.replies.frequency < 1.0) | self.drawn)
 
 
 def no_plan(n_cells: int) -> AttackPlan:
@@ -209,8 +214,7 @@ def targets_within(replies: Replies, participants: Counts, budget: float, *, at_
         number = float(wanted.sum())
         return np.asarray(wanted * (np.floor(number * budget / total + _ROUNDING) / number))
     cells = np.flatnonzero(wanted)
-    rate = money_rate(replies.worth[cells], replies.outlay[cells])
-    cells = cells[np.argsort(-rate, kind="stable")]
+    cells = cells[np.argsort(-money_rate(replies.worth, replies.outlay)[cells], kind="stable")]
     price = replies.outlay[cells]
     before = np.cumsum(wanted[cells] * price) - wanted[cells] * price
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -334,10 +338,7 @@ def together(meeting: Meeting, acting: Floats, probability: Floats) -> Floats:
     ndarray of float64, shape (n_cells,)
     """
     if meeting == "one-of":
-        total = acting[0] * probability[0]
-        for weight, of_type in zip(acting[1:].tolist(), probability[1:], strict=True):
-            total += weight * of_type
-        return np.asarray(np.minimum(total, 1.0, out=total))
+        return np.asarray(np.minimum((acting[:, None] * probability).sum(axis=0), 1.0))
     return np.asarray(1.0 - np.prod(1.0 - acting[:, None] * probability, axis=0))
 
 
@@ -432,7 +433,7 @@ class Attacks:
         in `outcome`.
         """
         cells, shares = self.setting.cell_of_subject, self.shares
-        by_chance = np.stack([_is_by_chance(plan) for plan in self.plans])
+        by_chance = np.stack([plan.by_chance for plan in self.plans])
         in_part = (shares > 0.0) & (shares < 1.0) & ~by_chance
         subjects = np.flatnonzero(self.is_out & np.asarray(in_part.any(axis=0))[cells])
         subjects = subjects[np.argsort(cells[subjects], kind="stable")]
@@ -454,7 +455,7 @@ class Attacks:
         setting, plan, shares, is_out = self.setting, self.plans[number], self.shares[number], self.is_out
         cells, partly = setting.cell_of_subject, (shares > 0.0) & (shares < 1.0)
         attacked: Bools = is_out & (shares >= 1.0)[cells]
-        by_chance = partly & _is_by_chance(plan)
+        by_chance = partly & plan.by_chance
         if by_chance.any():
             draws = subject_draws(setting, "attacks", setting.profiles[number].name, self.round_number)
             if plan.drawn and np.min(plan.replies.frequency) >= 1.0:
@@ -491,11 +492,6 @@ class Attacks:
             else:
                 people = _people(setting, there, shares[who], self.success[who], self.exposed)
             yield Case(probability, people, _together(hits), kept, earned)
-
-
-def _is_by_chance(plan: AttackPlan) -> Bools:
-    """Return for which cells targets are random, not the first records, (n_cells,)."""
-    return np.asarray((plan.replies.frequency < 1.0) | plan.drawn)
 
 
 def subject_draws(setting: Setting, decision: str, agent: str, round_number: int) -> Floats:

@@ -92,15 +92,15 @@ _NOBODY = "nobody"
 NEGLIGIBLE = 1e-12
 
 
+@dataclass(frozen=True)
 class NoLinker:
-    """Linker without any match, for an adversary who never attacks."""
+    """Linker of `n_records` records without any match, for an adversary who never attacks."""
 
-    def __init__(self, n: int) -> None:
-        self._n = n
+    n_records: int
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return infinite group sizes; see `Linker`."""
-        sizes = np.full(self._n if rows is None else len(rows), np.inf)
+        sizes = np.full(self.n_records if rows is None else len(rows), np.inf)
         return Linkage(sizes, sizes)
 
 
@@ -232,8 +232,7 @@ class _WithinBudget:
         reply = self.adversary.respond(linkage, rows)
         rate = money_rate(*worth_and_outlay(self.profile, of_attacked(reply)))
         _, bar, at_bar, above = self.foreseen
-        equal = _equal(rate, bar)
-        share = np.where(equal, at_bar, above * (rate > bar))
+        share = np.where(_equal(rate, bar), at_bar, above * (rate > bar))
         attacks = reply.attacks & (share > 0.0)
         return Response(
             attacks,
@@ -606,9 +605,14 @@ class Publisher(mesa.Agent):
         setting = self.model.setting
         if setting.foresees == "holdings" or setting.is_fixed(self.policy):
             return []
-        believed, opponents = not setting.knows_truth, []
-        for each, weight in zip(self.model.adversaries, weights.tolist(), strict=True):
-            profile = each.profile.believed if believed and each.profile.believed else each.profile
-            holds = self._expected_holdings(each)
-            opponents.append(Opponent(profile, weight, holds, each.expected_accuracy, believed=believed))
+        opponents = [
+            Opponent(
+                (not setting.knows_truth and each.profile.believed) or each.profile,
+                weight,
+                self._expected_holdings(each),
+                each.expected_accuracy,
+                believed=not setting.knows_truth,
+            )
+            for each, weight in zip(self.model.adversaries, weights.tolist(), strict=True)
+        ]
         return opponents if any(opponent.is_open for opponent in opponents) else []

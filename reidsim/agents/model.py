@@ -295,19 +295,6 @@ class ReidentificationModel(mesa.Model):
         assert self._last is not None  # noqa: S101 # asked for after a round
         return self._last
 
-    def _payoff_of_records(self) -> Floats:
-        """Return the total expected payoff of all adversaries from a record, (n_cells,).
-
-        It excludes purchases, is in currency units, and is weighted by the adversaries' presence.
-        """
-        payoff = np.zeros(self.setting.n_cells)
-        for adversary in self.adversaries:
-            if adversary.acts and adversary.plan is not None:
-                replies, targets = adversary.plan.replies, adversary.plan.targets
-                share = np.divide(targets, self.exposed, out=np.zeros_like(targets), where=self.exposed > 0)
-                payoff += adversary.acts * share * replies.payoff
-        return payoff
-
     @property
     def exposed(self) -> Counts:
         """Number of exposed records of each cell, shape (n_cells,).
@@ -381,7 +368,10 @@ class ReidentificationModel(mesa.Model):
         outcome, choice, attacks = self.outcome, self.publisher.choice, self._attacks
         assert outcome is not None and choice is not None and attacks is not None  # noqa: S101, PT018 # resolved before
         setting, n, participants = self.setting, self.setting.n_subjects, self.participants
-        last = self._last = equilibrium_of(setting, choice, outcome, self._payoff_of_records())
+        # The total expected payoff of all adversaries from a record, without purchases, weighted by their presence.
+        plans = zip(attacks.acting.tolist(), attacks.shares, attacks.plans, strict=True)
+        payoffs = (acts * share * plan.replies.payoff for acts, share, plan in plans)
+        last = self._last = equilibrium_of(setting, choice, outcome, sum(payoffs, np.zeros(setting.n_cells)))
         # Given the adversaries present, if presence is drawn.
         draws = functools.partial(setting.stream, "reidentified", round_number=self.round_number)
         self.reidentified.append(reidentified(n, attacks.cases(last.utility), draws))
@@ -567,26 +557,21 @@ class Adversary(mesa.Agent):
         Counts and amounts are expected values over the adversary's presence.
         """
         acts, plan, outcome, model = self.acts, self.plan, self.outcome, self.model
-        found = dict.fromkeys(("attacks", "exploits", "breaches", "spent", "payoff"), 0.0)
-        fines = model.setting.enforcement.fine * detections
-        if plan is not None:
-            found["spent"] = acts * plan.spent
-        if outcome is not None:
-            found["attacks"] = acts * float(outcome.attempts.sum())
-            found["exploits"] = acts * outcome.exploits
-            found["breaches"] = acts * float(outcome.successes.sum())
-        if outcome is not None and acts:
-            payoff, expected_fine = outcome.payoff, self.profile.expected_fine
-            if outcome.attacked is not None and self.profile.single_exploit and expected_fine > 0:
-                # The planned payoff contains the expected fines; replace them by the drawn fines.
-                payoff += expected_fine * outcome.exploits - fines
-            found["payoff"] = acts * payoff
+        assert outcome is not None  # noqa: S101 # resolved before
+        fines, payoff = model.setting.enforcement.fine * detections, outcome.payoff if acts else 0.0
+        if acts and outcome.attacked is not None and self.profile.single_exploit and self.profile.expected_fine > 0:
+            # The planned payoff contains the expected fines; replace them by the drawn fines.
+            payoff += self.profile.expected_fine * outcome.exploits - fines
         return {
             "adversary": self.name,
             "weight": self.profile.weight,
             "belief": float(model.publisher.beliefs[model.adversaries.index(self)]),
             "present": acts,
-            **found,
+            "attacks": acts * float(outcome.attempts.sum()),
+            "exploits": acts * outcome.exploits,
+            "breaches": acts * float(outcome.successes.sum()),
+            "spent": acts * plan.spent if plan is not None else 0.0,
+            "payoff": acts * payoff,
             "detections": detections,
             "fines": fines,
             "holds": ", ".join(sorted(self.holds)),
@@ -605,9 +590,7 @@ class Adversary(mesa.Agent):
         attempts, successes, used = self.outcome.attempts, self.outcome.successes, self.plan.replies.used
         for stages in np.unique(used[attempts > 0]).tolist():
             name, here = self.profile.through(self.holds, stages), used == stages
-            before = found.get(name, (0.0, 0.0))
-            found[name] = (
-                before[0] + self.acts * float(attempts[here].sum()),
-                before[1] + self.acts * float(successes[here].sum()),
-            )
+            attacked, breached = found.get(name, (0.0, 0.0))
+            attacked += self.acts * float(attempts[here].sum())
+            found[name] = attacked, breached + self.acts * float(successes[here].sum())
         return found
