@@ -157,11 +157,6 @@ class AdversaryProfile:
         names = tuple(sorted(holds)) if self.lists is None else self.lists(holds, used)
         return " and ".join(names)
 
-    @property
-    def can_attack(self) -> bool:
-        """Whether the budget covers the cheapest attack."""
-        return self.budget >= self.cheapest
-
 
 @dataclass(frozen=True)
 class Enforcement:

@@ -92,9 +92,10 @@ def unfinished_beside(folder: Path) -> Iterator[Path]:
 
     Remove it at the end unless the caller has renamed it.
     """
-    beside = tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent, ignore_cleanup_errors=True)
-    with beside as unfinished:
-        yield Path(unfinished)
+    with tempfile.TemporaryDirectory(
+        prefix=f".{folder.name}-", dir=folder.parent, ignore_cleanup_errors=True
+    ) as beside:
+        yield Path(beside)
 
 
 @contextmanager
@@ -196,7 +197,7 @@ def make_folder(folder: Path) -> None:
 def next_free_folder(parent: Path, name: str) -> Path:
     """Return ``parent/name-001``, or the first such path that is not in use."""
     folders = (parent / f"{name}-{number:03d}" for number in itertools.count(1))
-    return next(folder for folder in folders if not folder.exists())
+    return next(itertools.filterfalse(Path.exists, folders))
 
 
 def make_manifest(
@@ -358,14 +359,12 @@ class Clock:
     """
 
     def __init__(self) -> None:
-        self.laps: dict[str, float] = {}
-        self._last = time.perf_counter()
+        self.laps, self._last = dict[str, float](), time.perf_counter()
 
     def lap(self, name: str) -> None:
         """Record the seconds since the last lap under a name."""
-        now = time.perf_counter()
-        self.laps[name] = now - self._last
-        self._last = now
+        before, self._last = self._last, time.perf_counter()
+        self.laps[name] = self._last - before
 
 
 def begun(loaded: Scenario[ScenarioHead], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
@@ -528,11 +527,8 @@ def run_table(name: str, seed: int, replication: int, summary: pd.DataFrame) -> 
     `summary` holds the measures, indexed by policy, and `seed` the root seed. The point is 0 and the state
     ``complete``.
     """
-    table = summary.reset_index()
-    table.insert(0, "scenario", name)
-    table.insert(1, "point", 0)
-    table.insert(2, "replication", replication)
-    return table.assign(state="complete", seed=seed)
+    place = pd.DataFrame({"scenario": name, "point": 0, "replication": replication}, index=range(len(summary)))
+    return pd.concat([place, summary.reset_index()], axis=1).assign(state="complete", seed=seed)
 
 
 # Folder of the data files of bundled scenarios.
@@ -551,8 +547,7 @@ def release_file_facts(loaded: Scenario[ScenarioHead]) -> dict[str, Any]:
         shown relative to the working folder, absolute paths and names of bundled files (``bundled:...``) unchanged.
     """
     kind, scenario = kind_of(loaded.scenario), loaded.scenario
-    text = kind.release_file(scenario)
-    if text is None:
+    if (text := kind.release_file(scenario)) is None:
         return {}
 
     def facts_of(path: Path, text: str) -> dict[str, Any]:
@@ -596,13 +591,10 @@ def _shown(path: Path) -> str:
 
     An absolute path is unchanged. A relative path is resolved and shown relative to the working folder.
     """
-    if path.is_absolute():
-        return str(path)
-    try:
-        return os.path.relpath(path.resolve())
-    except ValueError:
-        # A path on another drive (Windows) has no relative form.
-        return str(path.resolve())
+    # A path on another drive (Windows) has no relative form.
+    with suppress(ValueError):
+        return str(path) if path.is_absolute() else os.path.relpath(path.resolve())
+    return str(path.resolve())
 
 
 def require_hash(path: Path, told: str, problem: str, *, hint: str | None = None) -> None:
@@ -650,12 +642,11 @@ def quantile_rows(
     list of dict
         The columns of `group`, ``measure`` (the outcome) and one quantile per name in `LEVELS`.
     """
-    levels = list(LEVELS.values())
-    quantiles = {
-        name: np.quantile(values, levels).tolist() if weights is None else weighted_quantiles(values, weights, levels)
-        for name, values in outcomes.items()
-    }
-    return [{**group, "measure": name, **dict(zip(LEVELS, each, strict=True))} for name, each in quantiles.items()]
+    rows, levels = [], list(LEVELS.values())
+    for name, values in outcomes.items():
+        found = np.quantile(values, levels).tolist() if weights is None else weighted_quantiles(values, weights, levels)
+        rows.append({**group, "measure": name, **dict(zip(LEVELS, found, strict=True))})
+    return rows
 
 
 def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any]]:
@@ -679,8 +670,11 @@ def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str
 
     Each entry of an equilibrium counts as one record, withheld records included.
     """
-    outcomes = {policy: {name: getattr(each, name) for name in _OUTCOMES} for policy, each in equilibria.items()}
-    return [row for policy, each in outcomes.items() for row in quantile_rows({"policy": policy}, each)]
+    return [
+        row
+        for policy, each in equilibria.items()
+        for row in quantile_rows({"policy": policy}, {name: getattr(each, name) for name in _OUTCOMES})
+    ]
 
 
 def distributions_of_result(result: RunResult) -> pd.DataFrame:

@@ -158,8 +158,7 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
 
     model = ReidentificationModel(setting, policy).run()
     place: dict[str, Any] = {"replication": replication, "draw": draw, "policy": policy}
-    rounds = model.datacollector.get_model_vars_dataframe()
-    numbers = np.arange(1, len(rounds) + 1)
+    rounds, numbers = model.datacollector.get_model_vars_dataframe(), np.arange(1, setting.rounds + 1)
     rounds = rounds.assign(**place, round=numbers, subjects=setting.n_subjects)
     rounds = rounds[[*place, "round", "subjects", *columns_of(ROUND_MEASURES)]]
     added = np.zeros((0, 3), dtype=np.int64) if model.planned is None else model.planned.counterfeits
@@ -249,8 +248,7 @@ def broken_guarantees(
 
 
 def _of_guarantee(played: PlayedPolicy, corrected: str) -> pd.DataFrame:
-    measures = run_measures([played], [played.policy]).reset_index()
-    measures.insert(1, "corrected", corrected)
+    measures = run_measures([played], [played.policy]).reset_index().assign(corrected=corrected)
     return measures[["policy", "corrected", *_OF_GUARANTEES]]
 
 
@@ -315,15 +313,6 @@ def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Stu
     return kind.by_subject(study), last
 
 
-def describe_rounds(study: Study[Any]) -> str:
-    """Return a one-line description of the size of a study with agents."""
-    kind = kind_of(study.scenario)
-    setting = kind.settings(study)(kind.policies_of(study.scenario)[0], 0, 0)
-    adversaries = counted(len(setting.profiles), "adversary", "adversaries")
-    draws = f", {counted(study.draws, 'replication')}" if kind.numbers_draws else ""
-    return f"{kind.describe_setting(setting)}, {adversaries}, {counted(setting.rounds, 'round')}{draws}"
-
-
 def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
     """Return `RUN_MEASURES` over rounds and draws, indexed by policy.
 
@@ -362,7 +351,7 @@ def _over_draws(
     for policy in dict.fromkeys(each.policy for each in played):
         own = [each for each in played if each.policy == policy]
         people[policy] = evenly_mixed([each.people for each in own])
-        outcomes = {column: np.concatenate([each.outcomes[column] for each in own]) for column in own[0].outcomes}
+        outcomes = {name: np.concatenate([each.outcomes[name] for each in own]) for name in own[0].outcomes}
         records[policy] = outcomes, np.concatenate([each.shared for each in own])
     return people, records
 
@@ -394,7 +383,7 @@ def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) ->
 
 def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
     """Return warnings about adversaries whose budget is too small for any attack."""
-    poor = [profile for profile in profiles if not profile.can_attack]
+    poor = [profile for profile in profiles if profile.budget < profile.cheapest]
     amounts = [f"{profile.name!r} has {profile.budget:,g}, an attack costs {profile.cheapest:,g}" for profile in poor]
     below = "below the cost of the cheapest attack"
     if poor and len(poor) == len(profiles):
@@ -448,7 +437,9 @@ def run_once(
     _LOGGER.info("%s: data read in %.2f s", loaded.name, clock.laps["build"])
     with locating(loaded.path):
         if not kind.decides:
-            played = _assess(study, report)
+            played = kind.assess(study, report)
+            runs = played.runs.assign(scenario=loaded.name, state="complete", seed=loaded.scenario.seed)
+            played = replace(played, runs=runs[["scenario", *runs.columns.drop("scenario")]])
         elif kind.in_rounds(loaded.scenario):
             played = play_rounds(study, report, explain=explain)
         else:
@@ -476,7 +467,12 @@ def check_once(loaded: Scenario[ScenarioHead]) -> str:
     kind = kind_of(loaded.scenario)
     study = kind.build(loaded)
     with locating(loaded.path):
-        return describe_rounds(study) if kind.in_rounds(loaded.scenario) else kind.describe(study)
+        if not kind.in_rounds(loaded.scenario):
+            return kind.describe(study)
+        setting = kind.settings(study)(kind.policies_of(study.scenario)[0], 0, 0)
+        adversaries = counted(len(setting.profiles), "adversary", "adversaries")
+        draws = f", {counted(study.draws, 'replication')}" if kind.numbers_draws else ""
+        return f"{kind.describe_setting(setting)}, {adversaries}, {counted(setting.rounds, 'round')}{draws}"
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:
@@ -513,11 +509,3 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
     )
     losses = {name: each.lost / each.n for name, each in mixed.items() if each.lost is not None}
     return Played(pd.concat(runs, ignore_index=True), records, analysis, {**facts, EXPECTED_LOSSES: losses}, warnings)
-
-
-def _assess(study: Study[Any], report: Progress) -> Played:
-    """Return the outcomes of a scenario without a decision maker, as an assessment."""
-    found = kind_of(study.scenario).assess(study, report)
-    runs = found.runs.assign(state="complete", seed=study.scenario.seed)
-    runs.insert(0, "scenario", study.loaded.name)
-    return replace(found, runs=runs)

@@ -406,7 +406,11 @@ def switch_loaded(
         kind.policies_of(loaded.scenario)
         study = kind.build(loaded)
         amounts = Amounts(study, key, link_gain=link_gain)
-        begin, end = _range(amounts, low, high)
+        begin, end = float(low or 0.0), RANGE_TIMES_OWN * amounts.own if high is None else float(high)
+        if not 0 <= begin < end < math.inf:
+            found, expected = f"{begin:g} to {end:g}", "0 or more, and --to above --from"
+            hint = "set the range, because the scenario's own value is 0" if high is None and not amounts.own else None
+            raise InputError("invalid range", where="--from, --to", found=found, expected=expected, hint=hint)
         clock.lap("build")
         search = Envelope(amounts, begin, end, lambda done: report("playing", min(done, MOST_VALUES - 1), MOST_VALUES))
         reason, narrowest = _why_not_exact(amounts, study, kind), _EXACT * (end - begin)
@@ -446,28 +450,17 @@ def switch_loaded(
     return SwitchResult(key, amounts.own, link_gain, table, switches, lines, **common)
 
 
-def _range(amounts: Amounts, low: float | None, high: float | None) -> tuple[float, float]:
-    begin, end = float(low or 0.0), RANGE_TIMES_OWN * amounts.own if high is None else float(high)
-    if not 0 <= begin < end < math.inf:
-        found, expected = f"{begin:g} to {end:g}", "0 or more, and --to above --from"
-        hint = "set the range, because the scenario's own value is 0" if high is None and not amounts.own else None
-        raise InputError("invalid range", where="--from, --to", found=found, expected=expected, hint=hint)
-    return begin, end
-
-
 def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
     """Return the reason why payoffs are not upper envelopes of straight lines.
 
     The result is None if they are.
     """
-    scenario = study.scenario
-    beliefs = getattr(scenario, "beliefs", None)
+    beliefs = getattr(study.scenario, "beliefs", None)
     stated = set() if beliefs is None else set(beliefs.model_dump(exclude_defaults=True))
-    planned_with_another = stated - ({"loss"} if amounts.key == LOSS else set())
-    if stated and (planned_with_another or amounts.link_gain):
+    if stated and (amounts.link_gain or stated != {"loss"} or amounts.key != LOSS):
         return "plans use beliefs that differ from the truth"
     for policy in amounts.policies:
-        if not kind.policy(policy).is_rule and not kind.takes_best(scenario, policy):
+        if not kind.policy(policy).is_rule and not kind.takes_best(study.scenario, policy):
             return f"policy {policy} is a search that may miss the best release"
     if (amounts.link_gain or amounts.key not in (LOSS, "economics.benefit")) and kind.largest_group(study) is None:
         return "the values at which attacks begin are unknown"
@@ -545,12 +538,10 @@ def _interval(amounts: Amounts, kind: Kind, stretch: Stretch) -> tuple[Any, ...]
 
 
 def _switches(own: float, table: pd.DataFrame, precisions: Sequence[float]) -> Iterator[tuple[Any, ...]]:
-    rows = table.to_dict("records")
-    for below, above, precision in zip(rows[:-1], rows[1:], precisions, strict=True):
+    for (below, above), precision in zip(itertools.pairwise(table.to_dict("records")), precisions, strict=True):
         if below["policy"] and above["policy"]:
-            value = float(below["high"])
             policies = (below["policy"], above["policy"], below["best"], above["best"])
-            yield value, precision, *policies, value / own if own > 0 else math.nan
+            yield below["high"], precision, *policies, below["high"] / own if own > 0 else math.nan
 
 
 class Stretch(NamedTuple):

@@ -402,11 +402,8 @@ def rerun_one(
     report = progress or (lambda task, done, total: None)
     manifest = store.read_manifest(folder)
     if "cross_play" in manifest:
-        problem, expected = (
-            "a run of cross-play cannot be repeated alone",
-            "a results folder of a batch from reidsim run",
-        )
-        raise InputError(problem, source=folder, expected=expected)
+        expected = "a results folder of a batch from reidsim run"
+        raise InputError("a run of cross-play cannot be repeated alone", source=folder, expected=expected)
     loaded = store.scenario_of(manifest, allow_code=allow_code)
     design = design_of(loaded)
     stored, where = store.read_runs(folder), "--run"
