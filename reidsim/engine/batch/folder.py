@@ -92,11 +92,6 @@ def only_writer(folder: Path) -> Iterator[None]:
     path = folder / _LOCK
     descriptor = _hold(path)
     try:
-        # The process ID is written for the error message of other processes.
-        with contextlib.suppress(OSError):
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            os.ftruncate(descriptor, 0)
-            os.write(descriptor, f"{os.getpid()}\n".encode())
         yield
     finally:
         # Remove the file before the lock is released; otherwise another process could lock a removed file.
@@ -115,11 +110,7 @@ def _hold(path: Path) -> int:
             _lock(descriptor)
         except OSError:
             os.close(descriptor)
-            writer = ""
-            with contextlib.suppress(OSError, ValueError):
-                writer = path.read_text(encoding="ascii").strip()
-            hint = f"wait until process {writer} ends" if writer else None
-            raise InputError("another batch is writing to the folder", source=path.parent, hint=hint) from None
+            raise InputError("another batch is writing to the folder", source=path.parent) from None
         # The former holder may have removed the file between opening and locking.
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), path.stat()):
@@ -131,8 +122,6 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(descriptor: int) -> None:
-        # Lock a byte far beyond the content (Windows), so that the content stays readable.
-        os.lseek(descriptor, 1 << 20, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
