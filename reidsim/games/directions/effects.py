@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.core.numerics import borrowing
+from reidsim.core.numerics import borrowing, owning
 from reidsim.games.directions.person_limits import UNLIMITED, FittingValues, add_row, excess_saved, excess_with
 from reidsim.linkage.fitting_rows import FittingRows, agreement, change_row, fits_any
 from reidsim.releases.lattice import GeneralizationLattice
@@ -186,14 +186,6 @@ def work_for(release: Release, n_forms: int) -> Work:
     )
 
 
-def margins_of(release: Release, harm: Harm) -> Margins:
-    """Return the change of harm in each cell for one row more and one row less."""
-    n_cells = len(release.cells)
-    margins = Margins(np.zeros(n_cells), np.zeros(n_cells), np.zeros(n_cells, dtype=np.int64))
-    _all_margins(release, harm, margins)
-    return margins
-
-
 @borrowing()
 def benefit_in(release: Release, record: int, form: int) -> float:
     """Return the benefit of sharing a record under a strategy, in currency units.
@@ -238,15 +230,14 @@ def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
 
 
 @borrowing()
-def _harm_by_values(harm: Harm, record: int, cell: int, persons: int, change: int) -> float:
-    """Return the decrease of harm from sensitive values that is due to a row.
+def _value_gain(harm: Harm, record: int, cell: int, persons: int, fits: bool) -> float:
+    """Return the decrease of harm from sensitive values in a cell that is due to a record's row.
 
-    `change` is 1 for a row that is added, and -1 for the row that fits at present. `persons` is the number of shared
-    records with this cell.
+    The row is added, or it `fits` the cell at present. `persons` is the number of shared records with this cell.
     """
     if harm.value_weight == 0.0 or persons == 0:
         return 0.0
-    return harm.value_weight * persons * excess_saved(harm.values, cell, harm.values.kind[record], change)
+    return harm.value_weight * persons * excess_saved(harm.values, cell, harm.values.kind[record], -1 if fits else 1)
 
 
 @borrowing()
@@ -288,10 +279,14 @@ def _margin(release: Release, harm: Harm, margins: Margins, cell: int) -> None:
     margins.shared[cell] = shared
 
 
-@borrowing()
-def _all_margins(release: Release, harm: Harm, margins: Margins) -> None:
-    for cell in range(len(release.cells)):
+@owning()
+def margins_of(release: Release, harm: Harm) -> Margins:
+    """Return the change of harm in each cell for one row more and one row less."""
+    n_cells = len(release.cells)
+    margins = Margins(np.zeros(n_cells), np.zeros(n_cells), np.zeros(n_cells, dtype=np.int64))
+    for cell in range(n_cells):
         _margin(release, harm, margins, cell)
+    return margins
 
 
 @borrowing()
@@ -452,10 +447,9 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
             work.fits[cell] = shared and fits_any(release.cells[cell], work.least, entries, work.before)
     if len(release.several) > 0:
         present += _effect_on_several(release, harm, record, work, entries, shared)
-    limited = harm.value_weight > 0.0
     for cell in range(len(release.cells)):
         unharmed = margins.more[cell] == 0.0 and margins.less[cell] == 0.0
-        if cell == own or (unharmed and not (limited and margins.shared[cell] > 0)):
+        if cell == own or (unharmed and (harm.value_weight == 0.0 or margins.shared[cell] == 0)):
             continue
         if entries > 1:
             gain = margins.less[cell] if work.fits[cell] else margins.more[cell]
@@ -466,33 +460,23 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
         place = 0
         for attribute in range(n_attributes):
             place += work.place[0, attribute, release.cells[cell, attribute]]
-        if place < _APART:
-            less = margins.less[cell]
-            if limited:
-                less += _harm_by_values(harm, record, cell, margins.shared[cell], -1)
-            gained[place] += less
-            present += less
-        elif place < _NEVER:
-            more = margins.more[cell]
-            if limited:
-                more += _harm_by_values(harm, record, cell, margins.shared[cell], 1)
-            gained[place % _APART] += more
+        if place < _NEVER:
+            fits = place < _APART
+            gain = margins.less[cell] if fits else margins.more[cell]
+            gain += _value_gain(harm, record, cell, margins.shared[cell], fits)
+            gained[place % _APART] += gain
+            present += gain if fits else 0.0
     if own >= 0:
         # Under every strategy, the row fits the persons with the same values.
-        same, rows = 0.0, release.fitting[own]
+        same, rows, change = 0.0, release.fitting[own], -1 if shared else 1
         for position in range(release.start[own], release.start[own + 1]):
             other = release.members[position]
             if other != record and release.strategies[other] >= 0:
                 now = harm_of(release, harm, other, release.strategies[other], rows)
-                if shared:
-                    same += harm_of(release, harm, other, release.strategies[other], rows - 1) - now
-                else:
-                    same += now - harm_of(release, harm, other, release.strategies[other], rows + 1)
-        others = margins.shared[own] - (1 if shared else 0)
-        same += _harm_by_values(harm, record, own, others, -1 if shared else 1)
+                same += change * (now - harm_of(release, harm, other, release.strategies[other], rows + change))
+        same += _value_gain(harm, record, own, margins.shared[own] - int(shared), shared)
         gained[0] += same
-        if shared:
-            present += same
+        present += same if shared else 0.0
     for attribute in range(len(release.levels)):
         stride, levels = release.strides[attribute], release.levels[attribute]
         for number in range(len(gained)):
