@@ -31,8 +31,8 @@ from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.game import Followed, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.recoding import multi_dimensional, record_level
-from reidsim.games.full_domain.search import anytime_search, search
-from reidsim.games.full_domain.solutions import Incumbents, every_node
+from reidsim.games.full_domain.search import explore, search
+from reidsim.games.full_domain.solutions import Incumbent, every_node
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.domain import Attribute, distinct_rows
@@ -60,22 +60,22 @@ def fresh(game: FullDomainGame) -> FullDomainGame:
     return replace(game)
 
 
-def walk_of(game: FullDomainGame) -> Incumbents:
-    """Return the best nodes, by a walk to every node that its benefit without any attack does not close."""
-    incumbents = Incumbents(game)
+def walk_of(game: FullDomainGame) -> Incumbent:
+    """Return the best node, by a walk to every node that its benefit without any attack does not close."""
+    incumbent = Incumbent(game)
 
     def enter(node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
-        return followed if incumbents.beaten_at(game.bound(levels), node, sum(levels)).any() else None
+        return followed if incumbent.is_beaten_at(game.bound(levels), node, sum(levels)) else None
 
     for visit in game.walk(enter):
-        incumbents.offer(visit.node, sum(visit.levels), game.outcomes(visit.node, visit.table, visit.followed))
-    return incumbents
+        incumbent.offer(visit.node, sum(visit.levels), game.outcomes(visit.node, visit.table, visit.followed))
+    return incumbent
 
 
 def against_types(study: TablesStudy, game: FullDomainGame, number: int) -> AnyAdversaryGame:
     """Return a game against several one-shot types of different gains and costs."""
     linker, n = study.linker("prosecutor"), study.lattice.n_records
-    gain, loss = float(game.prices.gain[0, 0]), np.full(n, float(game.prices.loss[0, 0]))
+    gain, loss = float(game.prices.gain[0]), np.full(n, float(game.prices.loss[0]))
     types = [
         AdversaryType(f"{each}", 1 / number, linker, OneShotAdversary(gain * (1 - 0.1 * each), COST + each))
         for each in range(number)
@@ -86,7 +86,7 @@ def against_types(study: TablesStudy, game: FullDomainGame, number: int) -> AnyA
 
 
 def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int = 3) -> list[dict[str, object]]:
-    """Time the search at single points, at fifty points and against several types, each beside its reference.
+    """Time the search at single points and against several types, each beside its reference.
 
     Returns
     -------
@@ -96,24 +96,19 @@ def figures(study: TablesStudy, amounts: Sequence[float] = AMOUNTS, repeats: int
     rows: list[dict[str, object]] = []
 
     for no_attack in (False, True):
-        name, slowest = "no-attack" if no_attack else "basic", 0.0
+        name = "no-attack" if no_attack else "basic"
         for amount in amounts:
             game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
-            assert walk_of(game).nodes.tolist() == search(game).nodes.tolist()
+            assert walk_of(game).node == search(game).node
             ours = walk = np.inf
             for _ in range(repeats):
                 ours = min(ours, cpu_time(lambda game=game: search(fresh(game)), 1))
                 walk = min(walk, cpu_time(lambda game=game: walk_of(fresh(game)), 1))
-            slowest, work = max(slowest, ours), f"{name}, G = L = {amount:.0f}"
+            work = f"{name}, G = L = {amount:.0f}"
             rows.append(figure(work, ours, "walk of the lattice", walk))
             if amount in AHEAD_OF_ARX[no_attack]:
                 ahead = AHEAD_OF_ARX[no_attack][amount]
                 rows.append(figure(work, ours, "ARX, at least", ahead * walk, 25.0))
-        if len(amounts) > 1:
-            values = np.linspace(0, 2000, 50)
-            game = study.node_game("prosecutor", Prices(BENEFIT, values, values, COST), no_attack=no_attack)
-            seconds = cpu_time(lambda game=game: search(fresh(game)), repeats)
-            rows.append(figure(f"{name}, 50 points", seconds, "the slowest of one", slowest, 1.2, at_most=True))
         game = study.node_game("prosecutor", Prices(BENEFIT, 1000, 1000, COST), no_attack=no_attack)
         one = cpu_time(lambda game=game: search(fresh(game)), repeats)
         for number in (2, 5):
@@ -135,21 +130,19 @@ def plain_node(study: TablesStudy, node: int, amount: float, no_attack: bool) ->
 
 
 def full_domain(study: TablesStudy, amounts: Sequence[float], repeats: int, sample: int) -> None:
-    """Time every setting with and without pruning, a curve, and the plain reference."""
+    """Time every setting with and without pruning, and the plain reference."""
     nodes = np.random.default_rng(1).choice(study.lattice.size, sample, replace=False).tolist()
     print(
         f"{'game':<10}{'G = L':>6}{'optimum':>20}{'relative':>10}"
         f"{'pruned s':>10}{'nodes':>8}{'whole s':>9}{'plain s*':>10}"
     )
     for no_attack in (False, True):
-        slowest = 0.0
         for amount in amounts:
             game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
             solution = search(game)
             pruned = cpu_time(lambda game=game: search(fresh(game)), repeats)
             whole = cpu_time(lambda game=game: search(fresh(game), prune=False), repeats)
-            slowest = max(slowest, pruned)
-            relative = solution.payout[0] / solution.best_case[0]
+            relative = solution.payout / solution.best_case
             outcomes = every_node(game)
             start = time.process_time()
             payouts = [plain_node(study, node, amount, no_attack) for node in nodes]
@@ -157,13 +150,9 @@ def full_domain(study: TablesStudy, amounts: Sequence[float], repeats: int, samp
             assert np.allclose(payouts, outcomes.payout[nodes], rtol=1e-9, atol=1e-6)
             print(
                 f"{'no-attack' if no_attack else 'basic':<10}{amount:>6.0f}"
-                f"{study.lattice.describe(int(solution.nodes[0])):>20}{relative:>10.6f}{pruned:>10.3f}"
+                f"{study.lattice.describe(solution.node):>20}{relative:>10.6f}{pruned:>10.3f}"
                 f"{solution.evaluated:>8,}{whole:>9.3f}{plain:>10,.0f}"
             )
-        values = np.linspace(0, 2000, 50)
-        game = study.node_game("prosecutor", Prices(BENEFIT, values, values, COST), no_attack=no_attack)
-        curve = cpu_time(lambda game=game: search(fresh(game)), repeats)
-        print(f"{'':<10}50 points from 0 to 2,000 in {curve:.3f} s: {curve / slowest:.1f} times the slowest one above")
     print(f"* {sample} nodes timed, extrapolated to {study.lattice.size:,}; peak memory so far {peak_mib():,.0f} MiB")
 
 
@@ -172,7 +161,7 @@ def by_record(study: TablesStudy, amounts: Sequence[float], repeats: int) -> Non
     for no_attack in (False, True):
         for amount in amounts:
             game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
-            payout = float(record_level(game).payoff @ game.released) / float(game.best_case[0])
+            payout = float(record_level(game).payoff @ game.released) / game.best_case
             seconds = cpu_time(lambda game=game: record_level(fresh(game)), repeats)
             print(
                 f"record-level {'no-attack' if no_attack else 'basic':<10} {amount:>6.0f} {payout:.6f} {seconds:.3f} s"
@@ -185,8 +174,8 @@ def by_region(study: TablesStudy, amounts: Sequence[float]) -> None:
     for no_attack in (False, True):
         for amount in amounts:
             game = study.node_game("prosecutor", Prices(BENEFIT, amount, amount, COST), no_attack=no_attack)
-            best_case = float(game.best_case[0])
-            one_node = search(game).payout[0] / best_case
+            best_case = game.best_case
+            one_node = search(game).payout / best_case
             start = time.process_time()
             payout = multi_dimensional(fresh(game)).payout / best_case
             seconds = time.process_time() - start
@@ -237,11 +226,11 @@ def growth() -> None:
         game = synthetic(rows, attributes)
         start = time.process_time()
         walkable = game.lattice.size <= 20_000
-        solution = search(game) if walkable else anytime_search(game, nodes=5_000)
+        solution = search(game) if walkable else explore(game, nodes=5_000)[0]
         seconds = time.process_time() - start
         print(
             f"{rows:>12,}{attributes:>12}{game.lattice.size:>16,}{game.lattice.n_records:>12,}{seconds:>10.2f}"
-            f"{solution.evaluated:>11,}{solution.gap[0]:>8.3f}"
+            f"{solution.evaluated:>11,}{solution.gap:>8.3f}"
         )
     print(f"peak memory {peak_mib():,.0f} MiB")
 

@@ -76,7 +76,7 @@ def whole_table(scenario: str, precision: float, repeats: int) -> None:
     for name, played in (("compiled, no errors", game), ("general, logit", general)):
         seconds[name], found = best_time(lambda played=played: search(played), repeats)
         print(f"{scenario}, {name}: {found.evaluated:,} of {game.lattice.size:,} nodes, {seconds[name]:.4f} s")
-    if abs(every.payout[0] - found.payout[0]) > 1e-9 * abs(found.payout[0]):
+    if abs(every.payout - found.payout) > 1e-9 * abs(found.payout):
         raise SystemExit("the bound changes the payout")
     print(f"general over compiled: {seconds['general, logit'] / seconds['compiled, no errors']:.1f}")
     print(f"enumerated: {enumerating:.4f} s, {enumerating / seconds['general, logit']:,.0f} times as long")

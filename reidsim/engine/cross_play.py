@@ -36,7 +36,7 @@ from reidsim.engine.results import Result, begun, common_fields, measures_in_man
 from reidsim.games.cross_play import cross_play, matrix_of
 from reidsim.games.defenders.defender import Defender
 from reidsim.games.double_oracle import Sum, double_oracle
-from reidsim.games.matrix_games import Floats, Mixtures, equilibrium, exploitability, pure_exploitability, zero_sum
+from reidsim.games.matrix_games import Floats, Mixtures, equilibrium, exploitability, zero_sum
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET
 from reidsim.scenarios.agents import (
     WHO_COMES,
@@ -450,7 +450,7 @@ def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
         "defender": rows.get_level_values(0),
         "plans_against": rows.get_level_values(1),
         "least_payoff": payoff.min(axis=1),
-        "exploitability": pure_exploitability(payoff, value.row_payoff),
+        "exploitability": np.maximum(value.row_payoff - payoff.min(axis=1), 0.0),
         "best_reply": [adversaries[number] for number in reply.tolist()],
         "payoff_then": then,
         "gain_then": payoff.max(axis=0)[reply] - then,

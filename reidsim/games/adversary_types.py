@@ -144,25 +144,7 @@ class TypesAdversary:
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the combined reply of all types; see `Adversary`.
 
-        A linkage other than `TypesLinkage` applies to all types. See `combined` for the rule.
-        """
-        return self.combined(self.responses(linkage, rows))
-
-    def responses(self, linkage: Linkage, rows: Rows | None = None) -> list[Response]:
-        """Return the reply of each type, in the order of the types.
-
         A linkage other than `TypesLinkage` applies to all types.
-        """
-        by_type = linkage.by_type if isinstance(linkage, TypesLinkage) else (linkage,) * len(self.types)
-        return [each.adversary.respond(linked, rows) for each, linked in zip(self.types, by_type, strict=True)]
-
-    def combined(self, responses: Sequence[Response]) -> Response:
-        """Combine the replies of the types.
-
-        Parameters
-        ----------
-        responses : sequence of Response
-            One reply per type, arrays of shape (n,).
 
         Returns
         -------
@@ -176,6 +158,8 @@ class TypesAdversary:
             re-identify it (the first of these, if equal), `believed_success` is the largest of any type, and there is
             no `chance`.
         """
+        by_type = linkage.by_type if isinstance(linkage, TypesLinkage) else (linkage,) * len(self.types)
+        responses = [each.adversary.respond(linked, rows) for each, linked in zip(self.types, by_type, strict=True)]
 
         def stacked(name: str) -> Any:
             return np.stack([getattr(reply, name) for reply in responses])

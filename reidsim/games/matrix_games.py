@@ -12,7 +12,7 @@ as little as possible for the other strategies.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count
@@ -24,6 +24,10 @@ from numpy.typing import NDArray
 from reidsim.core.errors import InputError
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+# A decision for each strategy of a player: none (0), `_UNPLAYED` or `_BEST`.
+Decided = NDArray[np.int8]
+_UNPLAYED, _BEST = np.int8(1), np.int8(2)
 # Mixtures count as an equilibrium if the sum of both players' possible gains is at most this share of the payoff range.
 _ACCURATE = 1e-9
 # Factor that turns payoffs from 0 to 1 into integers, so that Lemke and Howson's method has no rounding error.
@@ -107,22 +111,6 @@ def exploitability(row_payoff: Floats, column_payoff: Floats, mixtures: Mixtures
     return max(best_row, 0.0) + max(best_column, 0.0)
 
 
-def pure_exploitability(payoff: Floats, value: float) -> Floats:
-    """Return the value of a zero-sum game less each row's least payoff, (n_rows,).
-
-    It says how much less than the value a player who always picks this row gets against a best response. Negative
-    differences are set to 0.
-
-    Parameters
-    ----------
-    payoff : ndarray of float64, shape (n_rows, n_columns)
-        Payoff of the player who picks a row.
-    value : float
-        Value of the game for this player.
-    """
-    return np.asarray(np.maximum(value - payoff.min(axis=1), 0.0))
-
-
 def _scaled(payoff: Floats) -> Floats:
     """Return payoffs as shares of their range, from 0 to 1; 0 if all are equal.
 
@@ -192,37 +180,55 @@ def _lemke_howson(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     return rows, columns
 
 
-@dataclass(frozen=True)
-class _Node:
-    """A part of the search, given by conditions on strategies.
-
-    Rows and columns in ``unplayed_`` sets must have probability 0; in ``best_`` sets, they must be best responses to
-    the other player's mixture.
-    """
-
-    unplayed_rows: frozenset[int] = frozenset()
-    best_rows: frozenset[int] = frozenset()
-    unplayed_columns: frozenset[int] = frozenset()
-    best_columns: frozenset[int] = frozenset()
-
-
 def _extreme(first: Floats, second: Floats, sign: float) -> tuple[Floats, Floats]:
     """Return the row player's best (sign 1) or worst (sign -1) equilibrium.
 
     The result holds the mixtures of the rows and of the columns. Payoffs are from 0 to 1.
+
+    A node of the search decides for some rows and columns whether they have probability 0 (`_UNPLAYED`) or are best
+    responses to the other player's mixture (`_BEST`). Its bound is the lower of two. The first is the best payoff u of
+    the row player at a column mixture that meets the node's conditions. The second follows from the other player's
+    payoff v: in an equilibrium with mixtures x and y, ``u + weight v = x (A + weight B) y``, which is at most the mean
+    over x of the largest entry in each row.
     """
-    rows, columns = _lemke_howson(first, second)
-    known = sign * float(rows @ first @ columns)
-    search = _Search(first, second, sign, known + _ACCURATE)
-    search.add(_Node(), np.inf)
-    while search.waiting:
+    known_rows, known_columns = _lemke_howson(first, second)
+    known = sign * float(known_rows @ first @ known_columns) + _ACCURATE
+    # This weight minimizes the variance of A + weight B; the closer the game is to zero-sum, the tighter the second
+    # bound.
+    covariance = float(((first - first.mean()) * (second - second.mean())).mean())
+    weight = max(-covariance / (float(second.var()) or 1.0), 0.0)
+    waiting: list[tuple[float, int, Decided, Decided, Floats]] = []
+    number = count()
+
+    def add(rows: Decided, columns: Decided, bound: float, solution: Floats | None = None) -> None:
+        """Add a node if it may have a better equilibrium than the known one.
+
+        `bound` is a known bound, and `solution` the node's best column mixture followed by u, if known.
+        """
+        played = columns != _UNPLAYED
+        allowed = first[rows != _UNPLAYED][:, played]
+        if allowed.size and solution is None:
+            cost = np.append(np.zeros(len(columns)), -sign)
+            solution = _program(cost, first, rows == _BEST, ~played, float(allowed.max()))
+        if not allowed.size or solution is None:
+            return
+        bound = min(bound, sign * float(solution[-1]))
+        if weight:
+            worth = np.append((sign * (first + weight * second)[:, played]).max(axis=1), -sign * weight)
+            other = _program(-worth, second.T, columns == _BEST, rows == _UNPLAYED, 1.0)
+            bound = min(bound, -np.inf if other is None else float(worth @ other))
+        if bound > known:
+            heappush(waiting, (-bound, next(number), rows, columns, solution))
+
+    add(np.zeros(len(first), dtype=np.int8), np.zeros(first.shape[1], dtype=np.int8), np.inf)
+    while waiting:
         # The node with the best bound; an equilibrium at its bound is the best of all.
-        bound, node, solution = search.next()
+        negated, _, rows, columns, solution = heappop(waiting)
         column_mixture, payoff = solution[:-1], solution[-1]
         # Find the first player's mixture that minimizes the sum of both players' gains.
         unwanted = payoff - first @ column_mixture
         cost = np.append(unwanted - second @ column_mixture, 1.0)
-        reply = _program(cost, second.T, node.best_columns, node.unplayed_rows, 1.0)
+        reply = _program(cost, second.T, columns == _BEST, rows == _UNPLAYED, 1.0)
         if reply is None:
             continue
         row_mixture, other_payoff = reply[:-1], reply[-1]
@@ -232,80 +238,15 @@ def _extreme(first: Floats, second: Floats, sign: float) -> tuple[Floats, Floats
             return _mixture(row_mixture), _mixture(column_mixture)
         # Decide for the strategy that breaks the condition most; one of the two nodes keeps the column mixture.
         if of_rows.max() >= of_columns.max():
-            chosen = frozenset([int(of_rows.argmax())])
-            search.add(replace(node, best_rows=node.best_rows | chosen), bound)
-            search.add(replace(node, unplayed_rows=node.unplayed_rows | chosen), bound, solution)
+            for decision, kept in ((_BEST, None), (_UNPLAYED, solution)):
+                add(np.where(np.arange(len(rows)) == of_rows.argmax(), decision, rows), columns, -negated, kept)
         else:
-            chosen = frozenset([int(of_columns.argmax())])
-            search.add(replace(node, unplayed_columns=node.unplayed_columns | chosen), bound)
-            search.add(replace(node, best_columns=node.best_columns | chosen), bound, solution)
-    return rows, columns
+            for decision, kept in ((_UNPLAYED, None), (_BEST, solution)):
+                add(rows, np.where(np.arange(len(columns)) == of_columns.argmax(), decision, columns), -negated, kept)
+    return known_rows, known_columns
 
 
-class _Search:
-    """Nodes that may have a better equilibrium, in order of their bounds.
-
-    The bound of a node is the lower of two. The first is the best payoff u of the row player at a column mixture that
-    meets the node's conditions. The second follows from the other player's payoff v: in an equilibrium with mixtures x
-    and y, ``u + weight v = x (A + weight B) y``, which is at most the mean over x of the largest entry in each row.
-
-    Parameters
-    ----------
-    first, second : ndarray of float64, shape (n_rows, n_columns)
-        A and B, from 0 to 1.
-    sign : float
-        Whether the row player's payoff is to be high (1) or low (-1).
-    known : float
-        Bound, times the sign, that a node must exceed.
-    """
-
-    def __init__(self, first: Floats, second: Floats, sign: float, known: float) -> None:
-        self.first, self.second, self.sign, self.known = first, second, sign, known
-        self.waiting: list[tuple[float, int, _Node, Floats]] = []
-        self._number = count()
-        # This weight minimizes the variance of A + weight B; the closer the game is to zero-sum, the tighter the second
-        # bound.
-        covariance = float(((first - first.mean()) * (second - second.mean())).mean())
-        self._weight = max(-covariance / (float(second.var()) or 1.0), 0.0)
-
-    def add(self, node: _Node, bound: float, solution: Floats | None = None) -> None:
-        """Add a node if it may have a better equilibrium.
-
-        `bound` is a known bound, and `solution` the node's best column mixture followed by u, if known.
-        """
-        allowed = np.delete(self.first, list(node.unplayed_rows), axis=0)
-        allowed = np.delete(allowed, list(node.unplayed_columns), axis=1)
-        if not allowed.size:
-            return
-        if solution is None:
-            cost = np.append(np.zeros(self.first.shape[1]), -self.sign)
-            solution = _program(cost, self.first, node.best_rows, node.unplayed_columns, float(allowed.max()))
-        if solution is None:
-            return
-        bound = min(bound, self.sign * float(solution[-1]), self._by_other_payoff(node))
-        if bound > self.known:
-            heappush(self.waiting, (-bound, next(self._number), node, solution))
-
-    def next(self) -> tuple[float, _Node, Floats]:
-        """Remove the node with the best bound; return bound, node and solution.
-
-        The solution is the node's column mixture followed by u.
-        """
-        bound, _, node, solution = heappop(self.waiting)
-        return -bound, node, solution
-
-    def _by_other_payoff(self, node: _Node) -> float:
-        if not self._weight:
-            return np.inf
-        together = np.delete(self.first + self._weight * self.second, list(node.unplayed_columns), axis=1)
-        worth = np.append((self.sign * together).max(axis=1), -self.sign * self._weight)
-        solution = _program(-worth, self.second.T, node.best_columns, node.unplayed_rows, 1.0)
-        return -np.inf if solution is None else float(worth @ solution)
-
-
-def _program(
-    cost: Floats, payoff: Floats, best: frozenset[int], unplayed: frozenset[int], bound: float
-) -> Floats | None:
+def _program(cost: Floats, payoff: Floats, best: Flags, unplayed: Flags, bound: float) -> Floats | None:
     """Return the mixture of least cost, and a bound on the payoff of replies to it.
 
     Parameters
@@ -314,9 +255,9 @@ def _program(
         Cost per unit of each strategy's probability, and per unit of the bound.
     payoff : ndarray of float64, shape (n_replies, n_strategies)
         Payoff of the player who replies.
-    best : frozenset of int
+    best : ndarray of bool, shape (n_replies,)
         Replies that must be best responses to the mixture.
-    unplayed : frozenset of int
+    unplayed : ndarray of bool, shape (n_strategies,)
         Strategies that must have probability 0.
     bound : float
         Largest value of the bound.
@@ -331,11 +272,10 @@ def _program(
 
     n_replies, n = payoff.shape
     differences = np.hstack([payoff, -np.ones((n_replies, 1))])
-    ties = np.isin(np.arange(n_replies), list(best))
-    equal = np.vstack([differences[ties], np.append(np.ones(n), 0.0)])
-    values = np.append(np.zeros(int(ties.sum())), 1.0)
-    bounds = [(0.0, 0.0 if strategy in unplayed else 1.0) for strategy in range(n)] + [(0.0, bound)]
-    others = differences[~ties]
+    equal = np.vstack([differences[best], np.append(np.ones(n), 0.0)])
+    values = np.append(np.zeros(int(best.sum())), 1.0)
+    bounds = [(0.0, 0.0 if is_unplayed else 1.0) for is_unplayed in unplayed.tolist()] + [(0.0, bound)]
+    others = differences[~best]
     found = linprog(cost, others, np.zeros(len(others)), equal, values, bounds, method="highs", options=_TOLERANCES)
     if found.status == _INFEASIBLE:
         return None

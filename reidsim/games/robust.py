@@ -41,21 +41,12 @@ class RobustChoice(NamedTuple):
     value: Floats
 
 
-def lower_quantile(payoffs: Floats, level: float) -> Floats:
-    """Return the quantile of the payoffs over the first axis (points).
-
-    It is the smallest payoff that at least a share `level` of the points does not exceed; at level 0, the smallest of
-    all. Points have equal weight.
-    """
-    return np.asarray(np.quantile(payoffs, level, axis=0, method="inverted_cdf"))
-
-
 # Value of a criterion, larger is better, given the payoffs of a strategy, shape (n_points, n_rows), the payoffs of the
 # best strategy of each point, and the level of the quantile.
 _VALUE: Mapping[str, Callable[[Floats, Floats, float], Floats]] = {
     "maximin": lambda payoff, best, level: payoff.min(axis=0),
     "minimax-regret": lambda payoff, best, level: -(best - payoff).max(axis=0, initial=0.0),
-    "quantile": lambda payoff, best, level: lower_quantile(payoff, level),
+    "quantile": lambda payoff, best, level: np.quantile(payoff, level, axis=0, method="inverted_cdf"),
 }
 
 

@@ -111,15 +111,15 @@ def test_one_adversary_by_its_replies_is_the_same_game(small):
     game = game_of(small)
     played = played_by(small, game, [(1.0, small.gain, small.cost)])
     ours, theirs = search(played), search(game)
-    assert ours.nodes.tolist() == theirs.nodes.tolist()
-    node = int(ours.nodes[0])
+    assert ours.node == theirs.node
+    node = ours.node
     np.testing.assert_array_equal(played.kept_at(node), game.kept_at(node))
     np.testing.assert_allclose(ours.payout, theirs.payout)
     np.testing.assert_allclose(ours.adversary_payoff, theirs.adversary_payoff, atol=1e-9)
-    assert (ours.suppressed.tolist(), ours.attacked.tolist()) == (theirs.suppressed.tolist(), theirs.attacked.tolist())
+    assert (ours.suppressed, ours.attacked) == (theirs.suppressed, theirs.attacked)
     budgeted, _ = explore(played, nodes=10_000)
     assert budgeted.exact
-    assert budgeted.nodes.tolist() == theirs.nodes.tolist()
+    assert budgeted.node == theirs.node
     np.testing.assert_allclose(every_node(played).payout, every_node(game).payout, atol=1e-9)
 
 
@@ -156,13 +156,13 @@ def test_several_adversaries_against_brute_force(small, together, kind):
     by_hand = {node: payout_by_hand(small, node, types, together) for node in small.nodes()}
     allowed = {node: payout for node, (payout, suppressed) in by_hand.items() if suppressed <= most}
     if not allowed:
-        assert solution.nodes.tolist() == [-1]
+        assert solution.node == -1
         return
     best = max(allowed.values())
     first = min((sum(node), node) for node, payout in allowed.items() if payout > best - 1e-7)[1]
-    assert played.lattice.levels(int(solution.nodes[0])) == first
-    assert solution.payout[0] == pytest.approx(best)
-    assert solution.suppressed[0] == by_hand[first][1]
+    assert played.lattice.levels(solution.node) == first
+    assert solution.payout == pytest.approx(best)
+    assert solution.suppressed == by_hand[first][1]
 
 
 @pytest.mark.parametrize("wrap", ["types", "budget", "types within types"])

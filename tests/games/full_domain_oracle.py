@@ -147,11 +147,8 @@ class SmallDataset:
         return max(0.0, *(self.record(i, node)[0] for node in self.nodes()))
 
 
-def game_of(small, *, points=()):
-    """Return the package's game of a dataset, with one cell per record.
-
-    `points` are datasets with other payoff parameters.
-    """
+def game_of(small):
+    """Return the package's game of a dataset, with one cell per record."""
     hierarchies = tuple(
         Hierarchy.from_labels(
             Attribute(f"q{number}", tuple(f"v{value}" for value in range(len(levels[0])))),
@@ -165,10 +162,9 @@ def game_of(small, *, points=()):
     if small.people is not None:
         domain = Domain(tuple(h.attribute for h in hierarchies))
         population = Population.from_records(domain, np.array(small.people, dtype=np.int32))
-    datasets = points or (small,)
-    arrays = [np.array([getattr(d, price) for d in datasets]) for price in ("benefit", "loss", "gain", "cost")]
-    if all((array == array[:, :1]).all() for array in arrays):
-        prices, kind = Prices(*(array[:, 0] for array in arrays)), None
+    arrays = [np.array(getattr(small, price)) for price in ("benefit", "loss", "gain", "cost")]
+    if all((array == array[0]).all() for array in arrays):
+        prices, kind = Prices(*(array[:1] for array in arrays)), None
     else:
         prices, kind = Prices(*arrays), np.arange(small.n)
     return FullDomainGame(

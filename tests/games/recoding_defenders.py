@@ -17,7 +17,7 @@ from reidsim.games.record_game import WITHHELD, Choice
 
 def one_node(game):
     """Return the strategies of the best node."""
-    node = int(search(game).nodes[0])
+    node = search(game).node
     return np.where(game.kept_at(node), node, WITHHELD), True
 
 

@@ -95,7 +95,7 @@ def test_the_expectation_is_the_weighted_mean_over_types(case):
     game = types_game(small, types, weights)
     for strategy in range(game.space.size):
         outcome = game.outcome(strategy)
-        replies = game.adversary.responses(game.linker.link(strategy))
+        replies = outcome.response.by_type
         parts = [against(game, each.name).outcome(strategy) for each in game.types]
         for payoff, amounts_of in (
             (outcome.publisher_payoff, [part.publisher_payoff for part in parts]),

@@ -26,7 +26,7 @@ from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices
-from reidsim.games.full_domain.search import anytime_search, search
+from reidsim.games.full_domain.search import explore, search
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.searches import best_first
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
@@ -130,8 +130,8 @@ def test_every_search_agrees_with_enumeration_of_every_linkage(name, errors):
         prices = Prices(game.benefit[0], game.loss[0], 0.0, 0.0)
         whole = AnyAdversaryGame.from_record_game(FullDomainGame(game.space, released, prices), game)
         for prune in (True, False):
-            assert search(whole, prune=prune).payout[0] == pytest.approx(suppressing.max())
-        assert anytime_search(whole, nodes=10 * size).payout[0] == pytest.approx(suppressing.max())
+            assert search(whole, prune=prune).payout == pytest.approx(suppressing.max())
+        assert explore(whole, nodes=10 * size)[0].payout == pytest.approx(suppressing.max())
         rounds = evaluate(game, WholeTable(in_rounds).choose(game)).publisher_payoff.sum()
         assert rounds >= suppressing.max() - 1e-9
         assert evaluate(game, WholeTable(in_regions).choose(game)).publisher_payoff.sum() >= suppressing.max() - 1e-9
@@ -150,11 +150,11 @@ def test_the_whole_table_without_inviting_attacks_suppresses_the_rest():
         np.testing.assert_array_equal(whole.kept_at(strategy), kept)
         best = max(best, outcome.publisher_payoff[kept].sum())
     solution = search(whole)
-    assert solution.payout[0] == pytest.approx(best)
+    assert solution.payout == pytest.approx(best)
     # Random attacks remain: no shared record is safe from them.
-    kept = whole.kept_at(int(solution.nodes[0]))
+    kept = whole.kept_at(solution.node)
     assert kept.any()
-    assert (game.outcome(int(solution.nodes[0])).response.attack_probability[kept] > 0).all()
+    assert (game.outcome(solution.node).response.attack_probability[kept] > 0).all()
 
 
 @pytest.mark.parametrize("errors", ["logit", "prospect"])

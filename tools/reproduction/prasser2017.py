@@ -126,8 +126,8 @@ def _figure_6(study: TablesStudy) -> dict[str, Computed]:
         game = Basic().one_shot_game(study, "prosecutor", Prices(1200, amount, amount, 4))
         best, size = search(game), study.lattice.size
         # Whatever the order, pruning by the bound of the paper computes every node whose bound is above the optimum.
-        bounds = [game.bound(game.lattice.levels(node))[0] for node in range(size)]
-        speedup[amount] = size / sum(bound >= best.payout[0] for bound in bounds)
+        bounds = [game.bound(game.lattice.levels(node)) for node in range(size)]
+        speedup[amount] = size / sum(bound >= best.payout for bound in bounds)
         ours[amount] = size / best.evaluated
     return {
         "pruning": Found(

@@ -44,7 +44,7 @@ class AnyAdversaryGame(FullDomainGame):
     Parameters
     ----------
     record_game : RecordGame
-        Game whose records are the lattice's cells, with the benefits of `prices`, which has one parameter point. Gain
+        Game whose records are the lattice's cells, with the benefits of `prices`. Gain
         and cost of `prices` have no effect.
     by_size : bool
         Whether responses depend only on the group size of a record as this game counts it, losses are equal for all
@@ -113,18 +113,18 @@ class AnyAdversaryGame(FullDomainGame):
         return RollUp(self.lattice, self.lattice.codes), nobody, nowhere
 
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
-        """Return the outcomes of a node, shape (1, 4); see `FullDomainGame.outcomes`."""
+        """Return the outcomes of a node, shape (4,); see `FullDomainGame.outcomes`."""
         if self.by_size:
             return super().outcomes(node, table, followed)
         outcome = self.record_game.outcome(node, self.cells)
-        kept, outcomes = self._kept(node, outcome), np.empty((1, 4))
+        kept, outcomes = self._kept(node, outcome), np.empty(4)
         records = np.where(kept, self.released, 0).astype(np.float64)
         # Sums instead of dot products: the threads of a short dot product take many times longer on a busy machine.
-        outcomes[0, PAYOUT] = (records * outcome.publisher_payoff).sum()
-        outcomes[0, PAYOUT] += ((self.released - records) * self._withheld).sum()
-        outcomes[0, SUPPRESSED] = self.n_records - records.sum()
-        outcomes[0, ATTACKED] = (records * outcome.response.attack_probability).sum()
-        outcomes[0, ADVERSARY] = (records * outcome.response.adversary_payoff).sum()
+        outcomes[PAYOUT] = (records * outcome.publisher_payoff).sum()
+        outcomes[PAYOUT] += ((self.released - records) * self._withheld).sum()
+        outcomes[SUPPRESSED] = self.n_records - records.sum()
+        outcomes[ATTACKED] = (records * outcome.response.attack_probability).sum()
+        outcomes[ADVERSARY] = (records * outcome.response.adversary_payoff).sum()
         return outcomes
 
     def payoffs_at(self, visit: Visit) -> tuple[Ints, Ints, Ints, Floats, NDArray[np.bool_]]:
@@ -134,10 +134,10 @@ class AnyAdversaryGame(FullDomainGame):
         kept = self._kept(visit.node, outcome)
         return keys, class_of, self.released[rows], outcome.publisher_payoff[rows], kept[rows]
 
-    def outcomes_of_tables(self, tables: ClassTable, starts: NDArray[np.int64], points: NDArray[np.bool_]) -> Floats:
-        """Return the outcomes of nodes from class tables, shape (n_tables, 1, 4).
+    def outcomes_of_tables(self, tables: ClassTable, starts: Ints) -> Floats:
+        """Return the outcomes of nodes from class tables, shape (n_tables, 4).
 
-        See `class_outcomes`; the only parameter point is always computed.
+        See `class_outcomes`.
         """
         kept, payoff, replies = self._classes(tables)
         records = np.where(kept, tables.released, 0).astype(np.float64)
@@ -145,13 +145,10 @@ class AnyAdversaryGame(FullDomainGame):
         amounts = np.empty((4, len(records)))
         amounts[PAYOUT], amounts[SUPPRESSED] = records * payoff, suppressed
         amounts[ATTACKED], amounts[ADVERSARY] = records * replies[2], records * replies[3]
-        return np.array([[amounts[:, begin:end].sum(axis=1)] for begin, end in itertools.pairwise(starts.tolist())])
+        return np.array([amounts[:, begin:end].sum(axis=1) for begin, end in itertools.pairwise(starts.tolist())])
 
-    def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return whether each class of a table keeps records, shape (n_classes,).
-
-        See `FullDomainGame.may_keep`; `points` is not used.
-        """
+    def may_keep(self, table: ClassTable) -> NDArray[np.bool_]:
+        """Return whether each class of a table keeps records, shape (n_classes,); see `FullDomainGame`."""
         return self._classes(table)[0] & (table.released > 0)
 
     def _classes(self, table: ClassTable) -> tuple[NDArray[np.bool_], Floats, list[Any]]:
@@ -183,10 +180,10 @@ class AnyAdversaryGame(FullDomainGame):
             return None
         return self._replies(np.maximum(np.arange(people.sum() + 1.0), 1.0))
 
-    def kept_at(self, node: int, point: int = 0) -> NDArray[np.bool_]:
+    def kept_at(self, node: int) -> NDArray[np.bool_]:
         """Return whether the records of each cell are kept at a node, shape (n_cells,).
 
-        No record is kept at node -1 (`NO_SOLUTION`); `point` is not used.
+        No record is kept at node -1 (`NO_SOLUTION`).
         """
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)

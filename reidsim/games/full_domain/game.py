@@ -106,7 +106,7 @@ class FullDomainGame:
     released : ndarray of int64, shape (n_cells,)
         Number of records in each cell.
     prices : Prices
-        Payoff parameters at each parameter point, for each kind of record.
+        Payoff parameters of each kind of record.
     kind : ndarray of int64, shape (n_cells,), optional
         Kind of each cell's records; not needed if there is a single kind.
     population : Population, optional
@@ -137,15 +137,6 @@ class FullDomainGame:
     suppression_limit: float = 1.0
     minimum: Sequence[int] | None = None
 
-    def at_points(self, numbers: NDArray[np.intp]) -> FullDomainGame:
-        """Return the game at some parameter points, given their numbers from 0.
-
-        The classes are shared with this game.
-        """
-        part = replace(self, prices=self.prices.points(numbers))
-        part.__dict__["finest"] = self.finest
-        return part
-
     def among(self, cells: Rows) -> Self:
         """Return the game of some cells' records, without a suppression limit."""
         lattice = self.lattice
@@ -169,8 +160,8 @@ class FullDomainGame:
         return most_within(self.suppression_limit, self.n_records)
 
     @cached_property
-    def best_case(self) -> Floats:
-        """Publisher's payoff without generalization and attacks, shape (n_points,)."""
+    def best_case(self) -> float:
+        """Publisher's payoff without generalization and attacks."""
         return self._benefit_of(self.released)
 
     @cached_property
@@ -246,37 +237,34 @@ class FullDomainGame:
             depth = last
 
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
-        """Return the outcomes of a node, shape (n_points, 4).
+        """Return the outcomes of a node, shape (4,).
 
         The columns are the publisher's payoff over all records (payout), numbers of suppressed and of attacked records,
         and the adversary's payoff; amounts in currency units.
 
         This class computes them from the classes of the node; subclasses may use the node itself.
         """
-        everywhere = np.ones(self.prices.n_points, dtype=np.bool_)
         if self.by_class:
-            return np.asarray(self.outcomes_of_tables(table, np.array([0, len(table.keys)]), everywhere)[0])
+            return np.asarray(self.outcomes_of_tables(table, np.array([0, len(table.keys)]))[0])
         rows, people = followed.rows, table.people[followed.group_of]
-        kind = self.cell_kind[rows]
-        return record_outcomes(self.released[rows], followed.loss, people, self.terms, kind, everywhere)
+        return record_outcomes(self.released[rows], followed.loss, people, self.terms, self.cell_kind[rows])
 
-    def outcomes_of_tables(self, tables: ClassTable, starts: Ints, points: NDArray[np.bool_]) -> Floats:
+    def outcomes_of_tables(self, tables: ClassTable, starts: Ints) -> Floats:
         """Return the outcomes of nodes from class tables; see `class_outcomes`.
 
         This requires `by_class`.
         """
-        return class_outcomes(tables, starts, self.terms, points)
+        return class_outcomes(tables, starts, self.terms)
 
-    def may_keep(self, table: ClassTable, points: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which classes keep records at any of the points, shape (n_classes,).
+    def may_keep(self, table: ClassTable) -> NDArray[np.bool_]:
+        """Return which classes keep records, shape (n_classes,).
 
-        `points`, shape (n_points,), selects the points. A part of a class that keeps none, with at least its
-        information loss, keeps none either.
+        A part of a class that keeps none, with at least its information loss, keeps none either.
         """
-        return may_be_kept(table, self.terms, points)
+        return may_be_kept(table, self.terms)
 
     def payoffs_at(self, visit: Visit) -> tuple[Ints, Ints, Ints, Floats, NDArray[np.bool_]]:
-        """Return the payoffs of the records at a node, at the first parameter point.
+        """Return the payoffs of the records at a node.
 
         Returns
         -------
@@ -296,26 +284,26 @@ class FullDomainGame:
         else:
             class_of, released, kind = np.searchsorted(occupied, followed.group_of), self.released, self.cell_kind
             loss, people = followed.loss, table.people[followed.group_of]
-        return table.keys[occupied], class_of, released, *record_payoffs(loss, people, self.terms, kind, 0)
+        return table.keys[occupied], class_of, released, *record_payoffs(loss, people, self.terms, kind)
 
-    def _benefit_of(self, records: NDArray[np.int64] | Floats) -> Floats:
-        """Return the benefit from `records` (n_cells,) ungeneralized records, (n_points,)."""
+    def _benefit_of(self, records: NDArray[np.int64] | Floats) -> float:
+        """Return the benefit from `records` (n_cells,) ungeneralized records."""
         by_kind = np.bincount(self.cell_kind, weights=records, minlength=self.prices.n_kinds)
-        return np.asarray(self.prices.benefit @ by_kind)
+        return float(self.prices.benefit @ by_kind)
 
     @cached_property
-    def _lost_benefit(self) -> list[list[Floats]]:
+    def _lost_benefit(self) -> list[list[float]]:
         # Indexed by attribute and level.
         return [[self._benefit_of(self.released * loss) for loss in losses] for losses in self.lattice.record_losses]
 
-    def bound(self, levels: Sequence[int]) -> Floats:
-        """Bound the payout of a node and its generalizations from above, (n_points,).
+    def bound(self, levels: Sequence[int]) -> float:
+        """Bound the payout of a node and its generalizations from above.
 
         `levels` are the node's levels. The bound is the benefit at the node without any attack (the maximal payout of
         Eq. 6).
         """
         lost = sum((lost[level] for lost, level in zip(self._lost_benefit, levels, strict=True) if level), 0.0)
-        return np.asarray(self.best_case - lost)
+        return self.best_case - lost
 
     def sizes_at(self, node: int) -> Floats:
         """Return the group size of a record of each cell at a node, shape (n_cells,)."""
@@ -323,12 +311,12 @@ class FullDomainGame:
         table, group_of = roll_up.at(table, self.lattice.levels(node), group_of)
         return np.maximum(table.people[group_of], 1.0)
 
-    def kept_at(self, node: int, point: int = 0) -> NDArray[np.bool_]:
-        """Return which cells' records are kept at a node and point, shape (n_cells,).
+    def kept_at(self, node: int) -> NDArray[np.bool_]:
+        """Return which cells' records are kept at a node, shape (n_cells,).
 
         No record is kept at node -1 (`NO_SOLUTION`).
         """
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)
         loss = 1.0 - self.lattice.utility(node)
-        return record_payoffs(loss, self.sizes_at(node), self.terms, self.cell_kind, point)[1]
+        return record_payoffs(loss, self.sizes_at(node), self.terms, self.cell_kind)[1]

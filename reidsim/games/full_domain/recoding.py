@@ -79,7 +79,6 @@ def local_recoding(
     Parameters
     ----------
     game : FullDomainGame
-        Game at one parameter point.
     rounds : int
         Maximum number of rounds.
     solve : callable
@@ -97,8 +96,8 @@ def local_recoding(
     while len(solutions) < rounds and len(left):
         part = game.among(left)
         solution = solve(part)
-        node = int(solution.nodes[0])
-        if node == NO_SOLUTION or not solution.payout[0] > 0:
+        node = solution.node
+        if node == NO_SOLUTION or not solution.payout > 0:
             break
         kept = part.kept_at(node)
         strategies[left[kept]] = node
@@ -106,7 +105,7 @@ def local_recoding(
         solutions.append(solution)
     if game.released[left].sum() > game.most_suppressed:
         return LocalRecoding(np.full(cells, WITHHELD, dtype=np.int64), 0.0, tuple(solutions))
-    return LocalRecoding(strategies, float(sum(s.payout[0] for s in solutions)), tuple(solutions))
+    return LocalRecoding(strategies, float(sum(s.payout for s in solutions)), tuple(solutions))
 
 
 def sizes_in_rounds(game: FullDomainGame, nodes: Sequence[int], strategies: Strategies) -> Floats:
@@ -197,7 +196,6 @@ def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
     Parameters
     ----------
     game : FullDomainGame
-        Game at one parameter point.
 
     Returns
     -------
@@ -209,7 +207,7 @@ def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
     InputError
         If the best choices of all classes do not fit in 2 GiB of memory.
     """
-    most, best_case, evaluated = game.most_suppressed, float(game.best_case[0]), 0
+    most, best_case, evaluated = game.most_suppressed, game.best_case, 0
     tie = INDIFFERENCE * max(best_case, 1.0)
 
     def best(charge: float) -> Recoding:
@@ -243,11 +241,11 @@ def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
             over, kept = (between, kept) if between.suppressed > most else (over, between)
         solution = search(game)
         evaluated += solution.evaluated
-        node = int(solution.nodes[0])
-        if node != NO_SOLUTION and solution.payout[0] > kept.payout + tie:
+        node = solution.node
+        if node != NO_SOLUTION and solution.payout > kept.payout + tie:
             regions = np.full_like(kept.regions, node)
             strategies = np.where(game.kept_at(node), regions, WITHHELD)
-            kept = Recoding(regions, strategies, float(solution.payout[0]), int(solution.suppressed[0]))
+            kept = Recoding(regions, strategies, solution.payout, solution.suppressed)
     exact, bound = bound <= kept.payout + tie, max(bound, kept.payout)
     gap = 0.0 if exact or not best_case else (bound - kept.payout) / best_case
     return MultiDimensional(**vars(kept), bound=bound, exact=exact, gap=gap, evaluated=evaluated)
@@ -273,7 +271,7 @@ class _BestSplits:
         self._game = game
         self._charge = charge
         self._roll_up = game.finest[0]
-        self._tie = INDIFFERENCE * max(float(game.best_case[0]), 1.0)
+        self._tie = INDIFFERENCE * max(game.best_case, 1.0)
         self._top = tuple(levels - 1 for levels in game.lattice.shape)
         # Keys and best payouts of the classes of each node, kept until all nodes just above have been visited.
         self._values: dict[Levels, tuple[Ints, Floats]] = {}
@@ -387,7 +385,7 @@ class RecordLevelSolution:
 
 
 def record_level(game: FullDomainGame) -> RecordLevelSolution:
-    """Find each record's best node at the first parameter point of a game.
+    """Find each record's best node.
 
     Group sizes are counted in the whole dataset generalized to the record's node (or in a population); they do not
     depend on other records' choices.
@@ -402,8 +400,8 @@ def record_level(game: FullDomainGame) -> RecordLevelSolution:
         Exact.
     """
     cells, kind = game.lattice.n_records, game.cell_kind
-    benefit = game.prices.benefit[0, kind]
-    tie = INDIFFERENCE * (benefit + game.prices.loss[0, kind])
+    benefit = game.prices.benefit[kind]
+    tie = INDIFFERENCE * (benefit + game.prices.loss[kind])
     strategies, payoff, sizes = np.full(cells, WITHHELD, dtype=np.int64), np.zeros(cells), np.ones(cells)
 
     def wins(node: int, rows: Rows, value: Floats) -> NDArray[np.bool_]:
@@ -418,7 +416,7 @@ def record_level(game: FullDomainGame) -> RecordLevelSolution:
     for visit in game.walk(enter, everybody):
         evaluated += 1
         rows, people = visit.followed.rows, visit.table.people[visit.followed.group_of]
-        value, kept = record_payoffs(visit.followed.loss, people, game.terms, kind[rows], 0)
+        value, kept = record_payoffs(visit.followed.loss, people, game.terms, kind[rows])
         better = kept & wins(visit.node, rows, value)
         payoff[rows[better]], strategies[rows[better]] = value[better], visit.node
         sizes[rows[better]] = np.maximum(people[better], 1.0)

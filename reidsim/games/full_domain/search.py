@@ -1,4 +1,4 @@
-"""Searches of the lattice: the best node at each parameter point, exact or within a budget.
+"""Searches of the lattice for the best node, exact or within a budget.
 
 Two searches find the same nodes. Any game can be solved by walking the lattice from the lowest node up and closing
 branches whose benefit without any attack does not exceed the best payout so far. If all records of a class have the
@@ -30,12 +30,9 @@ from numpy.typing import NDArray
 from reidsim.games.full_domain.class_table import ClassTable, merge_prefixes, part, raise_kept
 from reidsim.games.full_domain.game import Followed, FullDomainGame
 from reidsim.games.full_domain.node_payoffs import PAYOUT, SUPPRESSED
-from reidsim.games.full_domain.solutions import Bools, FullDomainSolution, Incumbents, NodeOutcomes, joined
+from reidsim.games.full_domain.solutions import FullDomainSolution, Incumbent, NodeOutcomes
 from reidsim.releases.strategy_space import Floats
 
-# Parameter points solved at once: the table of sums that points share has as many rows and columns, so more points take
-# more memory and fewer points more searches.
-_MOST_POINTS = 100
 Levels = tuple[int, ...]
 # Classes at a node, and the class of each row followed.
 _ClassesAt = tuple[ClassTable, NDArray[np.int32]]
@@ -45,7 +42,7 @@ _MOST_RECENT = 256
 
 
 def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
-    """Find the best node at every parameter point.
+    """Find the best node.
 
     Parameters
     ----------
@@ -56,26 +53,22 @@ def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
     Returns
     -------
     FullDomainSolution
-        Exact. Of nodes with equal payout, see `Incumbents` for the one chosen.
+        Exact. Of nodes with equal payout, see `Incumbent` for the one chosen.
     """
-    points = game.prices.n_points
-    if points > _MOST_POINTS:
-        parts = np.split(np.arange(points), range(_MOST_POINTS, points, _MOST_POINTS))
-        return joined([search(game.at_points(numbers), prune=prune) for numbers in parts])
-    incumbents, evaluated = Incumbents(game), 0
+    incumbent, evaluated = Incumbent(game), 0
     if prune and game.by_class:
-        evaluated = _BranchSearch(game, incumbents).run()
+        evaluated = _BranchSearch(game, incumbent).run()
     else:
 
         def enter(node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
-            may_win = not prune or incumbents.beaten_at(game.bound(levels), node, sum(levels)).any()
+            may_win = not prune or incumbent.is_beaten_at(game.bound(levels), node, sum(levels))
             return followed if may_win else None
 
         for visit in game.walk(enter):
             evaluated += 1
             outcomes = game.outcomes(visit.node, visit.table, visit.followed)
-            incumbents.offer(visit.node, sum(visit.levels), outcomes)
-    return incumbents.solution(incumbents.outcomes[:, PAYOUT], evaluated, exact=True)
+            incumbent.offer(visit.node, sum(visit.levels), outcomes)
+    return incumbent.solution(-np.inf, evaluated, exact=True)
 
 
 class _Branch(NamedTuple):
@@ -86,26 +79,23 @@ class _Branch(NamedTuple):
     node, height : int
         Lowest node of the branch, and the sum of its levels.
     table : ClassTable
-        Classes of the lowest node, without the classes that are suppressed at every point in every node of the branch.
+        Classes of the lowest node, without the classes that are suppressed in every node of the branch.
     dropped : int
         Number of records in the dropped classes.
-    points : ndarray of bool, shape (n_points,)
-        Parameter points at which one of its nodes may be the best.
     """
 
     node: int
     height: int
     table: ClassTable
     dropped: int
-    points: Bools
 
 
 class _BranchSearch:
     """Depth-first search over the levels of one attribute at a time."""
 
-    def __init__(self, game: FullDomainGame, incumbents: Incumbents) -> None:
+    def __init__(self, game: FullDomainGame, incumbent: Incumbent) -> None:
         self._game = game
-        self._incumbents = incumbents
+        self._incumbent = incumbent
         self._order = game.finest[0].order
         self._fields = [game.finest[0].field(position, game.lowest[position]) for position in self._order]
         self._strides = [game.lattice.strides[position] for position in self._order]
@@ -116,12 +106,8 @@ class _BranchSearch:
         """Search all branches, and return the number of nodes whose payout was computed."""
         roll_up, finest, _ = self._game.finest
         table, _ = roll_up.at(finest, self._game.lowest, np.empty(0, dtype=np.int32))
-        points = np.ones(self._game.prices.n_points, dtype=np.bool_)
-        self._explore(
-            0,
-            _Branch(self._game.lattice.index(self._game.lowest), sum(self._game.lowest), table, 0, points),
-            dive=False,
-        )
+        node, height = self._game.lattice.index(self._game.lowest), sum(self._game.lowest)
+        self._explore(0, _Branch(node, height, table, 0), dive=False)
         return len(self._seen)
 
     def _explore(self, depth: int, branch: _Branch, *, dive: bool) -> None:
@@ -131,21 +117,21 @@ class _BranchSearch:
         """
         game = self._game
         tables, starts = merge_prefixes(branch.table, self._fields[depth])
-        bounds = game.outcomes_of_tables(tables, starts, branch.points)
-        bounds[:, :, SUPPRESSED] += branch.dropped
-        bounds[:, :, PAYOUT][~branch.points | (bounds[:, :, SUPPRESSED] > game.most_suppressed)] = -np.inf
+        bounds = game.outcomes_of_tables(tables, starts)
+        bounds[:, SUPPRESSED] += branch.dropped
+        bounds[bounds[:, SUPPRESSED] > game.most_suppressed, PAYOUT] = -np.inf
         if depth + 1 == len(self._order):
             for step, outcomes in enumerate(bounds):
                 node = branch.node + step * self._strides[depth]
                 self._seen.add(node)
-                self._incumbents.offer(node, branch.height + step, outcomes)
+                self._incumbent.offer(node, branch.height + step, outcomes)
             # Dives start here, because a dive inside another branch would keep the tables of both in memory.
             dives, self._dives = self._dives, []
             for look in dives:
                 look()
             return
         # Visit the most promising level first, because good nodes close other branches.
-        steps = np.argsort(-bounds[:, :, PAYOUT].max(axis=1), kind="stable").tolist()
+        steps = np.argsort(-bounds[:, PAYOUT], kind="stable").tolist()
         look_at = partial(self._enter, depth, branch, tables, starts, bounds)
         if not depth:
             # A bound from the first attribute alone is loose. Therefore each level of it gets a dive, after the first
@@ -171,21 +157,20 @@ class _BranchSearch:
         are by level, see `merge_prefixes` and `class_outcomes`.
         """
         node, height = branch.node + step * self._strides[depth], branch.height + step
-        points = self._incumbents.beaten_at(bounds[step, :, PAYOUT], node, height)
-        if not points.any():
+        if not self._incumbent.is_beaten_at(float(bounds[step, PAYOUT]), node, height):
             return
         table, dropped = branch.table, 0
-        kept = self._game.may_keep(part(tables, starts[step], starts[step + 1]), points)
+        kept = self._game.may_keep(part(tables, starts[step], starts[step + 1]))
         # At the branch's own level, dropping only a few classes is not worth copying the other classes.
         if step or 4 * np.count_nonzero(~kept) >= len(table.keys):
             table, dropped = raise_kept(table, self._fields[depth], step, kept)
-        self._explore(depth + 1, _Branch(node, height, table, branch.dropped + dropped, points), dive=dive)
+        self._explore(depth + 1, _Branch(node, height, table, branch.dropped + dropped), dive=dive)
 
 
-def anytime_search(
+def explore(
     game: FullDomainGame, *, nodes: int | None = None, seconds: float | None = None
-) -> FullDomainSolution:
-    """Find a good node at each parameter point within a budget, and bound the optimum.
+) -> tuple[FullDomainSolution, NodeOutcomes]:
+    """Find a good node within a budget, and bound the optimum.
 
     Two searches take turns. A climb follows the best successor from the lowest node to the top, and a local search
     moves from the best node found to a better neighbour while there is one: that finds good nodes early. The rest of
@@ -197,30 +182,14 @@ def anytime_search(
     ----------
     game : FullDomainGame
     nodes : int, optional
-        Largest number of nodes to evaluate at each point; no limit, if not given. With this budget alone the result is
-        reproducible.
+        Largest number of nodes to evaluate; no limit, if not given. With this budget alone the result is reproducible.
     seconds : float, optional
-        Time in seconds after which to stop, at each point; no limit, if not given. At least one node is evaluated.
+        Time in seconds after which to stop; no limit, if not given. At least one node is evaluated.
 
     Returns
     -------
     FullDomainSolution
         Exact if proved; otherwise `gap` bounds the distance to the optimum.
-    """
-    points = np.arange(game.prices.n_points)
-    return joined([explore(game.at_points(points[[point]]), nodes=nodes, seconds=seconds)[0] for point in points])
-
-
-def explore(
-    game: FullDomainGame, *, nodes: int | None = None, seconds: float | None = None
-) -> tuple[FullDomainSolution, NodeOutcomes]:
-    """Run `anytime_search` at one point and also return all outcomes evaluated.
-
-    `game` has one parameter point; for `nodes` and `seconds` see `anytime_search`.
-
-    Returns
-    -------
-    FullDomainSolution
     NodeOutcomes
         Outcomes of the evaluated nodes only; other nodes may pay more if the solution is not proved optimal.
     """
@@ -235,13 +204,13 @@ class _BudgetSpentError(Exception):
 
 
 class _BudgetSearch:
-    """Climb, local search and branches at one parameter point; see `anytime_search`."""
+    """Climb, local search and branches; see `explore`."""
 
     def __init__(self, game: FullDomainGame, nodes: int | None, seconds: float | None) -> None:
         self._game = game
         self._most_nodes = nodes
         self._deadline = None if seconds is None else time.monotonic() + seconds
-        self._incumbents = Incumbents(game)
+        self._incumbent = Incumbent(game)
         self._order = game.finest[0].order
         self._rows = game.followed.rows
         self._recent: dict[Levels, _ClassesAt] = {}
@@ -250,7 +219,7 @@ class _BudgetSearch:
     def run(self) -> FullDomainSolution:
         game, lowest = self._game, self._game.lowest
         # A branch: its lowest node, and the first place in the order whose attributes may be raised.
-        branches = [(-float(game.bound(lowest)[0]), sum(lowest), lowest, 0)]
+        branches = [(-game.bound(lowest), sum(lowest), lowest, 0)]
         try:
             self._evaluate(lowest)
             self._climb()
@@ -261,24 +230,20 @@ class _BudgetSearch:
                     # Branches with a lower bound close later in the same way, unless they win a tie.
                     heapq.heappop(branches)
                     continue
-                best = self._best
+                best = self._incumbent.payout
                 self._evaluate(levels)
                 heapq.heappop(branches)
                 for branch in self._split(levels, first):
                     heapq.heappush(branches, branch)
-                if self._best > best:
+                if self._incumbent.payout > best:
                     self._improve()
         except _BudgetSpentError:
             pass
-        bound = np.array([-branches[0][0] if branches else -np.inf])
-        return self._incumbents.solution(bound, len(self.outcomes), exact=not branches)
-
-    @property
-    def _best(self) -> float:
-        return float(self._incumbents.payout[0])
+        bound = -branches[0][0] if branches else -np.inf
+        return self._incumbent.solution(bound, len(self.outcomes), exact=not branches)
 
     def _can_win(self, bound: float, levels: Levels) -> bool:
-        return bool(self._incumbents.beaten_at(np.array([bound]), self._game.lattice.index(levels), sum(levels)).any())
+        return self._incumbent.is_beaten_at(bound, self._game.lattice.index(levels), sum(levels))
 
     def _split(self, levels: Levels, first: int) -> Iterator[tuple[float, int, Levels, int]]:
         """Yield the branches just above a node that can hold a better node.
@@ -288,7 +253,7 @@ class _BudgetSearch:
         """
         for place in range(first, len(self._order)):
             for raised in self._moved(levels, [self._order[place]], 1):
-                bound = float(self._game.bound(raised)[0])
+                bound = self._game.bound(raised)
                 if self._can_win(bound, raised):
                     yield -bound, sum(raised), raised, place
 
@@ -306,13 +271,13 @@ class _BudgetSearch:
         """
         here = self._game.lowest
         while above := list(self._moved(here, self._order, 1)):
-            here = max(above, key=lambda levels: (self._evaluate(levels), self._game.bound(levels)[0]))
+            here = max(above, key=lambda levels: (self._evaluate(levels), self._game.bound(levels)))
 
     def _improve(self) -> None:
         """Move from the best node to a better neighbour until there is none."""
         best = -np.inf
-        while self._best > best:
-            best, here = self._best, self._game.lattice.levels(int(self._incumbents.nodes[0]))
+        while self._incumbent.payout > best:
+            best, here = self._incumbent.payout, self._game.lattice.levels(self._incumbent.node)
             for step in (-1, 1):
                 for levels in self._moved(here, self._order, step):
                     self._evaluate(levels)
@@ -333,8 +298,8 @@ class _BudgetSearch:
             (table, group_of), rows = self._classes(levels), self._rows
             loss = 1.0 - game.lattice.utility(node, rows)
             outcomes = game.outcomes(node, table, Followed(rows, group_of, loss))
-            self._incumbents.offer(node, sum(levels), outcomes)
-            self.outcomes[levels] = outcomes[0]
+            self._incumbent.offer(node, sum(levels), outcomes)
+            self.outcomes[levels] = outcomes
         return float(self.outcomes[levels][PAYOUT])
 
     def _classes(self, levels: Levels) -> _ClassesAt:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,121 +19,90 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class FullDomainSolution:
-    """The best node at each point; arrays (n_points,), amounts in currency units.
+    """The best node; amounts in currency units.
 
     If no node is within the suppression limit there is no solution, and no record is released: all are suppressed and
     none is attacked.
 
     Parameters
     ----------
-    nodes : ndarray of int64
+    node : int
         Number of the node; -1 without a solution.
-    payout : ndarray of float64
+    payout : float
         Publisher's payoff over all records; 0 without a solution.
-    suppressed, attacked : ndarray of int64
+    suppressed, attacked : int
         Numbers of suppressed and attacked records.
-    adversary_payoff : ndarray of float64
+    adversary_payoff : float
         Adversary's payoff over all records.
-    bound : ndarray of float64
+    bound : float
         Upper bound of the payout of any node within the suppression limit.
-    best_case : ndarray of float64
+    best_case : float
         Payout if every record were released ungeneralized and none attacked.
     evaluated : int
-        Number of nodes whose payout was computed; if points are solved separately, their sum.
-    proved : ndarray of bool
+        Number of nodes whose payout was computed.
+    exact : bool
         Whether the node is proved optimal.
     """
 
-    nodes: Strategies
-    payout: Floats
-    suppressed: NDArray[np.int64]
-    attacked: NDArray[np.int64]
-    adversary_payoff: Floats
-    bound: Floats
-    best_case: Floats
+    node: int
+    payout: float
+    suppressed: int
+    attacked: int
+    adversary_payoff: float
+    bound: float
+    best_case: float
     evaluated: int
-    proved: NDArray[np.bool_]
+    exact: bool
 
     @property
-    def exact(self) -> bool:
-        """Whether the nodes are proved optimal at all points."""
-        return bool(self.proved.all())
-
-    @property
-    def gap(self) -> Floats:
+    def gap(self) -> float:
         """Bound on the distance to the optimal payout, as a share of the best case.
 
         It is 0 if the node is proved optimal.
         """
-        distance = np.maximum(self.bound - self.payout, 0.0)
-        return np.divide(distance, self.best_case, out=np.zeros_like(distance), where=self.best_case > 0)
+        return max(self.bound - self.payout, 0.0) / self.best_case if self.best_case > 0 else 0.0
 
 
-class Incumbents:
-    """The best nodes found so far, one for each point.
+class Incumbent:
+    """The best node found so far.
 
     Among payouts that are equal up to rounding the node with the lower total level is better, then the first in
     lattice order.
     """
 
     def __init__(self, game: FullDomainGame) -> None:
-        points = game.prices.n_points
         self._game = game
-        self.outcomes = np.zeros((points, 4))
-        self.outcomes[:, SUPPRESSED] = game.n_records
+        self._outcomes = np.array([0.0, game.n_records, 0.0, 0.0])
         # Less than any node pays, and more than the bound of a branch without a feasible node.
-        self.payout = np.full(points, np.finfo(np.float64).min)
-        self.nodes = np.full(points, NO_SOLUTION, dtype=np.int64)
-        self._height = np.full(points, np.iinfo(np.int64).max, dtype=np.int64)
-        self._tie = INDIFFERENCE * np.maximum(game.best_case, 1.0)
+        self.payout = float(np.finfo(np.float64).min)
+        self.node, self._height = NO_SOLUTION, int(np.iinfo(np.int64).max)
+        self._tie = INDIFFERENCE * max(game.best_case, 1.0)
 
     def offer(self, node: int, height: int, outcomes: Floats) -> None:
-        """Replace the incumbents by a node at the points where it is better.
+        """Replace the incumbent by a node that is better and within the suppression limit.
 
-        The node must be within the suppression limit. `height` is the sum of its levels, and `outcomes` has shape
-        (n_points, 4), see `FullDomainGame.outcomes`.
+        `height` is the sum of its levels, and `outcomes` has shape (4,), see `FullDomainGame.outcomes`.
         """
-        better = self.beaten_at(outcomes[:, PAYOUT], node, height)
-        better &= outcomes[:, SUPPRESSED] <= self._game.most_suppressed
-        if not better.any():
-            return
-        self.payout[better] = outcomes[better, PAYOUT]
-        self.outcomes[better] = outcomes[better]
-        self.nodes[better] = node
-        self._height[better] = height
+        within = outcomes[SUPPRESSED] <= self._game.most_suppressed
+        if within and self.is_beaten_at(float(outcomes[PAYOUT]), node, height):
+            self.payout, self._outcomes, self.node, self._height = float(outcomes[PAYOUT]), outcomes, node, height
 
-    def beaten_at(self, bound: Floats, node: int, height: int) -> Bools:
-        """Return at which points a node with a payout of at most `bound` can be better.
+    def is_beaten_at(self, bound: float, node: int, height: int) -> bool:
+        """Return whether a node with a payout of at most `bound` can be better.
 
-        The result, shape (n_points,), also holds for generalizations of the node.
+        The result also holds for generalizations of the node.
         """
-        ahead = bound - self.payout
-        first = (height < self._height) | ((height == self._height) & (node < self.nodes))
-        return np.asarray((ahead > self._tie) | (first & (ahead >= -self._tie)))
+        ahead, first = bound - self.payout, (height, node) < (self._height, self.node)
+        return ahead > self._tie or (first and ahead >= -self._tie)
 
-    def solution(self, bound: Floats, evaluated: int, *, exact: bool) -> FullDomainSolution:
-        """Return the incumbents as the solution.
+    def solution(self, bound: float, evaluated: int, *, exact: bool) -> FullDomainSolution:
+        """Return the incumbent as the solution.
 
-        `bound` (n_points,) is an upper bound of the payout of nodes that were not evaluated.
+        `bound` is an upper bound of the payout of nodes that were not evaluated.
         """
-        return FullDomainSolution(
-            nodes=self.nodes,
-            payout=self.outcomes[:, PAYOUT],
-            suppressed=np.rint(self.outcomes[:, SUPPRESSED]).astype(np.int64),
-            attacked=np.rint(self.outcomes[:, ATTACKED]).astype(np.int64),
-            adversary_payoff=self.outcomes[:, ADVERSARY],
-            bound=np.maximum(bound, self.outcomes[:, PAYOUT]),
-            best_case=self._game.best_case,
-            evaluated=evaluated,
-            proved=np.full(len(self.nodes), exact),
-        )
-
-
-def joined(parts: Sequence[FullDomainSolution]) -> FullDomainSolution:
-    """Combine the solutions at several points into one solution."""
-    names = [item.name for item in fields(FullDomainSolution) if item.name != "evaluated"]
-    arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return FullDomainSolution(**arrays, evaluated=sum(part.evaluated for part in parts))
+        payout, suppressed, attacked, adversary = self._outcomes.tolist()
+        numbers, bound = (round(suppressed), round(attacked)), max(bound, payout)
+        return FullDomainSolution(self.node, payout, *numbers, adversary, bound, self._game.best_case, evaluated, exact)
 
 
 # A walk over more nodes takes hours on any data.
@@ -143,7 +111,7 @@ MOST_NODES = 5_000_000
 
 @dataclass(frozen=True, eq=False)
 class NodeOutcomes:
-    """Outcomes of nodes at one parameter point; arrays of shape (n_nodes,).
+    """Outcomes of nodes; arrays of shape (n_nodes,).
 
     Parameters
     ----------
@@ -215,8 +183,6 @@ class NodeOutcomes:
 def every_node(game: FullDomainGame) -> NodeOutcomes:
     """Compute the outcomes of all nodes at or above the minimum levels.
 
-    The game has one parameter point.
-
     Raises
     ------
     InputError
@@ -224,5 +190,5 @@ def every_node(game: FullDomainGame) -> NodeOutcomes:
     """
     if game.lattice.size > MOST_NODES:
         raise InputError("too many nodes to list", found=game.lattice.size, expected=f"at most {MOST_NODES:,}")
-    found = {visit.node: game.outcomes(visit.node, visit.table, visit.followed)[0] for visit in game.walk()}
+    found = {visit.node: game.outcomes(visit.node, visit.table, visit.followed) for visit in game.walk()}
     return NodeOutcomes.from_outcomes(game, list(found), list(found.values()))

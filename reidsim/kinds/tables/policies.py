@@ -139,16 +139,16 @@ def node_strategies(game: FullDomainGame, node: int) -> Strategies:
 def best_node(study: TablesStudy, game: FullDomainGame) -> TablesChoice:
     """Return the best node; records that do not pay there are suppressed."""
     solution, listed = search_nodes(study, game)
-    node = int(solution.nodes[0])
+    node = solution.node
     found = node != NO_SOLUTION
     return TablesChoice(
         node_strategies(game, node),
         study.scenario.publisher.search,
         everywhere(study, solution.evaluated),
         solution.exact,
-        planned_payout=float(solution.payout[0]),
+        planned_payout=solution.payout,
         nodes=(node,) if found else (),
-        gap=float(solution.gap[0]),
+        gap=solution.gap,
         classes=everywhere(study, node) if found else None,
         listed=listed,
     )
@@ -465,7 +465,7 @@ class LocalRecodingPolicy(SolvedPolicy):
         if isinstance(played, AnyAdversaryGame) and "prosecutor" in study.scenario.risks:
             raise self._without_sizes()
         recoded = local_recoding(played, rounds=section.rounds, solve=lambda part: search_nodes(study, part)[0])
-        nodes = tuple(int(solution.nodes[0]) for solution in recoded.rounds)
+        nodes = tuple(solution.node for solution in recoded.rounds)
         last = nodes[-1] if nodes else WITHHELD
         return TablesChoice(
             recoded.strategies,
@@ -583,7 +583,7 @@ class Anytime(SolvedPolicy):
         """Return the best node within the budget."""
         played = self.whole_game(study, game)
         solution, _ = explore(played, nodes=study.scenario.publisher.nodes or FEW_NODES)
-        strategies, evaluated = node_strategies(played, int(solution.nodes[0])), everywhere(study, solution.evaluated)
+        strategies, evaluated = node_strategies(played, solution.node), everywhere(study, solution.evaluated)
         return Choice(strategies, "anytime", evaluated, solution.exact)
 
 
@@ -644,7 +644,7 @@ class KAnonymityPolicy(SolvedPolicy):
             record_game = RecordGame(study.space, linker, adversary, ones, 0.0 * ones)
             played = AnyAdversaryGame.from_record_game(played, record_game, admissible=study.admissible)
         solution = search(played)
-        strategies, evaluated = node_strategies(played, int(solution.nodes[0])), everywhere(study, solution.evaluated)
+        strategies, evaluated = node_strategies(played, solution.node), everywhere(study, solution.evaluated)
         choice, node = Choice(strategies, "fixed", evaluated, exact=False), int(strategies.max(initial=WITHHELD))
         if not of_table or node == WITHHELD:
             return choice

@@ -224,7 +224,7 @@ class TablesStudy(Study[TablesScenario]):
     kind : ndarray of int64, shape (n_rows,)
         Index of the payoff parameters of each game row.
     prices : Prices
-        Payoff parameters of every kind of record, shape (1, n_kinds) each, in currency units.
+        Payoff parameters of every kind of record, shape (n_kinds,) each, in currency units.
     population : Population or None
         The population, over the quasi-identifiers.
     dataset : Population
@@ -353,15 +353,15 @@ class TablesStudy(Study[TablesScenario]):
         return replace(prices, **{name: np.asarray(value) for name, value in given.items() if value is not None})
 
     def of_cells(self, amounts: Floats) -> Floats:
-        """Return an amount per game row, (n_rows,), from one per kind, (1, n_kinds)."""
-        return np.asarray(amounts[0, self.kind] if amounts.shape[1] > 1 else np.full(len(self.kind), amounts[0, 0]))
+        """Return an amount per game row, (n_rows,), from one per kind, (n_kinds,)."""
+        return np.asarray(amounts[self.kind] if len(amounts) > 1 else np.full(len(self.kind), amounts[0]))
 
     def gain_and_cost(self, prices: Prices) -> list[Amount]:
         """Return the adversary's gain and cost, in currency units.
 
         Each is a number if it is equal for all kinds, else an array of shape (n_rows,).
         """
-        both = (prices.gain[0], prices.cost[0])
+        both = prices.gain, prices.cost
         return [float(each[0]) if (each == each[0]).all() else each[self.kind] for each in both]
 
     # Constraints of generalizations

@@ -54,7 +54,7 @@ def paid(small, rounds):
 def test_local_recoding_plays_each_round_on_what_is_left(small):
     game = game_of(small)
     recoded = local_recoding(game)
-    rounds = [game.lattice.levels(int(solution.nodes[0])) for solution in recoded.rounds]
+    rounds = [game.lattice.levels(solution.node) for solution in recoded.rounds]
     total, left = paid(small, rounds)
     if len(left) > game.most_suppressed:
         assert recoded.payout == 0
@@ -72,7 +72,7 @@ def test_sizes_in_rounds_count_who_is_left(small):
     Journalist sizes do not change between rounds.
     """
     recoded = local_recoding(game_of(small))
-    nodes = [int(solution.nodes[0]) for solution in recoded.rounds]
+    nodes = [solution.node for solution in recoded.rounds]
     among = replace(small, people=None)
     sizes = sizes_in_rounds(game_of(among), nodes, recoded.strategies)
     people = sizes_in_rounds(game_of(small), nodes, recoded.strategies)
@@ -127,7 +127,7 @@ def test_types_who_reply_to_sizes_of_classes_are_searched_by_classes(small, amou
         for number, ((gain, cost, _), weight) in enumerate(zip(amounts, weights, strict=True))
     ]
     n = game.lattice.n_records
-    benefit, loss = (np.full(n, float(array[0, 0])) for array in (game.prices.benefit, game.prices.loss))
+    benefit, loss = (np.full(n, float(array[0])) for array in (game.prices.benefit, game.prices.loss))
     record_game = TypesGame(game.lattice, types, benefit, loss, together)
     one_by_one = AnyAdversaryGame.from_record_game(game, record_game)
     by_class = AnyAdversaryGame.from_record_game(game, record_game, by_size=True)
@@ -139,6 +139,6 @@ def test_types_who_reply_to_sizes_of_classes_are_searched_by_classes(small, amou
     assert found.attacked.tolist() == expected.attacked.tolist()
     assert found.adversary_payoff.tolist() == pytest.approx(expected.adversary_payoff.tolist(), abs=1e-9)
     best, solution = search(one_by_one), search(by_class)
-    assert solution.nodes.tolist() == best.nodes.tolist()
-    assert solution.payout.tolist() == pytest.approx(best.payout.tolist(), abs=1e-9)
+    assert solution.node == best.node
+    assert solution.payout == pytest.approx(best.payout, abs=1e-9)
     assert solution.exact

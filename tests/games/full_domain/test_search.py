@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from full_domain_oracle import AMOUNTS, SmallDataset, datasets, game_of, variants
+from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
@@ -14,7 +14,7 @@ from reidsim.core.errors import InputError
 from reidsim.games.full_domain.class_table import finest_classes, records_outside, require_part_of
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices
-from reidsim.games.full_domain.search import anytime_search, explore, search
+from reidsim.games.full_domain.search import explore, search
 from reidsim.games.full_domain.solutions import every_node
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.domain import Attribute, Domain
@@ -23,18 +23,18 @@ from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 
 
-def assert_solution(solution, game, expected, point=0):
+def assert_solution(solution, game, expected):
     if expected is None:
-        assert solution.nodes[point] == -1
-        assert solution.payout[point] == 0
-        assert solution.suppressed[point] == game.n_records
+        assert solution.node == -1
+        assert solution.payout == 0
+        assert solution.suppressed == game.n_records
         return
     node, (payout, suppressed, attacked, adversary) = expected
-    assert game.lattice.levels(int(solution.nodes[point])) == node
-    assert solution.payout[point] == pytest.approx(payout, abs=1e-7, rel=1e-9)
-    assert solution.suppressed[point] == suppressed
-    assert solution.attacked[point] == attacked
-    assert solution.adversary_payoff[point] == pytest.approx(adversary, abs=1e-7, rel=1e-9)
+    assert game.lattice.levels(solution.node) == node
+    assert solution.payout == pytest.approx(payout, abs=1e-7, rel=1e-9)
+    assert solution.suppressed == suppressed
+    assert solution.attacked == attacked
+    assert solution.adversary_payoff == pytest.approx(adversary, abs=1e-7, rel=1e-9)
 
 
 @settings(max_examples=max(50, examples(250).max_examples))
@@ -62,26 +62,6 @@ def test_every_node_is_worked_out_as_the_paper_says(small):
         assert kept.tolist() == [small.record(i, node)[2] for i in range(small.n)]
 
 
-@given(variants(datasets(same_prices=True)), st.data())
-def test_many_points_in_one_walk_are_the_points_one_by_one(small, data):
-    """The order of the points by G / C and by L / B does not matter."""
-    rows = data.draw(st.lists(st.tuples(*[AMOUNTS] * 4), min_size=1, max_size=8))
-    points = [
-        replace(
-            small,
-            **{
-                name: (amount,) * small.n for name, amount in zip(("benefit", "loss", "gain", "cost"), row, strict=True)
-            },
-        )
-        for row in rows
-    ]
-    game = game_of(small, points=points)
-    assert game.by_class
-    solution = search(game)
-    for number, point in enumerate(points):
-        assert_solution(solution, game, point.best(), number)
-
-
 @given(variants(datasets()))
 def test_pareto_front_and_best_nodes(small):
     nodes = every_node(game_of(small))
@@ -100,30 +80,29 @@ def test_pareto_front_and_best_nodes(small):
 @given(variants(datasets()), st.integers(1, 30))
 def test_anytime_search_never_reports_a_gap_that_the_optimum_contradicts(small, budget):
     game = game_of(small)
-    solution, expected = anytime_search(game, nodes=budget), small.best()
+    solution, expected = explore(game, nodes=budget)[0], small.best()
     best = 0.0 if expected is None else expected[1][0]
     assert solution.evaluated <= budget
-    assert solution.payout[0] <= best + 1e-7
-    assert solution.bound[0] >= best - 1e-7
+    assert solution.payout <= best + 1e-7
+    assert solution.bound >= best - 1e-7
     # Every node with a bound above the optimum was computed.
-    assert sum(game.bound(node)[0] > solution.bound[0] + 1e-7 for node in small.nodes()) <= solution.evaluated
-    if solution.best_case[0]:
-        assert solution.payout[0] + solution.gap[0] * solution.best_case[0] >= best - 1e-7
+    assert sum(game.bound(node) > solution.bound + 1e-7 for node in small.nodes()) <= solution.evaluated
+    if solution.best_case:
+        assert solution.payout + solution.gap * solution.best_case >= best - 1e-7
     if solution.exact:
         assert_solution(solution, game, expected)
 
 
-def test_each_point_is_proved_or_not():
+@pytest.mark.parametrize("gain", [0.0, 900.0])
+def test_a_budget_may_end_before_the_proof(gain):
     random = np.random.default_rng(3)
     levels = ((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0))
     records = tuple(map(tuple, random.integers(0, 4, (60, 6)).tolist()))
     game = game_of(SmallDataset((levels,) * 6, records, None, *[(100,) * 60] * 4))
-    # At the first point no record is attacked, so the lowest node is optimal at once.
-    game = replace(game, prices=Prices(1200, 900, [0.0, 900.0], 40))
-    solution = anytime_search(game, nodes=150)
-    assert solution.proved.tolist() == [True, False]
-    assert not solution.exact
-    assert search(game).proved.tolist() == [True, True]
+    game = replace(game, prices=Prices(1200, 900, gain, 40))
+    # Without a gain no record is attacked, so the lowest node is optimal at once.
+    assert explore(game, nodes=150)[0].exact == (gain == 0.0)
+    assert search(game).exact
 
 
 @given(variants(datasets()), st.integers(1, 30))
@@ -136,8 +115,8 @@ def test_nodes_worked_out_within_a_budget_are_those_of_the_whole_list(small, bud
     assert (whole.nodes[rows] == listed.nodes).all()
     for column in ("payout", "suppressed", "attacked", "adversary_payoff", "feasible"):
         assert getattr(listed, column) == pytest.approx(getattr(whole, column)[rows])
-    if solution.nodes[0] >= 0:
-        assert listed.best(1).payout[0] == pytest.approx(solution.payout[0])
+    if solution.node >= 0:
+        assert listed.best(1).payout[0] == pytest.approx(solution.payout)
 
 
 def test_anytime_search_stops_in_time_and_on_a_lattice_of_a_million_nodes():
@@ -147,20 +126,20 @@ def test_anytime_search_stops_in_time_and_on_a_lattice_of_a_million_nodes():
     small = SmallDataset((levels,) * 13, records, None, (1200,) * 300, (300,) * 300, (300,) * 300, (4,) * 300)
     game = game_of(small)
     assert game.lattice.size == 3**13
-    some = anytime_search(game, nodes=300)
+    some = explore(game, nodes=300)[0]
     assert not some.exact
-    assert 0 < some.gap[0] < 1
+    assert 0 < some.gap < 1
     assert some.evaluated == 300
-    more = anytime_search(game, nodes=900)
-    assert more.payout[0] >= some.payout[0]
-    assert more.bound[0] <= some.bound[0]
-    assert anytime_search(game, seconds=1e-9).evaluated >= 1
+    more = explore(game, nodes=900)[0]
+    assert more.payout >= some.payout
+    assert more.bound <= some.bound
+    assert explore(game, seconds=1e-9)[0].evaluated >= 1
 
 
 def by_hand(game, node):
     """Return a node's payout from the lattice's utility and class sizes, cell by cell."""
     benefit, loss, gain, cost = (
-        array[0, 0] for array in (game.prices.benefit, game.prices.loss, game.prices.gain, game.prices.cost)
+        array[0] for array in (game.prices.benefit, game.prices.loss, game.prices.gain, game.prices.cost)
     )
     sizes = game.sizes_at(node)
     payoff = benefit * game.lattice.utility(node) - np.where(gain > cost * sizes, loss / sizes, 0)
@@ -178,8 +157,8 @@ def test_levels_that_cost_nothing_leave_different_losses_in_a_class():
     assert not game.by_class
     payouts = [by_hand(game, node) for node in range(lattice.size)]
     solution = search(game)
-    assert solution.payout[0] == pytest.approx(max(payouts))
-    assert solution.nodes[0] == int(np.argmax(payouts))
+    assert solution.payout == pytest.approx(max(payouts))
+    assert solution.node == int(np.argmax(payouts))
     assert every_node(game).payout.tolist() == pytest.approx(payouts)
 
 
@@ -191,8 +170,8 @@ def test_expected_counts_below_one_make_classes_of_one():
     people = Population(domain, np.array([[0], [1]], dtype=np.int32), np.array([0.25, 2.5]))
     prices = Prices(100, 50, 20, 4)
     solution = search(FullDomainGame(lattice, np.array([1, 1]), prices, population=people))
-    assert solution.payout[0] == pytest.approx((100 - 50) + (100 - 50 / 2.5))
-    assert solution.adversary_payoff[0] == pytest.approx((20 - 4) + (20 / 2.5 - 4))
+    assert solution.payout == pytest.approx((100 - 50) + (100 - 50 / 2.5))
+    assert solution.adversary_payoff == pytest.approx((20 - 4) + (20 / 2.5 - 4))
 
 
 def one_attribute(sizes, benefit, loss, gain, cost, **options):
@@ -208,8 +187,8 @@ def one_attribute(sizes, benefit, loss, gain, cost, **options):
 def test_a_class_of_exactly_gain_over_cost_is_not_attacked(gain):
     """At cost 10 and these gains, G / k - C at k = G / C is positive by rounding."""
     small = one_attribute((gain // 10, 0), 100, 100, gain, 10)
-    assert search(game_of(small)).attacked[0] == 0
-    assert search(game_of(replace(small, no_attack=True))).suppressed[0] == small.n
+    assert search(game_of(small)).attacked == 0
+    assert search(game_of(replace(small, no_attack=True))).suppressed == small.n
 
 
 def test_prices_are_checked():
