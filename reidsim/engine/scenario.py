@@ -428,10 +428,8 @@ class Scenario(load.Scenario[ScenarioHead]):
             distributions = {key: _distribution(key, each) for key, each in parameters.items()}
             n_points = self.content.get("uncertainty", {}).get("samples")
             changed = self.with_(uncertainty={"parameters": distributions, "samples": n_points})
-        used, folder = (
-            self._executor(executor) if executor or self.objects else None,
-            None if runs is None else Path(runs),
-        )
+        used = self._executor(executor) if executor or self.objects else None
+        folder = None if runs is None else Path(runs)
         return stress_loaded(with_method(changed, method, samples), executor=used, progress=progress, runs=folder)
 
     @scenario_method

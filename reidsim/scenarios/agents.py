@@ -289,11 +289,8 @@ def left_out_of_rounds(scenario: ScenarioHead) -> tuple[str, ...]:
         return ()
     several = getattr(scenario, "adversaries", {})
     used = {key for each in several.values() for key in each.of_rounds}
-    and_keys = (
-        f" and {listed(key for key in WeightedSection.model_fields if key in used)} in section adversaries"
-        if used
-        else ""
-    )
+    keys = listed(key for key in WeightedSection.model_fields if key in used)
+    and_keys = f" and {keys} in section adversaries" if used else ""
     whom = "the adversaries of section adversaries" if several else "the adversary of the scenario"
     return (f"section agents{and_keys} is ignored: only one round is evaluated, against {whom}",)
 

@@ -129,17 +129,14 @@ class SweepSection(Section):
     @model_validator(mode="after")
     def _consistent(self) -> SweepSection:
         _check_keys(self.values, "values")
-        grouped, in_turn, unknown = (
-            [*itertools.chain(*self.together)],
-            self.one_at_a_time,
-            "the key has no values in the sweep",
-        )
+        grouped, unknown = [*itertools.chain(*self.together)], "the key has no values in the sweep"
         for key in (key for key in self.values if key not in grouped):
             # Lists and sections are not hashable.
             values = [json.dumps(v) if isinstance(v, list | dict) else v for v in self.values[key].listed or ()]
             require_distinct("value given twice", values, where=f"values.{key}")
         require_distinct("key in two groups", grouped, where="together")
         require_among(unknown, grouped, self.values, where="together")
+        in_turn = self.one_at_a_time
         require_among(unknown, in_turn, self.values, where="one_at_a_time")
         too_few = len(in_turn) == 1 or len(set(in_turn)) < len(in_turn)
         self.refuse_if(too_few, "too few keys", "one_at_a_time", "two or more distinct keys", found=list(in_turn))
@@ -150,8 +147,8 @@ class SweepSection(Section):
             self.refuse_if(is_uneven, f"{problem} different numbers of values", "together", found=found)
             is_split = 0 < len(chosen) < len(group)
             self.refuse_if(is_split, "only some keys of a group", "one_at_a_time", expected, found=list(group))
-        n, expected = self.n_points, f"at most {MOST_POINTS:,}"
-        self.refuse_if(n > MOST_POINTS, "too many points", "values", expected, found=n)
+        n = self.n_points
+        self.refuse_if(n > MOST_POINTS, "too many points", "values", f"at most {MOST_POINTS:,}", found=n)
         return self
 
     @property
@@ -435,13 +432,9 @@ def check_design(sweep: SweepSection | None, uncertainty: UncertaintySection | N
     """
     n_swept, n_drawn = 1 if sweep is None else sweep.n_points, 1 if uncertainty is None else uncertainty.samples
     numbers = {"sweep.values": n_swept, "uncertainty.samples": n_drawn, "replications": replications}
-    runs, most, expected = (
-        math.prod(numbers.values()),
-        max(numbers, key=numbers.__getitem__),
-        f"at most {MOST_POINTS:,}",
-    )
+    runs, most = math.prod(numbers.values()), max(numbers, key=numbers.__getitem__)
     found = " x ".join(f"{number:,} of {key}" for key, number in numbers.items() if number > 1)
-    refuse_first((runs > MOST_POINTS, "too many runs", most, f"{runs:,} ({found})", expected))
+    refuse_first((runs > MOST_POINTS, "too many runs", most, f"{runs:,} ({found})", f"at most {MOST_POINTS:,}"))
     swept = () if sweep is None else sweep.values
     for key in () if uncertainty is None else uncertainty.parameters:
         is_swept, where = any(_overlap(key, other) for other in swept), f"uncertainty.parameters.{key}"
