@@ -252,10 +252,10 @@ class Scenario(Generic[S_co]):
         """Group and key path of each user-defined kind, adversary and policy that the scenario names, by its name."""
         scenario: Any = self.scenario
         kind = MADE.get(type(scenario)) or find_kind(getattr(scenario, "game", None))
-        given = {"adversary": getattr(scenario, "adversary", None)}
+        defaults = {"adversary": getattr(scenario, "adversary", None)}
         game = str(getattr(scenario, "game", kind.name))
         found: dict[str, tuple[Group, str]] = {} if game in kinds else {game: ("kinds", "game")}
-        for where, section in {**given, **scenario.every_adversary}.items():
+        for where, section in {**defaults, **scenario.every_adversary}.items():
             planner = getattr(section, "planner", "one-shot")
             if planner not in planners:
                 found.setdefault(planner, ("adversaries", f"{where}.planner"))

@@ -279,12 +279,10 @@ class InMemory:
         elif re.fullmatch(r"adversary|adversaries\.[^.]+", key) and not isinstance(value, Mapping):
             value = {"planner": value}
         if last == "planner" and not isinstance(value, str):
-            return self._named(value, replies(value) or callable(value), key, "respond(linkage, rows)")
+            return self._named(value, key, "respond(linkage, rows)", or_maker=True)
         if last == "policies":
             entries = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else list(value)
-            usable = [callable(getattr(each, "choose", None)) and not isinstance(each, type) for each in entries]
-            pairs = zip(entries, usable, strict=True)
-            return [e if isinstance(e, str) else self._named(e, can, key, "choose(game)") for e, can in pairs]
+            return [each if isinstance(each, str) else self._named(each, key, "choose(game)") for each in entries]
         if isinstance(value, Population) or (isinstance(value, pd.DataFrame) and _matches(key, RECIPE_KEYS)):
             return self._recipe(value, key)
         if isinstance(value, pd.DataFrame):
@@ -302,9 +300,13 @@ class InMemory:
             raise InputError("value not allowed", source=SOURCE, where=key, found=value, expected=expected)
         return value
 
-    def _named(self, part: Any, usable: bool, key: str, method: str) -> str:
-        """Return the name of a user-defined object: its attribute ``name``, or that of its class or function."""
-        if not usable:
+    def _named(self, part: Any, key: str, method: str, *, or_maker: bool = False) -> str:
+        """Return the name of a user-defined object: its attribute ``name``, or that of its class or function.
+
+        The object has a method or, with `or_maker`, may also be a class or function that makes such an object.
+        """
+        has_method = not isinstance(part, type) and callable(getattr(part, method.partition("(")[0], None))
+        if not has_method and not (or_maker and callable(part)):
             expected = f"a name, or an object with a method {method}"
             raise InputError("value not allowed", source=SOURCE, where=key, found=part, expected=expected)
         own = getattr(part, "__name__", type(part).__name__)
@@ -314,10 +316,10 @@ class InMemory:
             raise InputError("two objects have the same name", source=SOURCE, where=key, found=name, hint=hint)
         return name
 
-    def _recipe(self, given: Population | pd.DataFrame, key: str) -> str:
+    def _recipe(self, population: Population | pd.DataFrame, key: str) -> str:
         """Write a population as a recipe and a table of counted cells; return the name of the recipe."""
         name = _specific(key)[-1]
-        people = given if isinstance(given, Population) else Population.from_frame(given, name=name)
+        people = population if isinstance(population, Population) else Population.from_frame(population, name=name)
         names, count = people.domain.names, "people"
         while count in names:
             count = f"{count} counted"
@@ -360,7 +362,7 @@ def _specific(key: str) -> list[str]:
     return [part for part in key.split(".") if part not in _UNSPECIFIC]
 
 
-def _hierarchy(given: object, key: str) -> dict[str, Any]:
+def _hierarchy(hierarchy: object, key: str) -> dict[str, Any]:
     """Return the scenario section of a hierarchy at a key path; its file may be a table in memory.
 
     Raises
@@ -368,21 +370,21 @@ def _hierarchy(given: object, key: str) -> dict[str, Any]:
     InputError
         If the argument is not an accepted form of a hierarchy.
     """
-    if isinstance(given, Suppress | LevelsWithTop):
+    if isinstance(hierarchy, Suppress | LevelsWithTop):
         # Include only keys that the user set, as in a scenario file.
-        return given.model_dump(exclude_defaults=True, by_alias=True)
-    if isinstance(given, str) and given == "suppress":
+        return hierarchy.model_dump(exclude_defaults=True, by_alias=True)
+    if isinstance(hierarchy, str) and hierarchy == "suppress":
         return {"rule": "suppress"}
-    if isinstance(given, str | Path) and Path(given).suffix:
-        path = Path(given).absolute()
+    if isinstance(hierarchy, str | Path) and Path(hierarchy).suffix:
+        path = Path(hierarchy).absolute()
         return {"rule": "table", "file": str(path), "delimiter": sniff_delimiter(path)}
-    if isinstance(given, pd.DataFrame):
-        return {"rule": "table", "file": given}
-    if isinstance(given, Hierarchy):
-        levels = enumerate(zip(given.labels, given.groups, strict=True))
+    if isinstance(hierarchy, pd.DataFrame):
+        return {"rule": "table", "file": hierarchy}
+    if isinstance(hierarchy, Hierarchy):
+        levels = enumerate(zip(hierarchy.labels, hierarchy.groups, strict=True))
         # One row per value and one column per level.
         table = {level: np.array(labels, dtype=object)[groups] for level, (labels, groups) in levels}
-        costless = {"costless_levels": sorted(given.costless_levels)} if given.costless_levels else {}
+        costless = {"costless_levels": sorted(hierarchy.costless_levels)} if hierarchy.costless_levels else {}
         return {"rule": "table", "file": pd.DataFrame(table), **costless}
     expected = 'intervals(...), prefix(...), groups(...), "suppress", a DataFrame, a Hierarchy or a file'
-    raise InputError("not a hierarchy", source=SOURCE, where=key, found=given, expected=expected)
+    raise InputError("not a hierarchy", source=SOURCE, where=key, found=hierarchy, expected=expected)
