@@ -382,7 +382,7 @@ class MaskingKind(Kind):
             yield Slider("adversary.confidence_threshold", "Confidence threshold", threshold, 1.0, 0.05)
 
     def attacker(self, scenario: MaskingScenario, name: str) -> tuple[str, str | None]:
-        """Return the planner and the knowledge recipe of an adversary; see `Presentation`.
+        """Return the planner and the knowledge recipe of an adversary; see `Kind`.
 
         One-shot adversaries without a knowledge recipe are multistage: they infer before they link.
         """

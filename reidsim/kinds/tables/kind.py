@@ -435,7 +435,7 @@ class TablesKind(Kind):
     ) -> LimitedColumns | None:
         """Return the sensitive columns and the limits on their values in each group.
 
-        The result is None if the scenario sets no limits. See `Presentation` for the parameters.
+        The result is None if the scenario sets no limits. See `Kind` for the parameters.
         """
         publisher = scenario.publisher
         if not publisher.attribute_limits:
