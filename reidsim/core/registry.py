@@ -40,6 +40,8 @@ class Registry(Mapping[str, T], Generic[T]):
         self.group = group
         self._unread = list(modules)
         self._parts: dict[str, T] = {}
+        # Module that defines each component.
+        self._homes: dict[str, str] = {}
 
     def register(self, name: str) -> Callable[[D], D]:
         """Return a decorator that registers a definition, usually a class, under a name.
@@ -54,6 +56,7 @@ class Registry(Mapping[str, T], Generic[T]):
             if name in self._parts:
                 raise ValueError(f"{self.sort} {name!r} is registered twice")
             self._parts[name] = self._entry(name, definition)
+            self._homes[name] = getattr(definition, "__module__", "")
             return definition
 
         return add
@@ -91,10 +94,17 @@ class Registry(Mapping[str, T], Generic[T]):
         return error.but(expected=f"{error.expected}{otherwise}")
 
     def _own(self) -> dict[str, T]:
+        read = list[str]()
         while self._unread:
             for module in _with_folder(self._unread[0]):
                 import_module(module)
+                read.append(module)
             del self._unread[:1]
+        if read:
+            # A module may have been imported, and its components registered, before the modules listed above it.
+            place = {module: number for number, module in reversed([*enumerate(read)])}
+            entries = sorted(self._parts.items(), key=lambda entry: place.get(self._homes[entry[0]], len(read)))
+            self._parts = dict(entries)
         return self._parts
 
 
