@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from figures import figure
 
-from reidsim.adversaries.erring import ErringAdversary
+from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.search import search
 from reidsim.games.masking.searches import best_first

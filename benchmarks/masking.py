@@ -28,10 +28,9 @@ from figures import figure, grown
 from memory import peak_mib
 from needs import require_file
 
-from reidsim.adversaries.multistage.attack import Identify, InferSurname, MultistageAttack
+from reidsim.adversaries.multistage.attack import Identify, InferSurname, MultistageAttack, MultistageWorld, PersonTable
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.two_stage import forget_inferences
-from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.same_strategy import same_strategy
@@ -39,8 +38,7 @@ from reidsim.games.masking.searches import anytime, best_against_several, best_f
 from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.linkage.ancestry import Ancestry
-from reidsim.linkage.surname_inference import SurnameInference
+from reidsim.linkage.surname_inference import Ancestry, SurnameInference
 from reidsim.releases.masking import MaskingSpace, entropy
 from reidsim.scenarios.load import Scenario
 

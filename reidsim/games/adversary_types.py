@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from reidsim.adversaries.erring import ErringAdversary
+from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Presence, Response
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.core.errors import InputError, refuse_first

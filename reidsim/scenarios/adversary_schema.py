@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.factored_mdp import Method
 from reidsim.adversaries.planners import (
     EXPECTED_PAYOFF,
@@ -21,7 +20,7 @@ from reidsim.adversaries.planners import (
     planners_without,
     provided_by,
 )
-from reidsim.adversaries.rationality import ProspectTheory
+from reidsim.adversaries.rationality import ErringAdversary, ProspectTheory
 from reidsim.adversaries.response import Adversary, Weighing
 from reidsim.adversaries.sequential.attack import UnconfirmedSuccess
 from reidsim.agents.profile import ParticipationRule

@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.adversaries.planners import planners
+from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks

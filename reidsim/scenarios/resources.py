@@ -143,7 +143,7 @@ def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) ->
     """
     # Imported here because reading a scenario does not need these modules.
     from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, InferSurname
-    from reidsim.linkage.ancestry import Ancestry
+    from reidsim.linkage.surname_inference import Ancestry
 
     if isinstance(section, IdentifySection):
         return Identify(section.on, section.resource)

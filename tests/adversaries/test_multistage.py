@@ -13,6 +13,8 @@ from reidsim.adversaries.multistage.attack import (
     InferByLinkage,
     InferSurname,
     MultistageAttack,
+    MultistageWorld,
+    PersonTable,
 )
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.two_stage import (
@@ -23,9 +25,8 @@ from reidsim.adversaries.multistage.two_stage import (
     pays,
     reply_to,
 )
-from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.core.errors import InputError
-from reidsim.linkage.ancestry import Ancestry
+from reidsim.linkage.surname_inference import Ancestry
 from reidsim.releases.masking import MaskingSpace
 
 CHAINS = ("two-stage", "neighbour", "three-stage")

@@ -7,9 +7,14 @@ from hypothesis import given
 from small_games import small_games
 from tiers import examples
 
-from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, MultistageAttack
+from reidsim.adversaries.multistage.attack import (
+    Identify,
+    InferByLinkage,
+    MultistageAttack,
+    MultistageWorld,
+    PersonTable,
+)
 from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
-from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 
 
 @given(small=small_games(max_attributes=3))

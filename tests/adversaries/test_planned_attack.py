@@ -8,8 +8,8 @@ import pytest
 from contract_worlds import ATTACK, PLAYERS
 
 import reidsim
-from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.factored_mdp import METHODS
+from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.programs import attack_process

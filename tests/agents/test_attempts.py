@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reidsim.adversaries.erring import ErringAdversary
+from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.agents.attack import AttackPlan, Attacks, Replies
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Equipment

@@ -5,12 +5,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from small_games import game_of
 
-from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
+from reidsim.adversaries.knowledge.adversary import KnowledgeLinker, MaskedRecordLinker
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
-from reidsim.adversaries.knowledge.masked_records import MaskedRecordLinker
-from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, InferSurname, MultistageAttack
+from reidsim.adversaries.multistage.attack import (
+    Identify,
+    InferByLinkage,
+    InferSurname,
+    MultistageAttack,
+    MultistageWorld,
+    PersonTable,
+)
 from reidsim.adversaries.multistage.linkage import LatticeAttackLinker, MultistageLinker
-from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
@@ -18,8 +23,8 @@ from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, R
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import PopulationLinker, RecordGame
-from reidsim.linkage.ancestry import Ancestry
 from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.linkage.surname_inference import Ancestry
 from reidsim.releases.masking import MaskingSpace
 
 GAIN, COST, BENEFIT, LOSS = 60.0, 9.0, 100.0, 150.0

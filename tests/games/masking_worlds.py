@@ -6,10 +6,16 @@ import numpy as np
 from hypothesis import strategies as st
 from wan2021_oracle import PlainAttack, PlainGame, PlainStage, supported_weights
 
-from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, InferSurname, MultistageAttack
-from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.adversaries.multistage.attack import (
+    Identify,
+    InferByLinkage,
+    InferSurname,
+    MultistageAttack,
+    MultistageWorld,
+    PersonTable,
+)
 from reidsim.games.masking.game import MaskingGame
-from reidsim.linkage.ancestry import Ancestry
+from reidsim.linkage.surname_inference import Ancestry
 from reidsim.releases.masking import MaskingSpace, minority_weights
 
 RATES = (0.002381, 0.000425, 0.005762, 0.002381)

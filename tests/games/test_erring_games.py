@@ -18,8 +18,7 @@ from recoding_defenders import WholeTable, in_regions, in_rounds
 from small_games import small_games
 from tiers import cases, examples
 
-from reidsim.adversaries.erring import ErringAdversary
-from reidsim.adversaries.rationality import ProspectTheory
+from reidsim.adversaries.rationality import ErringAdversary, ProspectTheory
 from reidsim.games.adversary_types import AdversaryType, TypesGame, average_type
 from reidsim.games.defenders.defender import BestReply, SameForm
 from reidsim.games.equilibrium import evaluate

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
-from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, InferSurname, MultistageAttack
-from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld, PersonTable
+from reidsim.adversaries.multistage.attack import (
+    Identify,
+    InferByLinkage,
+    InferSurname,
+    ListedTargets,
+    MultistageAttack,
+    MultistageWorld,
+    PersonTable,
+)
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.core.errors import InputError
@@ -19,7 +26,7 @@ from reidsim.games.equilibrium import evaluate
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame
 from reidsim.games.masking.searches import anytime, best_against_several, best_first, masking_backward_induction
 from reidsim.games.record_game import Choice
-from reidsim.linkage.ancestry import Ancestry
+from reidsim.linkage.surname_inference import Ancestry
 from reidsim.releases.masking import MaskingSpace
 
 GAIN, COST, THRESHOLD = 150.0, 10.0, 0.3

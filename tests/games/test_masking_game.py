@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from masking_worlds import small_worlds, two_stage_attack
 from tiers import cases, examples
 
-from reidsim.adversaries.multistage.attack import InferByLinkage, MultistageAttack
-from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.adversaries.multistage.attack import InferByLinkage, MultistageAttack, MultistageWorld, PersonTable
 from reidsim.core.errors import InputError
 from reidsim.games.defenders.defender import OptIn
 from reidsim.games.masking.fixed_policies import fixed_choice

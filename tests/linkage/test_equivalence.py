@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.linkage.equivalence import count_matches, make_elements, split_groups, whole
+from reidsim.linkage.equivalence import TOP, ValueTree, count_matches, make_elements, split_groups, whole
 from reidsim.linkage.row_groups import RowGroups, numbered
-from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.domain import distinct_rows
 
 TREES = (

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from wan2021_oracle import distribution, infer_surname, nearest_neighbour
 
 from reidsim.core.errors import InputError
-from reidsim.linkage.ancestry import Ancestry, posterior
-from reidsim.linkage.surname_inference import SurnameInference, nearest_neighbour_surnames
+from reidsim.linkage.surname_inference import Ancestry, SurnameInference, nearest_neighbour_surnames, posterior
 
 RATES = (0.002381, 0.002081, 0.000425, 0.005762, 0.002081, 0.0)
 

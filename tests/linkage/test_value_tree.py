@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reidsim.core.errors import InputError
-from reidsim.linkage.value_tree import TOP, ValueTree
+from reidsim.linkage.equivalence import TOP, ValueTree
 from reidsim.populations.domain import Attribute
 from reidsim.releases.hierarchy import Hierarchy
 

@@ -8,7 +8,7 @@ import pytest
 from contract_worlds import masking_world
 from staged_clinic import FILES
 
-from reidsim.adversaries.multistage.world import PersonTable
+from reidsim.adversaries.multistage.attack import PersonTable
 from reidsim.core.errors import InputError
 from reidsim.engine.scenario import cross_play
 from reidsim.engine.score import score_loaded

@@ -18,15 +18,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.attack import InferSurname, MultistageAttack
-from reidsim.adversaries.multistage.world import MultistageWorld
+from reidsim.adversaries.multistage.attack import InferSurname, MultistageAttack, MultistageWorld
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing
-from reidsim.linkage.ancestry import Ancestry, AncestryTables, Floats
 from reidsim.linkage.row_groups import OpenRowGroups, numbered
 from reidsim.linkage.surname_inference import (
     NO_SURNAME,
+    Ancestry,
+    AncestryTables,
+    Floats,
     GenealogyArrays,
     Workspace,
     compare_target,

@@ -16,9 +16,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.knowledge.adversary import MaskedRecordLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
-from reidsim.adversaries.knowledge.masked_records import MaskedRecordLinker
-from reidsim.adversaries.multistage.attack import MultistageAttack
+from reidsim.adversaries.multistage.attack import MultistageAttack, MultistageWorld
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.two_stage import (
     Memory,
@@ -29,7 +29,6 @@ from reidsim.adversaries.multistage.two_stage import (
     memory_beside,
     reply_to,
 )
-from reidsim.adversaries.multistage.world import MultistageWorld
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
 from reidsim.core.errors import InputError

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.erring import ErringAdversary
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.two_stage import (
@@ -27,6 +26,7 @@ from reidsim.adversaries.multistage.two_stage import (
     reply_given,
     surname_of,
 )
+from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.core.numerics import borrowing

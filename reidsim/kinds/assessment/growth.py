@@ -13,7 +13,7 @@ from reidsim.core.errors import InputError, locating
 from reidsim.core.randomness import draw_multivariate_hypergeometric
 from reidsim.kinds.assessment.schema import ThresholdSection
 from reidsim.kinds.assessment.study import Release, RiskStudy
-from reidsim.linkage.value_tree import ValueTree
+from reidsim.linkage.equivalence import ValueTree
 from reidsim.populations.domain import Codes, distinct_rows
 
 Positions = NDArray[np.intp]

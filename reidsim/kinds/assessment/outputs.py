@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.knowledge.assessment import Assessment, RiskName, assess
-from reidsim.adversaries.knowledge.expectation import Network
+from reidsim.adversaries.knowledge.assessment import Assessment, assess
+from reidsim.adversaries.knowledge.expectation import Network, RiskName
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.core.errors import locating
 from reidsim.core.measures import columns_of, in_words, measures_worded

@@ -10,17 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.adversaries.knowledge.assessment import EstimatedUniqueness, KnownPopulation, UniquenessModel
 from reidsim.adversaries.knowledge.expectation import Network
 from reidsim.adversaries.knowledge.groups import Knowledge, everything
 from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
-from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation, UniquenessModel
 from reidsim.core.errors import InputError, listed, locating, refuse_rows, require_among
 from reidsim.core.tables import read_table, require_columns
 from reidsim.kinds.assessment.schema import RISK_COLUMNS, WORST_CASE, RiskReleaseSection, RiskScenario, TreeSection
+from reidsim.linkage.equivalence import TOP, ValueTree
 from reidsim.linkage.people import largest_in_groups
 from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness
 from reidsim.linkage.uniqueness.log_linear import weights_in
-from reidsim.linkage.value_tree import TOP, ValueTree
 from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows

@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
-from reidsim.adversaries.multistage.attack import Identify, InferSurname, MultistageAttack, Stage
-from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.adversaries.multistage.attack import (
+    Identify,
+    InferSurname,
+    MultistageAttack,
+    MultistageWorld,
+    PersonTable,
+    Stage,
+)
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.core.errors import InputError, locating, nearest, refuse_first

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.world import ListedTargets, MultistageWorld, PersonTable
+from reidsim.adversaries.multistage.attack import ListedTargets, MultistageWorld, PersonTable
 from reidsim.core.bundled import data_file, resolve
 from reidsim.core.errors import InputError, refuse_rows, require_among
 from reidsim.core.tables import read_table, require_columns

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.drawn_lists import DrawnLists
+from reidsim.adversaries.knowledge.adversary import DrawnLists
 from reidsim.core.bundled import bundled_folder
 from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.randomness import random_stream

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.drawn_lists import DrawnListsLinker
-from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
+from reidsim.adversaries.knowledge.adversary import DrawnListsLinker, KnowledgeLinker
 from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
 from reidsim.core.errors import listed, locating, refuse_first

@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.drawn_lists import DrawnLists, DrawnListsLinker
-from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
+from reidsim.adversaries.knowledge.adversary import DrawnLists, DrawnListsLinker, KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.load import load_knowledge
 from reidsim.adversaries.planners import Amount

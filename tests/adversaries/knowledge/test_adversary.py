@@ -7,10 +7,9 @@ from small_games import small_games
 from small_knowledge import probabilities
 from tiers import examples
 
-from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
+from reidsim.adversaries.knowledge.adversary import KnowledgeLinker, MaskedRecordLinker
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
-from reidsim.adversaries.knowledge.masked_records import MaskedRecordLinker
-from reidsim.adversaries.multistage.world import PersonTable
+from reidsim.adversaries.multistage.attack import PersonTable
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.releases.masking import MaskingSpace

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from small_knowledge import NAMES, cases, expectation, known_sets
 from tiers import examples
 
-from reidsim.adversaries.knowledge.assessment import assess
+from reidsim.adversaries.knowledge.assessment import EstimatedUniqueness, KnownPopulation, assess
 from reidsim.adversaries.knowledge.expectation import Network
 from reidsim.adversaries.knowledge.groups import (
     AttributeGroup,
@@ -21,11 +21,10 @@ from reidsim.adversaries.knowledge.groups import (
     enumerate_sets,
     everything,
 )
-from reidsim.adversaries.knowledge.uniqueness import EstimatedUniqueness, KnownPopulation
 from reidsim.core.errors import InputError
+from reidsim.linkage.equivalence import TOP, ValueTree
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness, estimate_uniqueness
-from reidsim.linkage.value_tree import TOP, ValueTree
 
 HALF = FixedUniqueness(0.5)
 TREE = ValueTree.from_groups("a", {"01": ["0", "1"], "all": ["01", "2"]})

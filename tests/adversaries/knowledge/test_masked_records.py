@@ -10,8 +10,13 @@ from small_knowledge import probabilities
 from tiers import examples
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
-from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, MultistageAttack
-from reidsim.adversaries.multistage.world import MultistageWorld, PersonTable
+from reidsim.adversaries.multistage.attack import (
+    Identify,
+    InferByLinkage,
+    MultistageAttack,
+    MultistageWorld,
+    PersonTable,
+)
 from reidsim.core.errors import InputError
 from reidsim.games.masking.game import PartialKnowledgeGame
 from reidsim.games.masking.searches import best_first, masking_backward_induction
