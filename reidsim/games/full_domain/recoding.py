@@ -40,7 +40,7 @@ _MEMORY_LIMIT = 2 * 2**30
 
 @dataclass(frozen=True, eq=False)
 class LocalRecoding:
-    """A solution: the node of each cell after all rounds, at one parameter point.
+    """A solution: the node of each cell after all rounds.
 
     Parameters
     ----------
