@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from tiers import examples
 
-from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import EstimatedSizes, SampledPeople, individual_risk, sizes_among
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
@@ -117,11 +116,3 @@ def test_cells_of_a_model_without_records_count():
     assert 1 / sizes.at(lattice.index((2, 0))) == pytest.approx([one(3, 11.5, "poisson")])
     marginal = people.marginal(("b",))
     assert (marginal.counts.tolist(), marginal.sample.counts.tolist(), marginal.missing) == ([11.5], [3], "poisson")
-
-
-def test_people_who_are_counted_are_not_estimated():
-    codes = np.array([[0, 0]], dtype=np.int32)
-    lattice, domain = small_lattice(codes)
-    counted = sizes_among(Population.from_records(domain, codes, np.array([7])), lattice)
-    assert type(counted) is GroupSizes
-    assert counted.at(0).tolist() == [7]

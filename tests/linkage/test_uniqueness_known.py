@@ -4,21 +4,16 @@ import math
 
 import numpy as np
 import pytest
-import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.group_sizes import estimate_uniqueness
 from reidsim.linkage.uniqueness.likelihood import (
-    TwoParameterModel,
     log_gamma_ratio,
     progression_sums,
 )
 from reidsim.populations.resources import draw_registry
-
-# Half the quantile of chi-square with one degree of freedom is .64 at this level.
-LEVEL = float(scipy.stats.chi2.cdf(1.28, 1))
 
 
 # In a sample of one in a thousand about 55 people are population uniques, so the truth itself varies by 13 % between
@@ -32,44 +27,6 @@ def test_pitman_is_near_the_truth_of_a_census_population(tennessee, share, toler
     estimate = estimate_uniqueness(GroupFrequencies.from_group_sizes(sample.counts), int(tennessee.total))
     assert estimate.expected_uniques == pytest.approx(unique.sum(), rel=tolerance)
     assert estimate.p_unique_given_sample_unique == pytest.approx(unique[alone].mean(), rel=tolerance)
-
-
-class Parabola(TwoParameterModel):
-    """A log-likelihood that falls by the square of the distance from the best outer parameter, on a log scale."""
-
-    def __init__(self, best, inner=(0.0, 0.0)):
-        self.best, self.inner = best, inner
-
-    def profile(self, log_outer):
-        return -((log_outer - self.best) ** 2)
-
-    def best_inner(self, log_outer):
-        return self.inner[0]
-
-    def inner_range(self, log_outer, floor):
-        return self.inner
-
-
-def outer(outer, inner):
-    return math.log(outer)
-
-
-@pytest.mark.parametrize("best", [1.5, 1.0])
-def test_the_region_ends_where_the_likelihood_has_fallen_so_far(best):
-    """-(x - best)^2 falls by .64 at a distance of .8, inside or beyond the grid."""
-    interval = Parabola(best).intervals([0.0, 1.0, 2.0, 3.0], best, LEVEL, outer)[0]
-    assert interval == pytest.approx((best, best - 0.8, best + 0.8))
-    interval = Parabola(best).intervals([best - 0.5, best + 0.3], best, LEVEL, outer)[0]
-    assert interval == pytest.approx((best, best - 0.5, best + 0.3))
-
-
-@pytest.mark.parametrize("at", [0.31, 0.001, 0.999, 0.5])
-def test_extremes_are_found_inside_too_and_over_both_ends_of_the_inner_parameter(at):
-    model = Parabola(0.5, (-1.0, 2.0))
-    quantity = lambda outer, inner: (math.log(outer) - at) ** 2 + math.log(inner)  # noqa: E731
-    _, lowest, highest = model.intervals([0.0, 1.0], 0.5, LEVEL, quantity)[0]
-    assert lowest == pytest.approx(-1.0, abs=1e-9)
-    assert highest == pytest.approx(2.0 + max(at, 1 - at) ** 2, abs=1e-9)
 
 
 # Closed forms, against sums term by term.

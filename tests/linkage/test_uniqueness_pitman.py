@@ -138,13 +138,6 @@ def test_probabilities_are_those_of_the_sequential_rule(theta, a):
         assert math.exp(log_likelihood(sample, theta, a)) == pytest.approx(probability, rel=1e-12)
 
 
-@given(sample=ordinary_samples, parameters=parameters)
-def test_the_likelihood_is_that_of_the_definition(sample, parameters):
-    theta, a = parameters
-    found = likelihood(sample, theta, a)
-    assert found == pytest.approx(by_definition(as_mapping(sample), theta, a), rel=1e-11, abs=1e-9)
-
-
 @given(sample=ordinary_samples, parameters=parameters, step=st.sampled_from([1e-3, 1e-2, 0.1, 0.5]))
 @examples(150)
 def test_no_parameters_are_likelier_than_those_found(sample, parameters, step):

@@ -1,6 +1,5 @@
 """Value trees: nodes, chains, and errors of invalid trees."""
 
-import numpy as np
 import pytest
 
 from reidsim.core.errors import InputError
@@ -40,13 +39,6 @@ def test_a_hierarchy_gives_a_node_per_group_of_values():
     assert sorted(tree.labels) == sorted(["1", "2", "3", "1-2", "*"])
     assert above(tree, "1") == ["1-2", "*"]
     assert above(tree, "3") == ["*"]
-
-
-def test_labels_are_encoded():
-    tree = ValueTree.from_groups("race", GROUPS)
-    codes = tree.encode([" White", "any", "not White"])
-    assert [tree.labels[code] for code in codes] == ["White", "any", "not White"]
-    assert codes.dtype == np.int32
 
 
 @pytest.mark.parametrize(

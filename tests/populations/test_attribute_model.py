@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from labels import by_label
 
 from reidsim.core.errors import InputError
 from reidsim.core.validation import read_toml, validated
@@ -105,11 +106,6 @@ def town_shares() -> dict[tuple[str, ...], float]:
             shares[sex, str(born), work, home] = of_sex / 20 * of_work * of_home
     assert sum(shares.values()) == pytest.approx(1)
     return shares
-
-
-def by_label(population: Population) -> dict[tuple[str, ...], float]:
-    cells = population.domain.decode(population.cells).astype(str).itertuples(index=False, name=None)
-    return dict(zip(cells, population.counts.tolist(), strict=True))
 
 
 def chi_square(model: AttributeModel, codes: np.ndarray, counts: np.ndarray) -> tuple[float, int]:
@@ -213,24 +209,3 @@ def test_a_missing_row_is_named(town: Path) -> None:
     error = failure(town)
     assert error.where == "attribute 'work': born = old, sex = M"
     assert error.problem == "no row with a count or share above 0"
-
-
-def test_a_combination_that_nobody_has_needs_no_row(town: Path) -> None:
-    empty = TOWN.replace('old = ["40.."]', 'old = ["40.."]\nancient = ["100.."]')
-    (town.parent / "work.csv").write_text("\n".join(line for line in WORK.splitlines() if "ancient" not in line))
-    town.write_text(empty)
-    assert by_label(population_of(town, expected=True)) == pytest.approx(
-        {cell: 5000 * share for cell, share in town_shares().items()}
-    )
-    # It also does not conflict with a fixed share: everybody has the first value of home.
-    fixed = "[fixed_shares]\nhome = { own = 0.5 }\n[groupings.age]"
-    town.write_text(empty.replace("[groupings.age]", fixed).replace("{ own = 1.0 }", "{ own = 0.9, rent = 0.1 }"))
-    homes = by_label(population_of(town, expected=True).marginal(["home"]))
-    assert homes == pytest.approx({("own",): 2500, ("rent",): 2500})
-
-
-def test_a_domain_too_large_for_keys(town: Path) -> None:
-    attributes = "".join(f'[[attribute]]\nname = "x{n}"\nuniform = ["1..30000"]\n' for n in range(5))
-    town.write_text(TOWN.split("[[attribute]]")[0] + attributes)
-    with pytest.raises(InputError, match="too many cells in the domain"):
-        population_of(town)

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from labels import by_label
 
 from reidsim.core.errors import InputError
 from reidsim.populations.catalogue import load_population
+from reidsim.populations.domain import natural_categories
 
 PEOPLE = """\
 age,sex,n
@@ -37,27 +39,32 @@ def town(tmp_path):
     return load
 
 
-def cells(population):
-    frame = population.domain.decode(population.cells).astype(str)
-    return dict(zip(frame.itertuples(index=False, name=None), population.counts.tolist(), strict=True))
-
-
 def test_a_missing_value_is_an_error_that_names_it(town, tmp_path):
     with pytest.raises(InputError) as error:
         town()
     assert str(error.value).startswith(f"{tmp_path / 'people.csv'}: row 3, column 'age': value missing")
 
 
+def test_equal_rows_are_added_up_and_categories_are_in_natural_order(town):
+    people = "# the people\nage,sex,n\n9,F,3\n10,F,1\n90+,Dä,2\n10,F,4\n9,Dä,0\n"
+    population = town(people=people)
+    assert population.domain.names == ("age", "sex")
+    assert population.domain["age"].categories == ("9", "10", "90+")
+    assert by_label(population) == {("9", "F"): 3, ("10", "F"): 5, ("90+", "Dä"): 2}
+    assert (population.name, population.source, population.total) == ("town", "by hand", 10)
+    assert population.counts.dtype == np.int64
+
+
 def test_rows_with_missing_values_are_left_out(town):
     population = town('missing = "drop"')
-    assert cells(population) == {("30", "F"): 2, ("30", "M"): 1, ("31", "X"): 4}
+    assert by_label(population) == {("30", "F"): 2, ("30", "M"): 1, ("31", "X"): 4}
     assert population.source == "by hand (2 of 5 rows with missing values: left out)"
 
 
 def test_missing_is_a_category(town):
     population = town('missing = "category"')
     assert population.domain["age"].categories == ("30", "31", "missing")
-    assert cells(population) == {
+    assert by_label(population) == {
         ("30", "F"): 2, ("30", "M"): 1, ("missing", "F"): 3, ("31", "missing"): 1, ("31", "X"): 4,
     }  # fmt: skip
 
@@ -65,13 +72,13 @@ def test_missing_is_a_category(town):
 def test_missing_values_are_drawn_from_those_who_agree(town):
     people = "age,sex,n\n30,F,300\n31,F,100\n31,M,50\n?,F,4000\n"
     population = town('missing = "draw"', people=people)
-    found = cells(population)
+    found = by_label(population)
     assert population.total == 4450
     assert found["31", "M"] == 50
     # 4000 women, aged 30 with probability 3/4: within five standard deviations.
     assert abs(found["30", "F"] - 300 - 3000) < 5 * np.sqrt(4000 * 0.75 * 0.25)
-    assert cells(town('missing = "draw"', people=people)) == found
-    assert cells(town('missing = "draw"', people=people, seed=7)) != found
+    assert by_label(town('missing = "draw"', people=people)) == found
+    assert by_label(town('missing = "draw"', people=people, seed=7)) != found
 
 
 def test_given_categories_come_in_their_order_and_others_are_unknown(town, tmp_path):
@@ -81,10 +88,10 @@ def test_given_categories_come_in_their_order_and_others_are_unknown(town, tmp_p
     assert "row 5, column 'sex': value outside the categories; found 'X'" in str(error.value)
     dropped = town('missing = "drop"\nunknown = "drop"', recipe=keys)
     assert dropped.domain["sex"].categories == ("M", "F", "D")
-    assert cells(dropped) == {("30", "F"): 2, ("30", "M"): 1}
+    assert by_label(dropped) == {("30", "F"): 2, ("30", "M"): 1}
     assert "1 of 5 rows left out: value outside the categories" in dropped.source
     missing = town('missing = "category"\nunknown = "missing"', recipe=keys)
-    assert cells(missing)["31", "missing"] == 5
+    assert by_label(missing)["31", "missing"] == 5
 
 
 def test_parquet_is_read_like_text(town, tmp_path):
@@ -93,7 +100,7 @@ def test_parquet_is_read_like_text(town, tmp_path):
     )
     frame.to_parquet(tmp_path / "people.parquet")
     population = town('missing = "drop"', recipe=RECIPE.replace("people.csv", "people.parquet"))
-    assert cells(population) == {("30", "F"): 2, ("31", "M"): 3}
+    assert by_label(population) == {("30", "F"): 2, ("31", "M"): 3}
 
 
 @pytest.mark.parametrize(
@@ -105,6 +112,12 @@ def test_parquet_is_read_like_text(town, tmp_path):
         ('missing = "draw"', "age,sex,n\n30,M,1\n?,F,1\n", "row 2: nobody in population 'people' matches"),
         ('missing = "draw"', "age,sex,n\n?,F,1.5\n30,F,1\n", "missing values cannot be drawn with fractional counts"),
         ('missing = "category"', "age,sex,n\n30,missing,1\n31,,1\n", "'missing' is already a value of the attribute"),
+        ("", "age,sex,n\n30,F,-1\n", "people.csv: row 1, column 'n': not a number of 0 or more; found '-1'"),
+        ("", "age,sex,n\n30,F,many\n", "people.csv: row 1, column 'n': not a number of 0 or more; found 'many'"),
+        ("", "age,sex,n\n30,F,\n", "people.csv: row 1, column 'n': not a number of 0 or more; found ''"),
+        ("", f"age,sex,n\n30,F,{2**53}\n", f"people.csv: row 1, column 'n': count too large; found '{2**53}'"),
+        ("", "aeg,sex,n\n30,F,1\n", "people.csv: column 'age': column missing.*did you mean 'aeg'"),
+        ("", "age,sex,no\n30,F,1\n", "people.csv: column 'n': column missing.*did you mean 'no'"),
         ('missing = "ignore"', PEOPLE, "'error', 'drop', 'category' or 'draw'"),
     ],
 )
@@ -117,3 +130,31 @@ def test_a_column_of_lists_is_not_of_values(town, tmp_path):
     pd.DataFrame({"age": [[1], [2]], "sex": ["F", "M"], "n": [1, 1]}).to_parquet(tmp_path / "people.parquet")
     with pytest.raises(InputError, match="column 'age': the column holds nested values, such as lists"):
         town(recipe=RECIPE.replace("people.csv", "people.parquet"))
+
+
+def test_an_unknown_kind_of_recipe_is_named_with_the_known_kinds(town):
+    with pytest.raises(InputError, match=r"town.toml: kind: .*found 'count'") as caught:
+        town(recipe=RECIPE.replace('"counts"', '"count"'))
+    expected = set(str(caught.value.expected).removeprefix("one of ").split(", "))
+    assert {"counts", "fitted", "ystr-genealogy"} <= expected
+    # Values of other keys are not listed.
+    assert not {"drop", "simupop"} & expected
+
+
+def test_an_unknown_name_is_told_with_the_nearest():
+    with pytest.raises(InputError, match=r"no bundled population recipe of this name.*did you mean 'tennessee-2010'"):
+        load_population("tennesse-2010")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["10", "9", "10", "90+", "-1"], ("-1", "9", "10", "90+")),
+        (["b", " a", "a ", "10"], ("10", "a", "b")),
+        (["07", "7", "10"], ("07", "7", "10")),
+        (["b", "--5"], ("--5", "b")),
+        (["10", "--5"], ("--5", "10")),
+    ],
+)
+def test_categories_are_in_natural_order(values, expected):
+    assert natural_categories(pd.Series(values)) == expected

@@ -30,13 +30,6 @@ def test_counted_rows_are_added_up_and_empty_cells_left_out(people, data):
     assert population.total == sum(counts)
 
 
-@given(table=st.lists(st.integers(0, 3), min_size=6, max_size=6).filter(any))
-def test_a_full_table_keeps_its_occupied_cells(table):
-    table = np.array(table).reshape(3, 2)
-    population = Population.from_dense(DOMAIN, table)
-    assert as_dict(population) == {cell: n for cell, n in np.ndenumerate(table) if n}
-
-
 @given(people=rows)
 def test_a_marginal_counts_by_the_attributes_asked_for_in_their_order(people):
     population = Population.from_records(DOMAIN, np.array(people, dtype=np.int32), name="town", source="a census")
@@ -75,26 +68,12 @@ def test_counting_individuals_and_listing_the_counted_are_inverse(people):
     assert counted.name == "town"
 
 
-@given(people=rows, data=st.data())
-def test_attributes_and_people_can_be_chosen(people, data):
-    chosen = np.array(data.draw(st.lists(st.sampled_from(range(len(people))), min_size=1)))
-    some = individuals(people).select(["b"]).take(chosen)
-    assert some.column("b").tolist() == [people[row][1] for row in chosen]
-    assert some.domain.names == ("b",)
-    assert some.n_people == len(chosen)
-
-
 def test_missing_values_are_shown_and_refused_where_cells_are_needed():
     people = individuals([(0, -1), (1, 1), (2, -1), (2, 0)])
     assert people.to_frame()["a"].notna().all()
     assert people.to_frame()["b"].isna().tolist() == [True, False, True, False]
     with pytest.raises(InputError, match="people with missing values cannot be counted in cells; found '2 missing'"):
         people.population()
-
-
-def test_a_population_of_nobody_is_refused():
-    with pytest.raises(InputError, match="the population is empty"):
-        Individuals(DOMAIN, np.zeros((0, 2), dtype=np.int32))
 
 
 def test_expected_counts_and_too_many_people_are_not_listed():

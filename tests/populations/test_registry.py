@@ -2,8 +2,6 @@
 
 from itertools import product
 from math import comb
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
-from reidsim.populations.catalogue import load_population
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Population
 from reidsim.populations.resources import draw_registry
@@ -72,43 +69,3 @@ def test_size_that_cannot_be_drawn(size: int) -> None:
 def test_expected_counts_cannot_be_drawn_from() -> None:
     with pytest.raises(InputError, match="town: a registry cannot be drawn from expected counts"):
         draw_registry(people([4.0, 5.0]), 3, np.random.default_rng(0))
-
-
-VOTERS = """
-kind = "registry"
-source = "made up"
-population = "folder/town.toml"
-size = 60
-seed = 4
-"""
-TOWN = """
-kind = "counts"
-file = "town.csv"
-count = "people"
-columns = { sex = "sex", zip = "zip" }
-"""
-
-
-@pytest.fixture
-def voters(tmp_path: Path) -> Path:
-    """Write a town of 100 people and a registry of 60; return the registry's recipe."""
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    (folder / "town.csv").write_text("sex,zip,people\nF,a,10\nM,a,20\nF,b,30\nM,b,40\n")
-    (folder / "town.toml").write_text(TOWN)
-    path = tmp_path / "voters.toml"
-    path.write_text(VOTERS)
-    return path
-
-
-def failure(path: Path, **options: Any) -> InputError:
-    with pytest.raises(InputError) as caught:
-        load_population(path, **options)
-    return caught.value
-
-
-def test_recipes_that_name_each_other(voters: Path) -> None:
-    (voters.parent / "folder" / "town.toml").write_text(VOTERS.replace("folder/town.toml", "../voters.toml"))
-    error = failure(voters)
-    assert error.problem == "the recipe needs itself"
-    assert error.source == str(voters.parent / "folder" / "town.toml")

@@ -82,6 +82,12 @@ def test_what_a_resource_cannot_be(folder, lines, problem):
     assert problem in str(error.value)
 
 
+def test_recipes_that_name_each_other_are_refused(folder, tmp_path):
+    (tmp_path / "town.toml").write_text(RESOURCE.replace("town.toml", "list.toml") + "size = 1", encoding="utf-8")
+    with pytest.raises(InputError, match=r"(town|list)\.toml.*the recipe needs itself"):
+        load_resource(folder("size = 1"))
+
+
 def test_a_resource_file_keeps_the_truth_apart(folder, tmp_path):
     written = populate(folder("size = 30"), "list.parquet")
     assert (written.rows, written.people, written.truth.name) == (30, 30.0, "list.truth.parquet")

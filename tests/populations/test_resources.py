@@ -5,12 +5,10 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pytest
 import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.core.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.population import Individuals
 from reidsim.populations.recipe import Making
@@ -87,14 +85,6 @@ def test_with_a_size_chances_are_weights():
     }
     observed = [sets[pair] for pair in expected]
     assert scipy.stats.chisquare(observed, [draws * p for p in expected.values()]).pvalue > 1e-4
-
-
-def test_only_people_among_given_values_are_listed():
-    for keys in ({"size": 50}, {"coverage": 0.5}):
-        listed = drawn(100, among={"sex": ("M",)}, **keys)
-        assert (listed.person % 2 == 1).all()
-    with pytest.raises(InputError, match="size: size out of range; found 51; expected 1 to 50"):
-        drawn(100, size=51, among={"sex": ("M",)})
 
 
 def test_values_missing_at_one_share_are_lost_together():

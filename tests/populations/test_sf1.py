@@ -7,6 +7,7 @@ there does not cancel out.
 from pathlib import Path
 
 import pytest
+from labels import by_label
 
 from reidsim.core.errors import InputError
 from reidsim.populations.catalogue import load_population
@@ -135,14 +136,8 @@ def header(recipe: Path) -> Path:
     return recipe.parent / "files" / "tngeo2010.sf1"
 
 
-def cells_of(path: Path) -> dict[tuple[str, ...], int]:
-    population = load_population(path)
-    labels = population.domain.decode(population.cells).astype(str).to_numpy().tolist()
-    return dict(zip(map(tuple, labels), population.counts.tolist(), strict=True))
-
-
 def test_every_cell(recipe: Path) -> None:
-    assert cells_of(recipe) == {
+    assert by_label(load_population(recipe)) == {
         ("0", "White", "Female", "38501"): 7,
         ("99", "White", "Male", "38501"): 3,
         ("50", "Other", "Male", "38501"): 9,  # 4 of some other race, 5 of two or more

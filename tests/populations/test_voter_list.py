@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from labels import by_label
 
 from reidsim.core.errors import InputError
 from reidsim.core.validation import validated
@@ -53,11 +52,6 @@ def listed(text: str = RECIPE, people: Population | None = None, folder: Path = 
     return recipe(text).make(Making(folder, "voters", **others))
 
 
-def by_label(population: Population) -> dict[tuple[str, ...], float]:
-    cells = population.domain.decode(population.cells).astype(str).itertuples(index=False, name=None)
-    return dict(zip(cells, population.counts.tolist(), strict=True))
-
-
 def test_expected_list_of_tennessee() -> None:
     voters = listed(expected=True)
     # Tennessee's list has age and sex, no ethnicity; addresses give the ZIP code. 4,163,359 of 5,439,926 adults.
@@ -70,21 +64,6 @@ def test_expected_list_of_tennessee() -> None:
     assert voters.source.startswith(
         "made up; voter list of Tennessee; $2,500 (Mixed); birth assumed to be year: not found;"
     )
-
-
-@given(
-    counts=st.lists(st.integers(0, 50), min_size=40, max_size=40).filter(lambda n: sum(n[8:]) > 30),
-    seed=st.integers(0, 99),
-)
-def test_nobody_is_listed_twice_and_no_minor_at_all(counts: list[int], seed: int) -> None:
-    everybody = Population.from_dense(DOMAIN, np.reshape(counts, DOMAIN.shape))
-    text = RECIPE + "[overrides]\nethnicity = true\nregistered_share = 0.9\n"
-    people = by_label(everybody)
-    if not any(count for cell, count in people.items() if cell[1] in ("18", "19", "90+")):
-        return
-    voters = by_label(listed(text, everybody, seed=seed))
-    assert all(count <= people[cell] for cell, count in voters.items())
-    assert not any(cell[1] in ("16", "17") for cell in voters)
 
 
 @pytest.mark.parametrize(

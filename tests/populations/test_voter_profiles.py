@@ -58,13 +58,6 @@ def test_tennessee_is_assumed_to_carry_what_the_case_study_needs() -> None:
     assert tennessee.registered_share == pytest.approx(0.76533, abs=5e-6)
 
 
-@pytest.mark.parametrize(("name", "nearest"), [("Tennesee", "Tennessee"), ("north carolina", "North Carolina")])
-def test_unknown_state(name: str, nearest: str) -> None:
-    with pytest.raises(InputError, match="no such state") as caught:
-        voter_profile(name)
-    assert (caught.value.found, caught.value.hint) == (name, f"did you mean {nearest!r}?")
-
-
 # Attributes learnable from social media: published figures with sources, by age.
 
 

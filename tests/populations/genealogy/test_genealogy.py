@@ -18,13 +18,6 @@ def genealogy(villages, parameters_of):
     return simulate(parameters_of(villages), 3)
 
 
-def changed(genealogy, column, row, value):
-    """Return the genealogy with one value changed."""
-    array = getattr(genealogy, column).copy()
-    array[row] = value
-    return dataclasses.replace(genealogy, **{column: array})
-
-
 def test_men_of_generations(genealogy):
     men = {row for row in range(len(genealogy)) if genealogy.sex[row] == MAN}
     of = {g: {row for row in men if genealogy.generation[row] == g} for g in range(5)}
@@ -55,15 +48,6 @@ def test_a_file_brings_back_the_same(genealogy, one_village, tmp_path):
         path = tmp_path / "new" / f"{number}.parquet"
         write_table(path, genealogy_table(each))
         same(read_population_file(path), each)
-
-
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"individual,father\n0,-1\n"])
-def test_a_file_that_is_no_genealogy(tmp_path, content):
-    path = tmp_path / "bad.parquet"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match="cannot be read as a Parquet file") as caught:
-        read_population_file(path)
-    assert caught.value.source == str(path)
 
 
 @pytest.mark.parametrize("column", ["wealth", "surname", "A", "mutations"])
