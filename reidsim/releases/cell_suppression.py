@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,43 +37,55 @@ def k_anonymous_cells(values: NDArray[np.int64], k: int = 2, weights: Floats | N
     ndarray of bool, shape (n, n_attributes)
         True for cells that are shared, False for suppressed cells.
     """
+    worth = np.ones(values.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    same, cluster_of = _clusters(np.ascontiguousarray(values, dtype=np.int64), k, worth)
+    return np.asarray(same[cluster_of])
+
+
+@numba.njit(cache=True)
+def _clusters(values: NDArray[np.int64], k: int, weights: Floats) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return the attributes in which each cluster's records agree, and clusters of records."""
     n, n_attributes = values.shape
-    worth = np.ones(n_attributes) if weights is None else np.asarray(weights, dtype=np.float64)
-    # First record of each cluster, and the attributes in which its records agree.
-    seeds: list[int] = []
-    same: list[NDArray[np.bool_]] = []
-    cluster_of = np.full(n, -1)
-    while len(left := np.flatnonzero(cluster_of < 0)) >= k:
-        agree = np.ones(n_attributes, dtype=np.bool_)
-        for size in range(k):
-            rows = left[cluster_of[left] < 0]
-            nearest = rows[_added(values[rows] != values[left[0]], worth, agree, size).argmin()]
-            agree &= values[nearest] == values[left[0]]
-            cluster_of[nearest] = len(seeds)
-        seeds.append(left[0])
-        same.append(agree)
-    shared, sizes = np.array(same), np.full((len(seeds), 1), k)
+    cluster_of, left = np.full(n, -1), np.arange(n)
+    # First record and size of each cluster, and the attributes in which its records agree.
+    seeds, sizes, same = np.empty(n, np.int64), np.zeros(n, np.int64), np.ones((n, n_attributes), np.bool_)
+    n_clusters = 0
+    while len(left) >= k:
+        seeds[n_clusters] = left[0]
+        for _ in range(k):
+            nearest, least = left[0], np.inf
+            for row in left:
+                added = _added(values, row, left[0], weights, same[n_clusters], sizes[n_clusters])
+                if added < least and cluster_of[row] < 0:
+                    nearest, least = row, added
+            same[n_clusters] &= values[nearest] == values[left[0]]
+            sizes[n_clusters] += 1
+            cluster_of[nearest] = n_clusters
+        left = left[cluster_of[left] < 0]
+        n_clusters += 1
     for row in left:
-        nearest = _added(values[row] != values[seeds], worth, shared, sizes).argmin()
-        shared[nearest] &= values[row] == values[seeds[nearest]]
-        sizes[nearest] += 1
-        cluster_of[row] = nearest
-    return np.asarray(shared[cluster_of])
+        least = np.inf
+        for number in range(n_clusters):
+            added = _added(values, row, seeds[number], weights, same[number], sizes[number])
+            if added < least:
+                cluster_of[row], least = number, added
+        same[cluster_of[row]] &= values[row] == values[seeds[cluster_of[row]]]
+        sizes[cluster_of[row]] += 1
+    return same, cluster_of
 
 
-def _added(differ: NDArray[np.bool_], weights: Floats, same: NDArray[np.bool_], size: Any) -> Floats:
-    """Return the weight of the cells newly suppressed if a record joins a cluster, shape (n,).
+@numba.njit(cache=True)
+def _added(
+    values: NDArray[np.int64], row: Any, seed: Any, weights: Floats, same: NDArray[np.bool_], size: Any
+) -> float:
+    """Return the weight of the cells newly suppressed if a record joins a cluster.
 
-    Parameters
-    ----------
-    differ : ndarray of bool, shape (n, n_attributes)
-        Whether the values of a record and of the first record of the cluster differ.
-    weights : ndarray of float64, shape (n_attributes,)
-        Weight of a suppressed cell.
-    same : ndarray of bool, shape (n_attributes,) or (n, n_attributes)
-        Attributes in which the records of the cluster agree.
-    size : int, or ndarray of int, shape (n, 1)
-        Number of records of the cluster.
+    The cluster has `size` records and the first record `seed`; its records agree in the attributes `same`.
     """
-    # Cumulative sums add in the order of the attributes, with every version of numpy.
-    return np.asarray(np.where(same, differ * weights * (size + 1), weights).cumsum(axis=-1)[:, -1])
+    added = 0.0
+    for j in range(len(weights)):
+        if not same[j]:
+            added += weights[j]
+        elif values[row, j] != values[seed, j]:
+            added += weights[j] * (size + 1)
+    return added
