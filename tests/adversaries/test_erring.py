@@ -19,7 +19,6 @@ from reidsim.adversaries.rationality import ErringAdversary, ProspectTheory, wei
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.core.errors import InputError
-from reidsim.core.validation import validated
 
 NO_DISTORTION = ProspectTheory(**dict.fromkeys(ProspectTheory.model_fields, 1.0))
 # Adversaries who evaluate attacks, on both spaces.
@@ -192,19 +191,6 @@ def test_prospects_without_distortion_are_expected_payoffs(name):
         clear = np.abs(player.adversary.weigh(linkage).worth) > 1e-9
         for value in ("reidentified", "attack_probability", "adversary_payoff", "invited"):
             np.testing.assert_allclose(getattr(reply, value)[clear], getattr(without, value)[clear], atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "problem"),
-    [
-        ({"gain_weighting": 0.2}, "gain_weighting: value not allowed; found 0.2"),
-        ({"loss_weighting": 1.1}, "loss_weighting: value not allowed; found 1.1"),
-        ({"loss_aversion": math.inf}, "loss_aversion: .*found inf"),
-    ],
-)
-def test_impossible_errors_are_refused(parameters, problem):
-    with pytest.raises(InputError, match=problem):
-        validated(ProspectTheory, parameters, "scenario")
 
 
 def test_prospects_of_a_sequential_attack_are_refused():

@@ -12,7 +12,6 @@ from sequential_programs.attacks import small_attacks
 from tiers import examples
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.exploit_values import exploit_values
 from reidsim.adversaries.sequential.file_attack import plan_file
 from reidsim.adversaries.sequential.planning import plan_known
 from reidsim.core.errors import InputError
@@ -71,20 +70,6 @@ def joint_program(a, sizes):
     return worth, np.array(sums[:n]), np.array(sums[n:])
 
 
-def single_program(a, size):
-    """Return V(x_start), P_reid and expected exploits of one linked record."""
-    due = a.penalty * (a.discount if a.penalty_timing == "next-state" else 1)
-    worth = reidentified = exploits = 0.0
-    for j in reversed(range(size)):
-        p, hit = caught(a, j), 1 / (size / a.prior - j)
-        goes_on = (1 - hit) * (1 - p if a.detection_ends_attack else 1)
-        worth = -a.exploit_cost - p * due + a.discount * (hit * a.gain + goes_on * worth)
-        reidentified, exploits = hit + goes_on * reidentified, 1 + goes_on * exploits
-        if worth <= 1e-12:
-            worth = reidentified = exploits = 0.0
-    return worth, reidentified, exploits
-
-
 @examples(60)
 @given(a=attacks, sizes=files)
 def test_a_file_is_worth_what_the_joint_program_says(a, sizes):
@@ -106,41 +91,12 @@ def test_a_file_is_worth_what_the_joint_program_says(a, sizes):
         assert plan.exploits[same].sum() == pytest.approx(exploits[same].sum(), abs=1e-9)
 
 
-@examples(60)
-@given(a=attacks, largest=st.integers(1, 12))
-def test_single_records_whose_attack_may_end_by_detection(a, largest):
-    a = replace(a, detection_ends_attack=True, access_cost=0.0)
-    sizes = np.arange(1, largest + 1)
-    plan, values = plan_known(a, sizes), exploit_values(a, largest)
-    for size in sizes:
-        worth, reidentified, exploits = single_program(a, size)
-        found = values.value[size] if size <= values.largest else 0.0
-        assert found == pytest.approx(worth, rel=1e-9, abs=1e-9)
-        linked = a.discount * worth - a.link_cost
-        assert plan.value[size - 1] == pytest.approx(max(0, a.discount * linked), rel=1e-9, abs=1e-9)
-        if linked > 1e-9:
-            assert plan.reidentified[size - 1] == pytest.approx(reidentified, abs=1e-9)
-            assert plan.exploits[size - 1] == pytest.approx(exploits, abs=1e-9)
-
-
 @pytest.mark.parametrize(("attack", "alone", "in_file"), [(A, 45, 51), (C, 29, 46)])
 def test_a_shared_access_price_moves_the_thresholds_to_the_sunk_ones(attack, alone, in_file):
     sizes = np.arange(1, 81)
     assert plan_known(attack, sizes).accesses.sum() == alone - 1
     plan = plan_file(attack, sizes)
     assert np.flatnonzero(plan.reidentified).tolist() == list(range(in_file - 1))
-
-
-def test_five_thousand_records_with_a_hit_of_every_kind():
-    sizes = np.minimum(np.random.default_rng(1).geometric(0.03, 5000), 400)
-    plan = plan_file(A, sizes)
-    # With h1 = 0 all candidates of a record are exploited or none (Finding 2).
-    np.testing.assert_allclose(plan.reidentified, np.where(sizes < 51, 0.63, 0.0), atol=1e-12)
-    ending = plan_file(replace(A, detection_ends_attack=True), sizes)
-    assert ending.value < plan.value
-    assert ending.reidentified.max() < 0.63
-    # On average about 1 / p exploits are made before one is detected.
-    assert ending.exploits.sum() == pytest.approx(1 / A.detection(1)[0], rel=1e-3)
 
 
 @pytest.mark.parametrize(

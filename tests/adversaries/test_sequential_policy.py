@@ -26,32 +26,6 @@ from reidsim.adversaries.sequential.planning import (
 )
 from reidsim.core.errors import InputError
 
-
-def exploit_policy(attack, group_size):
-    """Return ``policy[j, m]``: whether exploit j is made after m paid penalties, by full backward induction."""
-    most = attack.max_penalties if attack.counts_penalties and attack.max_penalties is not None else 0
-    counts = min(most, group_size) + 1
-    detection = attack.detection(group_size)
-    policy = np.zeros((group_size, counts), dtype=np.bool_)
-    worth = np.zeros(counts)
-    paid = np.arange(counts)
-    after = np.minimum(paid + 1, counts - 1)
-    levied = np.ones(counts, dtype=np.bool_) if most == 0 else paid < most
-    for j in range(group_size - 1, -1, -1):
-        hit = 1.0 / (group_size / attack.prior - j)
-        caught = detection[j]
-        continued = np.zeros(counts) if attack.detection_ends_attack else worth[after]
-        going_on = (1.0 - caught) * worth + caught * continued
-        exploit = (
-            -attack.exploit_cost
-            - caught * attack.penalty_due * levied
-            + attack.discount * (hit * attack.gain + (1.0 - hit) * going_on)
-        )
-        policy[j] = exploit > attack.indifference
-        worth = np.where(policy[j], exploit, 0.0)
-    return policy
-
-
 # The decision process.
 
 
@@ -105,22 +79,16 @@ def test_each_exploit_is_made_as_the_decision_process_says(attack, g):
     paper = paper_of(attack)
     assume(paper.margin(g) > 1e-9 * attack.gain)
     _, exploits = paper.solve(g)
-    policy = exploit_policy(attack, g)
-    assert policy.shape == (g, min(attack.max_penalties or 0, g) + 1 if attack.counts_penalties else 1)
     run = 0
     while run < g and exploits(g - run):
         run += 1
     assert exploits_undetected(attack, np.array([g])).tolist() == [run]
-    for j in range(g):
-        for m in range(min(policy.shape[1], j + 1)):  # no more penalties than exploits
-            assert policy[j, m] == exploits(g - j, m)
 
 
 def test_nobody_is_exploited_by_an_adversary_who_is_indifferent():
     even = SequentialAttack(gain=8, exploit_cost=4, discount=0.5)
     assert plan_known(even, np.array([1])).accesses.tolist() == [False]
     assert exploits_undetected(even, np.array([1])).tolist() == [0]
-    assert not exploit_policy(even, 1).any()
     # Worth 2 once linked and 1 before, without the price.
     for cost in ({"access_cost": 0.5}, {"link_cost": 1.0}):
         attack = replace(even, exploit_cost=2, **cost)
@@ -150,14 +118,6 @@ def test_larger_groups_are_never_worth_more_and_the_table_ends_where_nothing_is_
     access = [paper.v_access(g) for g in range(61)]
     outset = np.maximum(0, attack.discount * np.array(access) - attack.access_cost)
     np.testing.assert_allclose(plan.value, outset, rtol=1e-9, atol=1e-12 * attack.gain)
-
-
-@given(attack=attacks(dearest=0.02))
-def test_the_threshold_is_the_first_group_that_is_left_alone(attack):
-    assume(attack.exploit_cost > 0)
-    threshold = attack_threshold(attack)
-    plan = plan_known(attack, np.arange(1, threshold + 50))
-    assert plan.accesses.tolist() == [g < threshold for g in range(1, threshold + 50)]
 
 
 def test_there_is_no_threshold_for_an_adversary_who_pays_nothing():
@@ -231,9 +191,6 @@ def test_late_exploits_are_made_as_seen_when_their_turn_comes(drawn):
     plan = plan_known(attack, np.array([g]))
     assert plan.reidentified[0] == pytest.approx(attack.prior / g * tries, rel=1e-9)
     assert plan.exploits[0] == pytest.approx(mean, rel=1e-9)
-    policy = exploit_policy(attack, g)[:, 0]
-    assert policy[:m].all()
-    assert m == g or not policy[m]
 
 
 def values_of(attack):

@@ -137,45 +137,6 @@ def test_tails_of_a_belief_that_the_solver_would_drop_are_not_lost(registry_size
         assert found == pytest.approx(induction, rel=1e-12)
 
 
-@given(attack=attacks(limits=(None,), dearest=0.2), largest=st.integers(1, 40))
-def test_a_limit_on_penalties_that_is_never_reached_changes_nothing(attack, largest):
-    # The first table is filled by the envelope of lines, the second over (exploits made, penalties paid).
-    sizes = np.arange(largest + 1)
-    tables = [exploit_values(replace(attack, max_penalties=limit), largest).at(sizes) for limit in (None, largest)]
-    close = {"rtol": 1e-9, "atol": 1e-9 * attack.gain}
-    np.testing.assert_allclose(tables[0].value, tables[1].value, **close)
-    for table in tables:
-        for g in range(1, largest + 1):
-            m = int(table.exploits_undetected[g])
-            worth, tries, mean = plan_worth(attack, g, m)
-            np.testing.assert_allclose(table.value[g], worth, **close)
-            np.testing.assert_allclose(table.exploits_if_missing[g], tries, rtol=1e-9)
-            np.testing.assert_allclose(table.expected_exploits[g], mean, rtol=1e-9)
-
-
-def plan_worth(attack, g, m):
-    """Return the worth of exploiting up to m candidates with a penalty every time.
-
-    Also return the mean number of exploits if nobody in the group is the right person, and overall.
-    """
-    worth = tries = mean = 0.0
-    reached = undetected = now = 1.0
-    later = attack.discount if attack.penalty_timing == "next-state" else 1.0
-    for j in range(m):
-        p = 1 / (1 + math.exp(-(attack.detection_intercept + attack.detection_slope * j)))
-        hit = 1 / (g / attack.prior - j)
-        worth += (
-            now * reached * (attack.discount * hit * attack.gain - attack.exploit_cost - p * later * attack.penalty)
-        )
-        tries += undetected
-        mean += reached
-        going_on = 1 - p if attack.detection_ends_attack else 1.0
-        undetected *= going_on
-        reached *= (1 - hit) * going_on
-        now *= attack.discount
-    return worth, tries, mean
-
-
 def free(discount, prior=1.0):
     return SequentialAttack(gain=100, discount=discount, prior=prior)
 

@@ -142,13 +142,6 @@ PAIR = SequentialAttack(
 HALF_SURE = UnconfirmedSuccess(sensitivity=0.8, specificity=0.9, false_claim_cost=10.0)
 
 
-def test_the_worths_of_one_and_of_two_people():
-    values = unconfirmed_values(PAIR, HALF_SURE, 2).at(np.arange(3))
-    np.testing.assert_allclose(values.value, [0, 79, 73.85])
-    np.testing.assert_allclose(claims(PAIR, HALF_SURE, values)[0], [0, 0.8, 0.4 + 0.55 * 9 / 11 * 0.8])
-    np.testing.assert_allclose(values.expected_exploits, [0, 1, 1.55])
-
-
 @pytest.mark.parametrize(
     ("access_cost", "accesses", "accessed", "reidentified", "exploits", "payoff"),
     [

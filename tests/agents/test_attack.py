@@ -123,20 +123,6 @@ def test_nothing_is_bought_that_pays_just_its_price():
         assert plan.buys == bought
 
 
-def test_what_is_bought_leaves_the_whole_budget_to_later_rounds():
-    """One in 16 is unprofitable, one in 8 gains .25: 8 records gain 2 per round.
-
-    The purchase uses the first round's budget, so the first round gains 0.
-    """
-    # A price above the budget is never paid, whatever later rounds would gain.
-    for rounds, budget, bought in ((5, 8.0, set()), (6, 8.0, {"list"}), (99, 7.9, set())):
-        plan = plan_for(
-            buyer({"list": 8.0}, budget=budget), np.zeros(1, dtype=np.int64), np.array([8]), rounds,
-            lambda holds: Equipment(_Known([16], holds), OneShotAdversary(10.0, 1.0)),
-        )  # fmt: skip
-        assert plan.buys == bought
-
-
 def test_nobody_is_attacked_without_equipment_and_withheld_records_never_are():
     profile = buyer({})
     equipment = Equipment(_Known([1, 1], ()), OneShotAdversary(10.0, 1.0))

@@ -106,20 +106,8 @@ def test_records_that_a_budget_leaves_over_are_not_attacked(town, profile_of_sma
     assert found(1.5).masses.tolist() == pytest.approx([27 / 64, 27 / 64, 9 / 64, 1 / 64])
 
 
-def test_two_budgets_that_cover_parts_of_a_cell_have_the_expected_number(town, profile_of_small, setting_of_small):
-    types = [profile_of_small(town, name, weight=1.0, cost=1.0, budget=6.0) for name in ("one", "other")]
-    setting = setting_of_small(profiles=types, meeting="all")
-    model = ReidentificationModel(setting, "no-protection").run()
-    both = [adversary.plan.targets for adversary in model.adversaries]
-    assert ((both[0] % 1 == 0) & (both[0] > 0) & (both[0] < model.participants)).any()
-    assert (model.reidentified[0].people.values @ model.reidentified[0].people.masses) == pytest.approx(
-        model.measures["breaches"], abs=1e-9
-    )
-
-
 def test_nobody_there_finds_nobody(town, profile_of_small, setting_of_small):
     types = [profile_of_small(town, "keen", weight=0.5), profile_of_small(town, "lazy", weight=0.5)]
-    setting = setting_of_small(profiles=types, mode="sampling", meeting="all")
     met = set()
     for replication in range(12):
         drawn_setting = setting_of_small(profiles=types, mode="sampling", meeting="all", replication=replication)
@@ -128,4 +116,3 @@ def test_nobody_there_finds_nobody(town, profile_of_small, setting_of_small):
         met.add(there)
         assert ((model.reidentified[0].people.values @ model.reidentified[0].people.masses) > 0) == (there > 0)
     assert met == {0, 1, 2}
-    assert setting.n_subjects == 12

@@ -28,11 +28,6 @@ def test_a_known_attacker_is_the_conjugate_update(alpha, number):
     np.testing.assert_allclose(updated(alpha, known), alpha + known, rtol=1e-9)
 
 
-@given(parameters)
-def test_a_round_that_tells_nothing_changes_nothing(alpha):
-    np.testing.assert_allclose(updated(alpha, alpha / alpha.sum()), alpha, rtol=1e-7)
-
-
 @given(parameters, st.data())
 def test_means_and_second_moments_are_those_of_the_mixture(alpha, data):
     weights = np.array(data.draw(st.lists(st.floats(0.01, 1), min_size=len(alpha), max_size=len(alpha))))
@@ -99,12 +94,6 @@ def test_posteriors_are_those_of_bayes_rule(attacks, noticed, data):
         found = chance @ responsibilities(prior, np.arange(len(overlaps)), overlaps, noticed)
         assert chance.sum() == pytest.approx(1)
         np.testing.assert_allclose(found, exact, atol=1e-6)
-
-
-def test_overlaps_count_each_record_once_by_its_attackers():
-    # Cell 0: three records, of which the types attack 3 and 1. Cell 1: two records, attacked by the second type only.
-    overlaps = attack_overlaps(np.array([[3.0, 0.0], [1.0, 2.0]]))
-    np.testing.assert_array_equal(overlaps[1:], [2, 2, 1])  # first only, second only, both
 
 
 def test_what_is_expected_is_the_mean_of_what_is_drawn():

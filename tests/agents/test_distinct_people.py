@@ -11,8 +11,7 @@ from reidsim.agents.model import ReidentificationModel
 from reidsim.core.errors import InputError
 
 DISTINCT = "distinct_reidentified"
-FOUR = "age,town,job\n30,Dale,clerk\n31,Dale,nurse\n32,Hill,smith\n33,Hill,clerk\n"
-FIVE = f"{FOUR}34,Hill,nurse\n"
+FIVE = "age,town,job\n30,Dale,clerk\n31,Dale,nurse\n32,Hill,smith\n33,Hill,clerk\n34,Hill,nurse\n"
 TOWN = {
     "targets.csv": FIVE,
     "directory.csv": FIVE,
@@ -54,35 +53,15 @@ resource = "register"
 on = ["town", "job"]
 """,
 }
-# Every person is unique within the town; a second adversary has a budget.
-SMALLER_TOWN = {
-    "targets.csv": FOUR,
-    "directory.csv": FOUR,
-    "register.csv": "town,job\nDale,clerk\nDale,nurse\nHill,smith\nHill,clerk\nHill,clerk\n",
-    "town.toml": TOWN["town.toml"]
-    + """[adversaries.poor]
-weight = 0.25
-holds = ["register"]
-budget = 65
-[[adversaries.poor.stages]]
-stage = "identify"
-resource = "register"
-on = ["town"]
-""",
-}
-SMALLER = {"economics.cost": 30, "subjects.policies": ["no-protection"], "agents.rounds": 2}
-KEYS = ["replication", "draw", "policy", "round", "adversary"]
+POOR = {"weight": 0.25, "holds": ["register"], "budget": 65}
+POOR["stages"] = [{"stage": "identify", "resource": "register", "on": ["town"]}]
+WITH_POOR = {"economics.cost": 30, "subjects.policies": ["no-protection"], "agents.rounds": 2, "adversaries.poor": POOR}
 HOLDS_ALL = {"adversaries.broker.holds": ["register", "directory"], "adversaries.broker.buys": []}
 
 
 @pytest.fixture(scope="module")
 def town_file(tmp_path_factory):
     return written(tmp_path_factory.mktemp("town"), TOWN)
-
-
-@pytest.fixture
-def smaller_town(tmp_path):
-    return written(tmp_path, SMALLER_TOWN)
 
 
 def written(folder, files):
@@ -249,12 +228,9 @@ def test_two_wrong_beliefs_are_corrected_together_where_one_does_not_suffice(tow
 # Re-identifications by resource.
 
 
-def test_each_list_has_those_found_through_it(smaller_town):
-    """With the directory, three of four people are unique; without it, none is.
-
-    With it the fourth is one of two; without it, groups have two or three people of a town.
-    """
-    result = reidsim.run(smaller_town, overrides=SMALLER)
+def test_each_list_has_those_found_through_it(town_file):
+    """With the directory, all five people are unique; two or three people share a town."""
+    result = reidsim.run(town_file, overrides=WITH_POOR)
     table = result.analysis.through.set_index(["round", "adversary", "through"])
     assert set(table.index) == {
         (number, *who)
@@ -263,21 +239,11 @@ def test_each_list_has_those_found_through_it(smaller_town):
     }  # fmt: skip
     for number in (1, 2):
         bought = table.loc[(number, "broker", "directory and register")]
-        assert bought["attacks"] == pytest.approx(0.5 * 4)
-        assert bought["breaches"] == pytest.approx(0.5 * 3.5)
+        assert bought["attacks"] == pytest.approx(0.5 * 5)
+        assert bought["breaches"] == pytest.approx(0.5 * 5)
         # The budget covers two attempts, in the smaller town.
         poor = table.loc[(number, "poor", "register")]
         assert poor["attacks"] == pytest.approx(0.25 * 2)
         assert poor["breaches"] == pytest.approx(0.25 * 2 / 2)
     spent = result.analysis.adversaries.set_index(["round", "adversary"])["spent"]
     assert spent.tolist() == [0.5, 0, 0, 0]
-
-
-@pytest.mark.parametrize("mode", ["expectation", "sampling"])
-def test_it_adds_up_to_what_adversaries_did(smaller_town, mode):
-    analysis = reidsim.run(smaller_town, overrides={**SMALLER, "agents.mode": mode, "agents.rounds": 6}).analysis
-    of_adversaries = analysis.adversaries.set_index(KEYS)[["attacks", "breaches"]]
-    added = analysis.through.groupby(KEYS, observed=True)[["attacks", "breaches"]].sum()
-    assert len(added)
-    filled = added.reindex(of_adversaries.index, fill_value=0.0)
-    np.testing.assert_allclose(filled, of_adversaries, rtol=1e-12)

@@ -1,6 +1,5 @@
 """Agents with full-domain generalization: one adversary, several, participation."""
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -71,14 +70,6 @@ def test_one_adversary_is_the_analytic_game(ward, changes):
     for policy, facts in agents.manifest["policies"].items():
         for fact in ("node", "nodes_evaluated"):
             assert facts[fact] == analytic.manifest["policies"][policy][fact], policy
-
-
-def test_one_adversary_who_is_named_is_the_analytic_game(ward):
-    """The type's gain and cost replace the scenario's; its fine is part of its cost."""
-    prices = {"economics.gain": 70.0, "economics.cost": 12.0}
-    rules = {"agents.enforcement": {"detection": 0.1, "fine": 20.0}}
-    agents = reidsim.run(ward, overrides={**rules, "adversaries.x": {"gain": 70.0, "cost": 10.0}})
-    assert_same_records(reidsim.run(ward, overrides=prices).records, agents.records)
 
 
 # Several adversaries.
@@ -195,30 +186,3 @@ def test_adversaries_within_others_attack_when_indifferent_in_the_no_attack_game
 
 
 # Additional adversaries never increase the publisher's payoff.
-
-
-@pytest.mark.parametrize("together", cases(["one-of", "all"], ["all"]))
-def test_more_adversaries_never_help_the_publisher(ward, together):
-    """Each adversary is present with a probability; in one-of, none displaces another."""
-    names = ["one", "two", "three"]
-    gains = dict(zip(names, (90.0, 30.0, 150.0), strict=True))
-    payoffs = []
-    policies = ["basic", "no-attack", "no-protection", "record-level"]
-    for number in (0, 1, 3):
-        weights = {name: 0.3 if place < number else 0.0 for place, name in enumerate(names)}
-        types = {name: {"gain": gains[name], "weight": weights[name]} for name in names}
-        types["nobody"] = {"planner": "never", "weight": 1 - sum(weights.values()) if together == "one-of" else 1.0}
-        changes = {"publisher.policies": policies, "adversary.risk": "journalist", "agents.together": together}
-        payoffs.append(reidsim.run(ward, overrides={**changes, "adversaries": types}).summary["publisher_payoff"])
-    for fewer, more in itertools.pairwise(payoffs):
-        assert (more <= fewer + 1e-9).all()
-    assert (payoffs[-1] < payoffs[0] - 1e-6).all()
-
-
-def test_the_record_level_policy_bounds_those_of_one_node(ward):
-    types = {"keen": {"weight": 0.6, "gain": 150.0}, "lazy": {"weight": 0.4, "gain": 30.0}}
-    changes = {"publisher.policies": POLICIES, "agents": {}, "adversaries": types}
-    payoff = reidsim.run(ward, overrides=changes).summary["publisher_payoff"]
-    assert payoff["sh-friendly"] <= payoff["basic"] <= payoff["record-level"] + 1e-9
-    assert payoff["no-attack"] <= payoff["record-level-no-attack"] + 1e-9
-    assert max(payoff["no-protection"], payoff["no-attack"], 0) <= payoff["basic"] + 1e-9

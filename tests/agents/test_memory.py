@@ -3,18 +3,16 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
+from small_ward import write_ward
 from tiers import examples
 
-import reidsim
 from reidsim.agents.foresight import believed_game
 from reidsim.agents.learning import Memory
 from reidsim.agents.model import ReidentificationModel
-from reidsim.agents.profile import Enforcement
 from reidsim.core.errors import InputError
 from reidsim.games.defenders.defender import OptIn, withholding
 from reidsim.games.equilibrium import evaluate
@@ -58,27 +56,6 @@ def test_where_more_is_known_each_record_is_solved_anew(town, setting_of_small, 
     each, alone = (strategies_of_rounds(setting, town, [0.0, 1.0], reply) for reply in ("to-past", "alone"))
     assert each[0] == alone[0]
     assert each[1] != alone[1]
-
-
-@pytest.mark.parametrize("policy", ["basic", "no-protection"])
-def test_the_first_round_is_the_game_of_one_round(policy, town, setting_of_small):
-    rules = {"enforcement": Enforcement(0.3, 5.0, 2), "meet": town.lattice().meet}
-    forgetting = ReidentificationModel(setting_of_small(rounds=1, **rules), policy).run()
-    for rounds in (1, 3):
-        model = ReidentificationModel(setting_of_small(rounds=rounds, remembers=True, **rules), policy)
-        model.step()
-        for name, value in forgetting.measures.items():
-            assert model.measures[name] == pytest.approx(value, abs=1e-12, nan_ok=True), name
-
-
-def test_nothing_new_is_released_if_nothing_else_changes(town, setting_of_small):
-    """The best reply remains a best reply to itself."""
-    setting = setting_of_small(rounds=5, remembers=True, meet=town.lattice().meet)
-    model = ReidentificationModel(setting, "basic").run()
-    rounds = model.datacollector.get_model_vars_dataframe()
-    assert (rounds["changed"] == 0).all()
-    for name in ("publisher_payoff", "risk", "utility"):
-        np.testing.assert_allclose(rounds[name], rounds[name].iloc[0], atol=1e-12)
 
 
 def test_who_withholds_loses_by_the_past_alone(town):
@@ -151,45 +128,13 @@ def test_masked_records_show_whatever_was_shown_once(world, data):
 
 # Full-domain releases, and groups by risk model.
 
-WARD = """
-seed = 6
-[adversary]
-risk = "{risk}"
-[population]
-path = "people.csv"
-[release]
-path = "records.csv"
-[attributes.age]
-hierarchy = {{ rule = "intervals", widths = [10, 20] }}
-[attributes.sex]
-hierarchy = {{ rule = "suppress" }}
-[economics]
-benefit = 100
-loss = 300
-gain = 120
-cost = 25
-[publisher]
-unit = "{unit}"
-policies = ["basic"]
-[agents]
-rounds = 4
-"""
+# Amounts for which some records are attacked.
+AMOUNTS = {"economics.loss": 300, "economics.gain": 120, "economics.cost": 25}
 
 
 @pytest.fixture(scope="module")
 def ward(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("ward")
-    rng = np.random.default_rng(4)
-    people = pd.DataFrame({"age": rng.integers(20, 45, 70), "sex": rng.choice(["F", "M"], 70, p=[0.8, 0.2])})
-    people.to_csv(folder / "people.csv", index=False)
-    people.iloc[:30].to_csv(folder / "records.csv", index=False)
-    return folder
-
-
-def ward_study(ward, risk, unit, **changes):
-    path = ward / f"{risk}-{unit}.toml"
-    path.write_text(WARD.format(risk=risk, unit=unit))
-    return build_study(Scenario.load(path, changes))
+    return write_ward(tmp_path_factory.mktemp("ward"), ["basic", "no-attack"], "[agents]\nrounds = 4\n")
 
 
 def shown(lattice, values, levels):
@@ -203,8 +148,7 @@ def shown(lattice, values, levels):
 @pytest.mark.parametrize("risk", ["prosecutor", "journalist"])
 def test_full_domain_releases_are_remembered(risk, ward):
     """Check every node and person: released values, candidates and best payoff."""
-    unit = "table"
-    study = ward_study(ward, risk, unit)
+    study = build_study(Scenario.load(ward, {"adversary.risk": risk, **AMOUNTS}))
     world, lattice = setting_of(study, study.scenario.agents), study.lattice
     codes = lattice.codes[study.row_of_subject]
     people = np.repeat(study.population.cells, study.population.counts, axis=0)
@@ -261,22 +205,3 @@ def total_by_hand(study, codes, people, boxes, presence, strategies, *, best=Fal
         paid = 100 * utilities[strategy][subject] - 300 * risk_of(out)
         amounts.append(max(paid, withheld) if best else paid)
     return amounts
-
-
-def test_who_left_stays_exposed_and_records_tell_it(ward):
-    """Equal records have different results after one of their subjects leaves."""
-    path = ward / "prosecutor-record.toml"
-    path.write_text(WARD.format(risk="prosecutor", unit="record"))
-    rule = {"reward": 1, "harm": 8, "spread": 1.5}
-    changes = {"agents.participation": rule, "publisher.policies": ["no-protection"]}
-    result = reidsim.run(path, overrides=changes)
-    records = result.records
-    assert 0 < (~records["participates"]).sum() < 30
-    gone = records[~records["participates"]]
-    assert (gone["strategy"] == "withheld").all()
-    assert (gone["success_probability"] > 0).any()
-    assert (gone["publisher_payoff"] <= 0).all()
-    expected = records["attacked"] * records["success_probability"]
-    assert result.analysis.rounds["risk"].iloc[-1] == pytest.approx(expected.mean())
-    forgetting = reidsim.run(path, overrides={**changes, "agents.remembers": False})
-    assert result.analysis.rounds["risk"].iloc[-1] > forgetting.analysis.rounds["risk"].iloc[-1]

@@ -35,18 +35,6 @@ def updated_presence(parameters, probability):
     return updated(parameters, np.stack([probability, 1 - probability], axis=-1))
 
 
-@given(st.lists(st.tuples(amounts, amounts, st.floats(0, 1)), min_size=1, max_size=4))
-def test_each_update_is_that_of_two_outcomes(rows):
-    """A Beta distribution is the Dirichlet distribution of present and absent."""
-    parameters, probability = np.array([row[:2] for row in rows]), np.array([row[2] for row in rows])
-    after = updated_presence(parameters, probability)
-    for row, p, found in zip(parameters, probability, after, strict=True):
-        np.testing.assert_allclose(found, updated(row, np.array([p, 1 - p])), rtol=1e-6)
-    known = (probability > 0.5).astype(float)
-    counted = parameters + np.stack([known, 1 - known], axis=1)
-    np.testing.assert_allclose(updated_presence(parameters, known), counted, rtol=1e-9)
-
-
 def patterns(records, noticed):
     """Yield each set of noticed attacks on some records, with its probability."""
     own = sorted(records)
@@ -157,37 +145,6 @@ def test_an_adversary_who_attacks_nobody_and_one_who_is_excluded_tell_nothing():
     acting, present = np.array([1.0, 0.5, 0.0]), np.array([1.0, 1.0, 0.0])
     after = expected_presence_update(parameters, attacked, acting, present, 1.0, unused())
     np.testing.assert_allclose(after, [[2, 3], [2, 2], [5, 1]], atol=1e-6)
-
-
-@given(few_types, st.sampled_from([0.01, 0.3, 0.9]), st.data())
-@examples(20)
-def test_what_may_be_noticed_of_each_is_that_of_plain_enumeration(attacks, noticed, data):
-    actor = data.draw(st.integers(0, len(attacks) - 1))
-    by_hand = defaultdict(float)
-    for pattern, probability in patterns(attacks[actor], noticed):
-        by_hand[as_bits([pattern], attacks)[0] if pattern else None] += probability
-    excluded, probability = possible_observations(attack_overlaps(as_matrix(attacks)), actor, noticed)
-    assert probability[0] == pytest.approx(by_hand.pop(None), abs=1e-9)
-    listed = dict(zip(excluded.tolist()[1:], probability.tolist()[1:], strict=True))
-    assert listed.keys() <= by_hand.keys()
-    for excluded, probability in by_hand.items():
-        assert listed.get(excluded, 0.0) == pytest.approx(probability, abs=1e-8)
-
-
-def test_of_many_adversaries_beliefs_that_are_right_stay():
-    """With too many observations to list, the update uses a stratified sample.
-
-    Each set of noticed adversaries has its exact probability in the sample.
-    """
-    n_types, noticed = 8, 0.02
-    attacked = np.random.default_rng(5).integers(1, 4, (n_types, 40)).astype(float)
-    stream, ones = np.random.default_rng(1), np.ones(n_types)
-    parameters, acting = np.full((n_types, 2), 2.0), np.full(n_types, 0.5)
-    for _ in range(6):
-        size = parameters.sum(axis=1)
-        parameters = expected_presence_update(parameters, attacked, acting, ones, noticed, stream)
-        assert (parameters.sum(axis=1) < size + 1 + 1e-9).all()
-        np.testing.assert_allclose(parameters[:, 0] / parameters.sum(axis=1), 0.5, atol=2e-3)
 
 
 def test_a_sample_stands_for_all_that_may_be_noticed():

@@ -51,9 +51,7 @@ def families_file(tmp_path_factory):
     [
         ({"adversaries": {"x": {"weight": 0.5}, "y": {"weight": 0.4}}}, "do not sum to 1"),
         ({"agents.together": "all", "adversaries": {"x": {"weight": 0.0}}}, "no adversary of positive weight"),
-        ({"adversaries.x.weight": 1.5}, r"adversaries.x.weight: value not allowed; found 1.5"),
         ({"adversaries.x.holds": ["list"]}, "adversaries.x.holds: no such resource; found 'list'"),
-        ({**LIST, "adversaries.x.holds": ["lsit"]}, "did you mean 'list'"),
         ({**LIST, "adversaries.x.holds": []}, "holds: the adversary has no resource to attack with"),
         ({**LIST, "adversaries.x": {**HOLDER, "buys": ["list"]}}, "resource both held and bought"),
         (
@@ -62,8 +60,6 @@ def families_file(tmp_path_factory):
         ),
         ({"adversaries.x": {"planner": "fmdp", "accuracy": 0.5}}, "adversaries.x.accuracy: accuracy is not supported"),
         ({"resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
-        ({"adversaries.x.planner": "greedy"}, "value not allowed; found 'greedy'"),
-        ({"adversaries.x.accuracy": 0.0}, "adversaries.x.accuracy"),
         ({"agents.rounds": 0}, "agents.rounds: value not allowed; found 0"),
         ({"agents.draws": 3}, "agents.draws: the key has no effect"),
         ({"agents.learning.prior": {"x": 1.0}}, "no such adversary"),
@@ -80,7 +76,6 @@ def families_file(tmp_path_factory):
             "learning.prior_absent: no such adversary; found .y.",
         ),
         ({"agents.participation.reward": 1}, "agents.participation.harm: key missing"),
-        ({"agents.enforcement.detection": -0.1}, "agents.enforcement.detection"),
         ({"agents.round": 2}, "did you mean 'rounds'"),
         ({"adversaries": {f"t{k}": {"weight": 1 / 11} for k in range(11)}}, "too many adversaries"),
     ],
@@ -132,20 +127,6 @@ def test_resources_are_knowledge(town_file):
     # People with a0, a2 and a3 number 3, 30 and 1; a person outside the list is one of 38.
     exact = 0.5 / np.array([3, 30, 3, 1, 30]) + 0.5 / 38
     np.testing.assert_allclose(shared["success_probability"], exact)
-
-
-@pytest.mark.parametrize("price", [1.0, 1000.0])
-def test_a_resource_is_bought_if_it_pays(price, town_file):
-    changes = {
-        "resources.list.price": price,
-        "adversaries.x": {"weight": 1.0, "buys": ["list"]},
-        "agents.rounds": 3,
-        "publisher.policies": ["no-protection"],
-    }
-    adversaries = reidsim.run(town_file, overrides=changes).analysis.adversaries
-    bought = price == 1.0
-    assert adversaries["spent"].tolist() == [price * bought, 0, 0]
-    assert adversaries["holds"].tolist() == ["list" if bought else ""] * 3
 
 
 # An attack costs 25 and gains 60; three, thirty, three, one and thirty people share the values of the five records. One

@@ -4,16 +4,21 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.linkage.group_frequencies import GroupFrequencies
 from reidsim.linkage.uniqueness.group_sizes import estimate_uniqueness
 from reidsim.linkage.uniqueness.likelihood import (
+    TwoParameterModel,
     log_gamma_ratio,
     progression_sums,
 )
 from reidsim.populations.resources import draw_registry
+
+# Half the quantile of chi-square with one degree of freedom is .64 at this level.
+LEVEL = float(scipy.stats.chi2.cdf(1.28, 1))
 
 
 # In a sample of one in a thousand about 55 people are population uniques, so the truth itself varies by 13 % between
@@ -27,6 +32,31 @@ def test_pitman_is_near_the_truth_of_a_census_population(tennessee, share, toler
     estimate = estimate_uniqueness(GroupFrequencies.from_group_sizes(sample.counts), int(tennessee.total))
     assert estimate.expected_uniques == pytest.approx(unique.sum(), rel=tolerance)
     assert estimate.p_unique_given_sample_unique == pytest.approx(unique[alone].mean(), rel=tolerance)
+
+
+class Parabola(TwoParameterModel):
+    """A log-likelihood that falls by the square of the distance from the best outer parameter, on a log scale."""
+
+    def __init__(self, best):
+        self.best = best
+
+    def profile(self, log_outer):
+        return -((log_outer - self.best) ** 2)
+
+    def best_inner(self, log_outer):
+        return 0.0
+
+    def inner_range(self, log_outer, floor):
+        return 0.0, 0.0
+
+
+@pytest.mark.parametrize("best", [1.5, 1.0])
+def test_the_region_ends_where_the_likelihood_has_fallen_so_far(best):
+    """-(x - best)^2 falls by .64 at a distance of .8, inside or beyond the grid."""
+    interval = Parabola(best).intervals([0.0, 1.0, 2.0, 3.0], best, LEVEL, lambda outer, inner: math.log(outer))[0]
+    assert interval == pytest.approx((best, best - 0.8, best + 0.8))
+    interval = Parabola(best).intervals([best - 0.5, best + 0.3], best, LEVEL, lambda outer, inner: math.log(outer))[0]
+    assert interval == pytest.approx((best, best - 0.5, best + 0.3))
 
 
 # Closed forms, against sums term by term.

@@ -2,10 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import binom, multivariate_normal, norm
-from tiers import examples
 
 from reidsim.core.errors import InputError
 from reidsim.populations.population import UNKNOWN
@@ -104,28 +101,6 @@ def test_values_are_wrong_and_missing_as_often_as_said():
     for state in range(1, 5):
         share = counts[state] / (counts.sum() - counts[0])
         assert within((said[of_first] == state).sum(), of_first.sum(), float(share))
-
-
-@examples(60)
-@given(seed=st.integers(0, 10_000), coverage=st.floats(0.2, 1), share=st.floats(0, 1), together=st.floats(0, 1))
-def test_nobody_is_listed_twice_and_rows_are_about_whom_they_say(seed, coverage, share, together):
-    n = 60
-    people = {"number": np.arange(n), "sex": np.arange(n) % 2}
-    carried = ("number", "sex")
-    rules = {"a": rule(coverage, carried, n=n, errors={"sex": share}), "b": rule(coverage, carried, n=n, size=10)}
-    try:
-        lists = drawn(rules, together, seed, people)
-    except InputError as error:
-        assert "the list is empty" in str(error)  # noqa: PT017 - one in a million of 60 people at 20 percent
-        return
-    for found in lists.values():
-        assert len(set(found.person.tolist())) == len(found.person)
-        np.testing.assert_array_equal(found.columns["number"], found.person)
-        back = found.record_of
-        np.testing.assert_array_equal(np.flatnonzero(back >= 0), np.sort(found.person))
-        np.testing.assert_array_equal(found.person[back[found.person]], found.person)
-        assert found.coverage == len(found.person) / n
-    np.testing.assert_array_equal(lists["b"].columns["sex"], lists["b"].person % 2)
 
 
 @pytest.mark.parametrize(

@@ -50,25 +50,6 @@ def test_margins_are_met_and_what_they_do_not_tell_is_kept(start: np.ndarray, tr
     np.testing.assert_allclose(log_odds(fitted), log_odds(start), atol=1e-7)
 
 
-def test_a_start_without_a_place_for_people_is_an_error() -> None:
-    start = np.array([[1.0, 1.0], [0.0, 0.0]])
-    domain = Domain((Attribute("sex", ("F", "M")), Attribute("age", ("young", "old"))))
-    margins = [Margin("by sex", (0,), np.array([3.0, 2.0])), Margin("by age", (1,), np.array([4.0, 1.0]))]
-    with pytest.raises(InputError, match=r"margin 'by sex', sex = M: the starting table or another margin.*found 2\.0"):
-        fit(start, margins, domain=domain)
-    with pytest.raises(InputError, match="margin 'by sex', axis 0 = 1"):
-        fit(start, margins)
-
-
-def test_zeros_that_no_table_can_have_do_not_converge() -> None:
-    # The rows can only use column 0 for the first and column 1 for the second, so the margins must be equal.
-    margins = [Margin("rows", (0,), np.array([3.0, 2.0])), Margin("columns", (1,), np.array([2.0, 3.0]))]
-    with pytest.raises(
-        InputError, match=r"margin 'rows': no table found.*an error of 0\.2 of the people after 50 rounds"
-    ):
-        fit(np.eye(2), margins, max_rounds=50)
-
-
 def test_margins_with_different_sums_over_what_they_share_contradict_each_other() -> None:
     domain = Domain((Attribute("a", ("x", "y")), Attribute("b", ("u", "v", "w")), Attribute("c", ("s", "t"))))
     one = Margin("ab", (0, 1), np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 2.0]]))

@@ -5,8 +5,6 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
 from reidsim.populations.domain import Attribute, Domain
@@ -21,19 +19,6 @@ def people(counts: list[int] | list[float] | np.ndarray) -> Population:
 
 def by_cell(population: Population) -> dict[tuple[int, ...], int]:
     return dict(zip(map(tuple, population.cells.tolist()), population.counts.tolist(), strict=True))
-
-
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=30), st.data())
-def test_exactly_that_many_and_nobody_twice(counts: list[int], data: st.DataObject) -> None:
-    population = people(counts)
-    size = data.draw(st.integers(1, sum(counts)))
-    registry = draw_registry(population, size, np.random.default_rng(data.draw(st.integers(0, 2**32))))
-    assert registry.counts.dtype == np.int64
-    assert registry.counts.sum() == size
-    assert (registry.counts > 0).all()
-    everybody = by_cell(population)
-    assert all(listed <= everybody[cell] for cell, listed in by_cell(registry).items())
-    assert registry.domain == population.domain
 
 
 def test_every_outcome_has_its_probability() -> None:

@@ -7,12 +7,9 @@ from small_games import small_games
 from small_knowledge import probabilities
 from tiers import examples
 
-from reidsim.adversaries.knowledge.adversary import KnowledgeLinker, MaskedRecordLinker
-from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
-from reidsim.adversaries.multistage.attack import PersonTable
+from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
+from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.releases.masking import MaskingSpace
 
 
 @st.composite
@@ -64,34 +61,3 @@ def test_success_of_every_strategy(case):
         np.testing.assert_allclose(1 / linker.link(strategy, rows).group_sizes, ours[rows], atol=1e-15)
         reply = OneShotAdversary(1.0, 0.0).respond(linker.link(strategy))
         np.testing.assert_allclose(reply.success, ours, rtol=1e-12)
-
-
-def masking_case() -> tuple[MaskingSpace, np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(1)
-    domain = Domain(
-        (Attribute("sex", ("F", "M")), Attribute("age", tuple(map(str, range(6)))), Attribute("x", ("p", "q")))
-    )
-    people = np.column_stack([rng.integers(0, size, 60) for size in domain.shape]).astype(np.int32)
-    decades = (np.array([0, 0, 1, 1, 2, 2]),)
-    kept = (np.array([1.0, 0.0]), np.array([1.0, 0.6, 0.0]), np.array([1.0, 0.0]))
-    space = MaskingSpace(domain.names, np.array([0.7, 1.8, 0.7]), 10, kept, ((), decades, ()))
-    return space, people[:10], people
-
-
-def test_masked_attributes_help_nobody():
-    space, codes, everybody = masking_case()
-    names = space.attributes
-    targets, register = (PersonTable.from_array("people", names, values) for values in (codes, everybody))
-    linker = MaskedRecordLinker(space, targets, register, everything(names, 10))
-    for strategy in range(space.size):
-        levels = space.levels(strategy)
-        sizes = []
-        for record in codes:
-            agree = np.ones(len(everybody), dtype=bool)
-            for j in range(3):
-                if levels[j] == 0:
-                    agree &= everybody[:, j] == record[j]
-                elif j == 1 and levels[j] == 1:
-                    agree &= everybody[:, j] // 2 == record[j] // 2
-            sizes.append(agree.sum())
-        np.testing.assert_allclose(linker.link(strategy).group_sizes, sizes, rtol=1e-12)

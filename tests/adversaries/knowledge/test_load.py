@@ -212,10 +212,3 @@ def test_a_value_of_the_records_is_named_by_file_row_and_column(tmp_path, person
         load_knowledge(path, TOWNS, np.array([*fine, person], dtype=np.int32), records=RECORDS)
     assert message in str(error.value)
     assert str(error.value).endswith(f"needed by source 'voter lists' of {path})")
-
-
-def test_what_is_told_may_not_hang_on_a_generalized_value(tmp_path):
-    persons = PERSONS.copy()
-    persons[0, 0] = 2
-    message = refused(tmp_path, GROUPS + 'when = { state = ["Ohio"] }\n[[sources.profile]]', SMALL, persons)
-    assert "the source needs a value that is generalized" in message

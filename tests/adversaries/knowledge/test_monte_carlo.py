@@ -96,20 +96,9 @@ def test_the_error_of_the_mean_is_that_of_its_values_trial_by_trial(case, seed):
 
 
 def test_nothing_is_drawn_where_everybody_is_known_by_one_set():
-    codes, knowledge = seven_groups(20, 22)
     # No generator is given, so drawing would fail.
-    for known in (everything(NAMES, 20), _told_always(knowledge)):
-        found = assess(codes, known, HALF, method="monte-carlo")
-        assert (found.risks.method, found.standard_error_of_mean("marketer")) == ("exact", 0)
-
-
-def _told_always(knowledge: Knowledge) -> Knowledge:
-    """Return knowledge with probabilities 0 and 1 only.
-
-    Two attributes of some persons are known; nothing is known about the others.
-    """
-    profiles = (SourceProfile((AttributeGroup(("a", "b")), AttributeGroup(("c",), 0.0))), SourceProfile((), 0.0))
-    return Knowledge(NAMES, (Source("s", profiles, knowledge.sources[0].profile_of_person),))
+    found = assess(seven_groups(20, 22)[0], everything(NAMES, 20), HALF, method="monte-carlo")
+    assert (found.risks.method, found.standard_error_of_mean("marketer")) == ("exact", 0)
 
 
 @pytest.mark.parametrize("limit", ["_MOST_SETS", "_MOST_WORK"])

@@ -1,4 +1,4 @@
-"""Rounds with full-domain generalization: departures, purchases, learning, draws."""
+"""Rounds with generalized tables and records: departures, partial knowledge, several types."""
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,10 @@ gain = 25
 FORGETTING = {"agents.remembers": False}
 LEAVING = {"agents.participation": {"reward": 1, "harm": 8, "spread": 1.5}, "agents.rounds": 2, **FORGETTING}
 ONE = {"adversaries": {"x": {}}}
-LIST = {"resources.list": {"attributes": ["age"], "coverage": 0.5, "price": 20}}
+MISTAKEN = {"publisher.unit": "record", "beliefs.loss": 30.0, "beliefs.gain": 60.0}
+UNKNOWN = {"publisher.unit": "record", "adversary.planner": "fmdp", "adversary.sequential.belief": "unknown"}
+UNKNOWN |= {"adversary.sequential.access_cost": 2, "adversary.sequential.link_cost": 1}
+AGES = '[[sources]]\nkind = "groups"\nname = "list"\nprofile = [{ groups = [{ attributes = ["age"] }] }]\n'
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +46,19 @@ def folder(town):
 
 
 @pytest.mark.parametrize(
-    ("risk", "policy"), [("prosecutor", "basic"), ("prosecutor", "record-level"), ("journalist", "no-protection")]
+    ("changes", "risk", "policy"),
+    [
+        ({}, "prosecutor", "basic"),
+        ({}, "prosecutor", "record-level"),
+        ({}, "journalist", "no-protection"),
+        (MISTAKEN, "prosecutor", "basic"),
+        (MISTAKEN, "journalist", "basic"),
+        pytest.param(UNKNOWN, "prosecutor", "no-protection", marks=pytest.mark.deep),
+    ],
 )
-def test_the_table_is_that_of_those_who_take_part(risk, policy, town, folder):
+def test_the_table_is_that_of_those_who_take_part(changes, risk, policy, town, folder):
     """After departures, the game is the analytic game on the remaining records."""
-    changes = {**ONE, "adversary.risk": risk, "publisher.policies": [policy]}
+    changes = {**ONE, **changes, "adversary.risk": risk, "publisher.policies": [policy]}
     result = reidsim.run(town, overrides={**changes, **LEAVING})
     stay = result.records["participates"].to_numpy()
     assert 5 < stay.sum() < 38
@@ -61,32 +72,26 @@ def test_the_table_is_that_of_those_who_take_part(risk, policy, town, folder):
     assert result.analysis.rounds["publisher_payoff"].iloc[1] == pytest.approx(rest["publisher_payoff"].sum() / 40)
 
 
-# Resources, enforcement and learning.
+def test_adversaries_with_partial_knowledge_link_to_participants(town, folder):
+    """Adversaries who know ages link to age classes, whatever their source.
 
-
-def test_resources_are_knowledge_of_those_in_the_table(town, folder):
-    """A list of half the ages: success is 1/2 of 1 / age class plus 1/2 of 1/40."""
-    changes = {**LIST, "adversaries": {"x": {"holds": ["list"]}}, "publisher.policies": ["no-protection"]}
-    records = reidsim.run(town, overrides={**changes, "economics.cost": 0}).records
-    ages = pd.read_csv(folder / "records.csv")["age"]
-    exact = 0.5 / ages.map(ages.value_counts()) + 0.5 / 40
-    np.testing.assert_allclose(records["success_probability"], exact)
-
-
-def test_a_publisher_may_foresee_a_purchase(town):
-    """A publisher who foresees purchases does no worse in a single round."""
-    changes = {**LIST, "resources.list.coverage": 1, "economics.cost": 1, "economics.loss": 300}
-    changes |= {"adversaries": {"x": {"buys": ["list"], "gain": 80}}, "publisher.policies": ["basic", "no-attack"]}
-    blind = reidsim.run(town, overrides=changes)
-    seeing = reidsim.run(town, overrides={**changes, "agents.foresees": "plans"})
-    assert blind.summary["share_attacked"].gt(0).all()
-    assert seeing.summary["share_attacked"]["no-attack"] == 0
-    assert seeing.summary["publisher_payoff"]["basic"] > blind.summary["publisher_payoff"]["basic"]
-    forms = seeing.records.groupby("policy", observed=True)["strategy"].agg(lambda each: set(each) - {"withheld"})
-    assert forms.map(len).tolist() == [1, 0]
-
-
-# Draws.
+    The sources are the scenario's recipe, a type's recipe and a resource.
+    """
+    (folder / "ages.toml").write_text(AGES)
+    ages, recipe = pd.read_csv(folder / "records.csv")["age"], str(folder / "ages.toml")
+    changes = {**ONE, **LEAVING, "publisher.policies": ["no-protection"], "economics.cost": 0}
+    for unit, knowing in (
+        ("record", {"adversary.knowledge": recipe}),
+        ("record", {"adversaries.x.knowledge": recipe}),
+        ("record", {"adversaries.x.holds": ["list"], "resources.list.attributes": ["age"]}),
+        ("table", {"adversaries.x.buys": ["list"], "resources.list": {"attributes": ["age"], "price": 1}}),
+    ):
+        records = reidsim.run(town, overrides={**changes, **knowing, "publisher.unit": unit}).records
+        stay = records["participates"].to_numpy()
+        assert 5 < stay.sum() < 38
+        participants = ages[stay]
+        exact = 1 / participants.map(participants.value_counts())
+        np.testing.assert_allclose(records["success_probability"][stay], exact)
 
 
 def test_a_budget_holds_against_several_types(town):
