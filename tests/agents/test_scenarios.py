@@ -62,7 +62,7 @@ def families_file(tmp_path_factory):
         ({"resources.list.attributes": ["zip"]}, "not a quasi-identifier; found 'zip'"),
         ({"agents.rounds": 0}, "agents.rounds: value not allowed; found 0"),
         ({"agents.draws": 3}, "agents.draws: the key has no effect"),
-        ({"agents.learning.prior": {"x": 1.0}}, "no such adversary"),
+        ({"adversaries": {"x": {}}, "agents.learning.prior": {"z": 1.0}}, "no such adversary"),
         (
             {"adversaries": {"x": {"weight": 0.5}, "y": {"weight": 0.5}}, "agents.learning.prior": {"x": 1.0}},
             "adversary without a prior; found 'y'",
