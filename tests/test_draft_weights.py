@@ -57,6 +57,13 @@ def test_columns_of_weights(columns, taken):
     assert found(survey(**columns))[0] == taken
 
 
+def test_values_that_add_up_to_the_population_are_weights():
+    table = survey(grossing=SPREAD)
+    assert found(table, total=SPREAD.sum() * 1.01)[0] == "grossing"
+    assert found(table, total=SPREAD.sum() * 1.1)[0] is None
+    assert found(table, total=SPREAD.sum(), other_use=("grossing",))[0] is None
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [

@@ -24,6 +24,7 @@ from reidsim.core.tables import delimited_line, read_table
 from reidsim.kinds.masking.kind import group_label
 from reidsim.kinds.masking.schema import GeneralizedAttribute
 from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.shared.audited import FileRisk, limit_of
 from reidsim.reports.shared.file import csv_bytes, sealed, sidecar_of, verify_shared, write_shared
 from reidsim.reports.shared.records import shared_records
 
@@ -582,3 +583,18 @@ def test_what_is_written_is_read_back_by_others_and_by_us(tmp_path_factory, rows
     path = tmp_path_factory.mktemp("written") / "table.csv"
     path.write_bytes(content)
     assert read_table(path, trim=False).to_numpy().tolist() == rows
+
+
+@pytest.mark.parametrize(("sections", "named"), [({}, True), ({"agents": {"rounds": 2}}, False)])
+def test_the_limit_names_the_direction_only_if_the_scenario_can_set_it(sections, named):
+    patients = pd.DataFrame({"age": [30, 34, 52], "sex": ["F", "F", "M"]})
+    scenario = reidsim.Scenario.from_frames(
+        patients,
+        hierarchies={"age": reidsim.intervals(5), "sex": "suppress"},
+        economics={"benefit": 100, "loss": 300, "gain": 60, "cost": 40},
+        **sections,
+    )
+    risk = FileRisk(record=0.01, person=0.5, basis="a count of rows")
+    with pytest.raises(InputError, match="a person searched for in the file") as error:
+        limit_of(None).require(risk, "no-attack", scenario.content)
+    assert ("adversary.direction" in str(error.value)) is named

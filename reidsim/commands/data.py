@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -55,7 +56,7 @@ def new(data: Path, options: DraftOptions, output: OutputOption = None, hierarch
         hierarchies[column] = Path(path)
     # Imported late, so that an error in a file name is reported before numerical libraries are imported.
     with waiting(f"reading {data}"):
-        from reidsim.drafts.draft import draft_scenario, name_of
+        from reidsim.drafts.draft import UndecidedPersonError, draft_scenario, name_of
         from reidsim.engine.results import require_free, write_results
         from reidsim.reports.file_tables import draft_table
 
@@ -63,7 +64,16 @@ def new(data: Path, options: DraftOptions, output: OutputOption = None, hierarch
         # For a file without a suffix, the default folder would have the file's own name.
         folder = output or Path(f"{name}-draft" if name == data.name else name)
         require_free(folder)
-        draft = draft_scenario(data, folder, options, hierarchies)
+    try:
+        with waiting(f"reading {data}"):
+            draft = draft_scenario(data, folder, options, hierarchies)
+    except UndecidedPersonError as undecided:
+        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise
+        key = _ask_person(undecided.columns)
+        with waiting(f"reading {data}"):
+            chosen = replace(options, person=key, one_row_per_person=not key)
+            draft = draft_scenario(data, folder, chosen, hierarchies)
     write_results(folder, draft.write)
     print_tables([draft_table(draft, data.name)])
     print_warnings(draft.warnings)
@@ -75,6 +85,20 @@ def new(data: Path, options: DraftOptions, output: OutputOption = None, hierarch
     if not {"benefit", "loss", "cost"} & options.amounts.keys():
         note("Payoff parameters are defaults: set your own (--benefit, --loss, --cost)")
     note(f"Next: review the scenario, then run: reidsim run {shlex.quote(str(folder / draft.scenario_file))}")
+
+
+def _ask_person(columns: Sequence[str]) -> tuple[str, ...]:
+    """Ask the user which of several identifiers identifies a person.
+
+    The result has one column, or none if each row is a person.
+    """
+    shown = ", ".join(columns)
+    echo(f"These identifiers repeat, so a person may have several rows: {shown}")
+    while True:
+        answer = typer.prompt("Column that identifies a person (empty if each row is a person)", default="")
+        if not answer or answer in columns:
+            return (answer,) if answer else ()
+        echo(f"The answer is not one of {shown}")
 
 
 def populate(

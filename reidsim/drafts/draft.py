@@ -100,6 +100,27 @@ def name_of(data: Path) -> str:
     return name
 
 
+class UndecidedPersonError(InputError):
+    """Error for identifiers that repeat, and may or may not identify people.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Names of the identifiers.
+    source : Path
+        The data file.
+    """
+
+    def __init__(self, columns: Sequence[str], source: Path) -> None:
+        self.columns = columns
+        super().__init__(
+            "the values of an identifier repeat, so a person may have several rows",
+            source=source,
+            where=f"column{'s' * (len(columns) > 1)} {listed(columns, 3)}",
+            expected=f"--person {shlex.quote(columns[0])} if each value is one person, or --one-row-per-person",
+        )
+
+
 def draft_scenario(
     data: Path,
     folder: Path,
@@ -122,8 +143,9 @@ def draft_scenario(
     Raises
     ------
     InputError
-        If the file, a column or a payoff parameter cannot be used; if no column looks like a quasi-identifier; or if an
-        identifier repeats, and neither the data nor the user decide whether it identifies people.
+        If the file, a column or a payoff parameter cannot be used, or no column looks like a quasi-identifier.
+    UndecidedPersonError
+        If an identifier repeats, and neither the data nor the user decide whether it identifies people.
     """
     options = options or DraftOptions()
     for key, value in options.amounts.items():
@@ -152,12 +174,11 @@ def draft_scenario(
         keys = people_keys(
             frame, profiles, options.quasi_identifier, person=options.person, one_row_per_person=one_row, names=words
         )
-        if keys.undecided:
-            problem = "the values of an identifier repeat, so a person may have several rows"
-            where = f"column{'s' * (len(keys.undecided) > 1)} {listed(keys.undecided, 3)}"
-            choice_of_key = f"--person {shlex.quote(keys.undecided[0])} if each value is one person"
-            raise InputError(problem, where=where, expected=f"{choice_of_key}, or --one-row-per-person")
-        weight, weight_warnings = weight_column(profiles, (*options.quasi_identifier, *options.drop))
+    if keys.undecided:
+        raise UndecidedPersonError(keys.undecided, data)
+    with locating(data):
+        other_use, total = (*options.quasi_identifier, *options.drop), None if people is None else people.total
+        weight, weight_warnings = weight_column(profiles, other_use, total)
         uses = dict.fromkeys(keys.person, _PERSON_USE)
         uses |= {name: use for name, use in ((keys.household, _HOUSEHOLD_USE), (weight, _WEIGHT_USE)) if name}
         choice = choose(

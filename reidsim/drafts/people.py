@@ -34,8 +34,8 @@ _PERSONAL_NUMBERS = (
 _MOSTLY, _HARDLY = 0.95, 0.5
 # Evidence needs at least this many people with several rows, and at most this probability of agreement by chance.
 _FEWEST_GROUPS, _MOST_BY_CHANCE = 10, 0.75
-# Without a telling name: maximum mean number of rows per person key value.
-_MOST_ROWS_PER_PERSON = 100
+# Without a telling name: maximum mean number of rows per person key value, and of people per household key value.
+_MOST_ROWS_PER_PERSON, _MOST_PEOPLE_PER_HOUSEHOLD = 100, 8
 # Pairs of columns, such as hospital and patient number or household and member number, are tried only among at most
 # this many columns.
 _MOST_IN_PAIRS = 12
@@ -55,6 +55,8 @@ _OF_THE_BODY = frozenset({"height", "ht", "bmi", "groesse", "talla", "taille", "
 _WEIGHED = frozenset({*_OF_THE_BODY, "birth", "body", "current", "ideal"})
 # Survey weights differ at least by this factor, or have at least this median number of decimals.
 _SPREAD, _DECIMALS = 6.0, 3
+# Relative tolerance between the sum of the weights and the population size.
+_NEAR = 0.02
 
 
 class PeopleKeys(NamedTuple):
@@ -98,8 +100,8 @@ def people_keys(
     Whatever its name, a column identifies people if its values repeat and rows with the same value agree in lifelong
     attributes (birth date, sex). Among several such columns, the one with the fewest values is the key: a person has
     several cases, but a case has one person. A column named as a patient number needs no lifelong attributes. An
-    identifier that repeats without this evidence is undecided. A household key is found by its name, and all rows of a
-    person have the same value.
+    identifier that repeats without this evidence is undecided. A household key is found by its name, if all rows of a
+    person have the same value; without a person key, also by attributes that its members share.
 
     Parameters
     ----------
@@ -122,15 +124,12 @@ def people_keys(
         person = finder.person()
         undecided = () if person else tuple(profile.name for profile in finder.free if finder.is_undecided(profile))
     groups = finder.groups(person) if person else np.arange(len(frame))
-    households = (
-        profile.name
-        for profile in finder.free
-        if not profile.missing
-        and profile.name not in person
-        and finder.names_household(profile.name)
-        and _agreement(groups, finder.codes(profile))[0] == 1
-    )
-    return PeopleKeys(tuple(person), next(households, None), len(np.unique(groups)), undecided)
+    candidates = [profile for profile in finder.free if not profile.missing and profile.name not in person]
+    named = [profile for profile in candidates if finder.names_household(profile.name)]
+    households = [profile.name for profile in named if _agreement(groups, finder.codes(profile))[0] == 1]
+    if not households and not person:
+        households = [profile.name for profile in candidates if finder.is_household(profile)]
+    return PeopleKeys(tuple(person), next(iter(households), None), len(np.unique(groups)), undecided)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,14 +169,14 @@ class _Finder:
         ]
 
     @cached_property
-    def lifelong(self) -> list[NDArray[np.intp]]:
-        """Codes of lifelong attributes.
+    def lifelong(self) -> dict[str, NDArray[np.intp]]:
+        """Codes of lifelong attributes, by column.
 
         Race is used only if there is no other, because it is often entered anew.
         """
         found = [profile for profile in self.profiles if profile.concept in _LIFELONG and profile.distinct > 1]
         lasting = [profile for profile in found if profile.concept != "race"]
-        return [self.codes(profile) for profile in lasting or found]
+        return {profile.name: self.codes(profile) for profile in lasting or found}
 
     def person(self) -> tuple[str, ...]:
         """Return the column or pair that identifies people with several rows, if any."""
@@ -212,10 +211,22 @@ class _Finder:
         """Return whether the name of a column is, or ends like, the name of a household key."""
         return f" {plain_words(column)}".endswith(tuple(f" {key}" for key in self.names.keys["household"]))
 
+    def is_household(self, key: ColumnProfile) -> bool:
+        """Return whether rows with one key value look like a household.
+
+        Such rows differ in a lifelong attribute, but agree in at least two other attributes beyond chance.
+        """
+        few = len(self.frame) <= _MOST_PEOPLE_PER_HOUSEHOLD * key.distinct
+        if not (few and key.kind != "category" and is_numbered(key.name) and self.is_contradicted(key.name)):
+            return False
+        others = [profile for profile in self.profiles if profile.name not in (key.name, *self.lifelong)]
+        found = [_agreement(self.codes(key), self.codes(profile)) for profile in others if profile.distinct > 1]
+        return sum(share >= _MOSTLY and beyond_chance for share, beyond_chance in found) > 1
+
     def is_contradicted(self, key: str) -> bool:
         """Return whether rows with one key value differ in a lifelong attribute."""
         groups = self.groups((key,))
-        return any(_agreement(groups, codes)[0] < _HARDLY for codes in self.lifelong)
+        return any(_agreement(groups, codes)[0] < _HARDLY for codes in self.lifelong.values())
 
     def is_shown(self, key: tuple[str, ...]) -> bool:
         """Return whether rows with one key value agree in all lifelong attributes.
@@ -223,7 +234,7 @@ class _Finder:
         At least one attribute must agree beyond chance.
         """
         groups = self.groups(key)
-        found = [_agreement(groups, codes) for codes in self.lifelong]
+        found = [_agreement(groups, codes) for codes in self.lifelong.values()]
         return all(share >= _MOSTLY for share, _ in found) and any(beyond_chance for _, beyond_chance in found)
 
     def _may_be_person(self, profile: ColumnProfile) -> bool:
@@ -281,12 +292,13 @@ def may_name_weight(name: str) -> bool:
 
 
 def weight_column(
-    profiles: Sequence[ColumnProfile], other_use: Collection[str] = ()
+    profiles: Sequence[ColumnProfile], other_use: Collection[str] = (), total: float | None = None
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Find the column of sampling weights of a table, by its name.
+    """Find the column of sampling weights of a table, by its name or by the sum of its values.
 
     A column named ``weight`` may hold body weights. It counts as sampling weights if no other column is a height, and
-    its values differ widely or have many decimals.
+    its values differ widely or have many decimals. A column with any name holds sampling weights if its values are not
+    all whole and add up to the population.
 
     Parameters
     ----------
@@ -294,6 +306,8 @@ def weight_column(
         Profiles of all columns.
     other_use : collection of str
         Columns that the user assigned to another use.
+    total : float, optional
+        Number of people in the population of the table.
 
     Returns
     -------
@@ -308,7 +322,7 @@ def weight_column(
         words = set(words_of(profile.name))
         ambiguous = bool(words & _AMBIGUOUS) and not words & _WEIGHED
         is_named = names_weight(profile.name) and not (ambiguous and has_body)
-        if profile.name in other_use or not profile.values or not (is_named or ambiguous):
+        if profile.name in other_use or not profile.values or not (is_named or ambiguous or total):
             continue
         weights = pd.to_numeric(pd.Series(profile.values), errors="coerce").to_numpy()
         if not (np.isfinite(weights) & (weights >= 1)).all():
@@ -318,7 +332,9 @@ def weight_column(
         else:
             decimals = [len(value.partition(".")[2]) for value in profile.values]
             varied = weights.max() >= _SPREAD * weights.min() or np.median(decimals) >= _DECIMALS
-            if is_named or (not has_body and any(decimals) and varied):
+            represented = sum(float(value) * rows for value, rows in profile.rows.items())
+            adds_up = total is not None and abs(represented - total) <= _NEAR * total
+            if is_named or (any(decimals) and (adds_up or (ambiguous and not has_body and varied))):
                 found.append(profile.name)
             continue
         if is_named:

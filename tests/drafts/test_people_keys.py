@@ -9,7 +9,7 @@ from tiers import examples
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.drafts.draft import draft_scenario
+from reidsim.drafts.draft import UndecidedPersonError, draft_scenario
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.people import people_keys
 from reidsim.drafts.profile import profile_table
@@ -62,7 +62,8 @@ def test_a_pair_of_columns_identifies_people_if_neither_does_alone():
     assert found(table).n_people == 400
 
 
-def test_a_household_key_is_found_by_its_name():
+@pytest.mark.parametrize("name", ["survey_hid", "ident_id"])
+def test_a_household_key_is_found_by_its_name_or_by_where_its_people_live(name):
     rng = np.random.default_rng(3)
     household = np.sort(rng.integers(0, 300, 900))
     table = pd.DataFrame(
@@ -74,8 +75,8 @@ def test_a_household_key_is_found_by_its_name():
             "taille_commune": rng.choice(list("abcdef"), 300)[household],
         }
     ).astype("str")
-    table = table.rename(columns={"identmen": "survey_hid"})
-    assert found(table).keys == {"household": "survey_hid"}
+    table = table.rename(columns={"identmen": name})
+    assert found(table).keys == {"household": name}
 
 
 def test_an_identifier_that_repeats_without_evidence_is_for_the_user_to_decide(tmp_path):
@@ -85,8 +86,9 @@ def test_an_identifier_that_repeats_without_evidence_is_for_the_user_to_decide(t
     ).astype("str")
     table = table.rename(columns={"Vertragsnummer": "policy number"})
     table.to_csv(tmp_path / "contracts.csv", index=False)
-    with pytest.raises(InputError, match=r"'policy number' .*--one-row-per-person"):
+    with pytest.raises(UndecidedPersonError, match=r"'policy number' .*--one-row-per-person") as error:
         draft_scenario(tmp_path / "contracts.csv", tmp_path / "draft")
+    assert error.value.columns == ("policy number",)
     by_person = draft_scenario(tmp_path / "contracts.csv", tmp_path / "draft", DraftOptions(person=["policy number"]))
     assert 'person = "policy number"' in by_person.files["contracts.toml"]
     by_row = draft_scenario(tmp_path / "contracts.csv", tmp_path / "draft", DraftOptions(one_row_per_person=True))

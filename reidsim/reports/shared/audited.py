@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 
 from reidsim.audit.release import Matching, ReleaseAudit, audit_release, diversity, values_of_groups
 from reidsim.core.errors import InputError, listed
+from reidsim.core.plain_data import merged
+from reidsim.core.validation import validated
 from reidsim.core.wording import counted
 from reidsim.linkage.sensitive_values import share_of_values
 from reidsim.reports.shared.kept import singled_out
 from reidsim.reports.shared.records import SharedRecords
 from reidsim.reports.writer import lines_of, odds
+from reidsim.scenarios.kind import kind_of_content
 
 # Classes of numbers of people in `by_fitting_rows`, by upper end; k = 11 and k = 20 are thresholds in use.
 _CLASSES = {"0": 0, "1": 1, "2": 2, "3-4": 4, "5-10": 10, "11-19": 19, "20 or more": np.inf}
@@ -115,8 +118,15 @@ class Limit:
         """Return whether the risks of records and people are within the limit."""
         return risk.highest <= self.value * (1 + _ROUNDING)
 
-    def require(self, risk: FileRisk, policy: str) -> None:
+    def require(self, risk: FileRisk, policy: str, content: Mapping[str, Any]) -> None:
         """Check that the risks of records and people are within the limit.
+
+        Parameters
+        ----------
+        risk : FileRisk
+        policy : str
+        content : mapping
+            The scenario as plain data; the message names ``adversary.direction`` only if the scenario can set it.
 
         Raises
         ------
@@ -125,16 +135,32 @@ class Limit:
         """
         if self.allows(risk):
             return
-        unit, declare = "a person searched for in the file" if risk.person > risk.record else "a record", ""
+        of_person = risk.person > risk.record
+        unit = "a person searched for in the file" if of_person else "a record"
+        protects = ""
+        if of_person and _may_search_for_people(content):
+            protects = '; set adversary.direction = "both" to protect people also with no-attack'
         if risk.known:
             unit += f" for an adversary who knows {listed(risk.known)}"
-            declare = "; declare kept columns that no outsider knows with --unknown-to-outsiders"
+            protects += "; declare kept columns that no outsider knows with --unknown-to-outsiders"
         raise InputError(
             f"not written: under policy {policy!r} the risk of {unit} is {odds(risk.highest)}",
             where="--max-risk",
             expected=f"at most {odds(self.value)} ({self.reason})",
-            hint=f"raise --max-risk, or write the file anyway with --accept-risk{declare}",
+            hint=f"raise --max-risk, or write the file anyway with --accept-risk{protects}",
         )
+
+
+def _may_search_for_people(content: Mapping[str, Any]) -> bool:
+    """Return whether the adversary does not search for people yet, and may in this scenario."""
+    searching = merged(content, {"adversary": {"direction": "both"}})
+    if searching == content:
+        return False
+    try:
+        validated(kind_of_content(content).schema, searching, "scenario")
+    except InputError:
+        return False
+    return True
 
 
 def limit_of(max_risk: float | None) -> Limit:

@@ -179,7 +179,7 @@ def write_shared(
             table = read_table(Path(made), delimiter=delimiter, trim=False) if len(shared.table) else shared.table
             found = read_back(shared, table)
             if not accept_risk:
-                limit.require(found.risk, shared.policy)
+                limit.require(found.risk, shared.policy, run.content)
                 found.require_limits()
             facts = _facts(path.name, hashlib.sha256(content).hexdigest(), run, shared)
             sidecar = sealed(facts | {"risk": found.risk.facts(limit), "audit": found.audit})
