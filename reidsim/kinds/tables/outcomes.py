@@ -373,9 +373,9 @@ def figure_tables(study: TablesStudy, *, progress: Callable[[int, int], object] 
         "file_attack": sequential and sequential.file_attack and partial(file_table, study, sequential),
     }
     tables, makers = {}, {name: make for name, make in work.items() if make}
-    for done, (name, make) in enumerate(makers.items()):
-        progress(done, len(makers))
+    for number, (name, make) in enumerate(makers.items(), start=1):
         tables[name] = make()
+        progress(number, len(makers))
     return TablesAnalysis(**tables)
 
 
