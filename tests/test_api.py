@@ -78,11 +78,6 @@ def test_the_summary_has_the_measures_by_policy(result):
     np.testing.assert_allclose(result.summary["publisher_payoff"], [82.4, 76.0])
 
 
-def test_the_records_have_one_row_per_record_and_policy(result):
-    assert len(result.records) == 60
-    assert {"record", "policy", "strategy", "attacked", "age", "sex", "district"} <= set(result.records.columns)
-
-
 @pytest.mark.parametrize("number", [np.int64(0), np.float32(0)], ids=lambda n: n.dtype.name)
 def test_values_can_be_numbers_of_numpy_as_loops_over_arrays_give_them(town, number):
     changed = reidsim.run(town, overrides={"economics.loss": number, "publisher.policies": ["basic"]})
@@ -98,20 +93,6 @@ def test_progress_is_told_what_is_done_and_how_much(town):
     for task in ("playing", "figures"):
         done, total = last[task]
         assert done == total > 0
-
-
-@pytest.mark.parametrize(
-    ("scenario", "options", "says"),
-    [
-        ("wan2051", {}, "did you mean 'wan2021'"),
-        ("nowhere.toml", {}, "nowhere.toml: no such file"),
-        ("wan2015", {"overrides": {"economics.los": 1}}, r"economics\.los: unknown key"),
-        ("wan2015", {"seed": -1}, "seed: value not allowed; found -1"),
-    ],
-)
-def test_what_cannot_be_run_raises_an_input_error(scenario, options, says):
-    with pytest.raises(reidsim.InputError, match=says):
-        reidsim.run(scenario, **options)
 
 
 def test_an_input_error_is_a_value_error_that_tells_its_parts(town):
@@ -134,25 +115,6 @@ def test_a_result_is_saved_to_a_folder_and_reads_back(result, tmp_path):
     ]  # fmt: skip
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "runs.parquet"), result.runs)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "records.parquet"), result.records)
-
-
-def test_a_result_is_not_saved_over_another(result, tmp_path):
-    folder = result.save(tmp_path / "out")
-    before = (folder / "manifest.json").read_bytes()
-    with pytest.raises(reidsim.InputError, match="not empty"):
-        result.save(folder)
-    assert (folder / "manifest.json").read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_saving_does_not_change_a_result(town, tmp_path):
-    result = reidsim.run(town)
-    records, manifest = result.records.copy(), dict(result.manifest)
-    result.save(tmp_path / "first")
-    result.save(tmp_path / "second")
-    pd.testing.assert_frame_equal(result.records, records)
-    assert result.manifest == manifest
-    assert (tmp_path / "first" / "manifest.json").read_bytes() == (tmp_path / "second" / "manifest.json").read_bytes()
 
 
 # Parts.

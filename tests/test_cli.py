@@ -6,15 +6,12 @@ import io
 import json
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import typer
 from child_signals import once, stopped, with_signals
@@ -141,21 +138,6 @@ def test_results_go_to_numbered_folders_and_nothing_else_is_written(town, reidsi
         assert (town / "results" / f"town-{number}" / "runs.parquet").exists()
     shutil.rmtree(town / "results")
     assert {path: path.read_bytes() for path in town.rglob("*") if path.is_file()} == before
-
-
-# Overrides and seeds.
-
-
-def test_overrides_are_applied_and_recorded(town, reidsim_):
-    options = ["--set", "economics.loss=0", "--set", 'publisher.policies=["basic"]', "--set", "title=No loss at all"]
-    code, out, _ = reidsim_("run", "town.toml", *options, "--seed", "99", "-o", "out")
-    assert code == 0
-    assert "town: No loss at all" in out
-    manifest = json.loads(Path("out/manifest.json").read_text())
-    assert manifest["content"]["economics"]["loss"] == 0
-    assert manifest["content"]["publisher"]["policies"] == ["basic"]
-    assert manifest["seed"] == manifest["content"]["seed"] == 99
-    assert pd.read_parquet("out/runs.parquet")["publisher_payoff"].tolist() == [100]
 
 
 # The other commands.
@@ -312,13 +294,6 @@ main()
 """
 
 
-@pytest.mark.deep
-@on_posix
-def test_an_interrupt_during_a_run_is_one_line_and_leaves_nothing(short):
-    command = [sys.executable, "-c", SOLVING, "run", str(short), "-o", "DIR"]
-    assert_nothing_was_written(stopped(command, once(Path("../solving").exists), signal.SIGINT), 130)
-
-
 WRITING = """
 import sys, time
 import reidsim.engine.results as results
@@ -392,44 +367,6 @@ def test_a_program_started_with_interrupts_ignored_goes_on_at_them_and_stops_at_
     assert_nothing_was_written(ended, 143)
 
 
-IN_COMPILED_CODE = """
-import sys
-from pathlib import Path
-import numba
-import numpy as np
-import reidsim.kinds.tables.kind
-from reidsim.cli import main
-
-@numba.njit
-def compute(steps):
-    state = np.zeros(3)
-    for step in range(steps):
-        state[step % 3] = (state[step % 3] * 16807 + step) % 2147483647
-    return state
-
-def build(loaded):
-    Path(".started").touch()
-    compute(200_000_000)
-
-compute(1)
-reidsim.kinds.tables.kind.build_study = build
-sys.argv = ["reidsim", "run", "town.toml"]
-main()
-"""
-
-
-@pytest.mark.deep
-@on_posix
-def test_an_interrupt_in_compiled_code_is_one_line_too(town):
-    def computing(process):
-        once((town / ".started").exists)(process)
-        time.sleep(0.1)
-
-    ended = stopped([sys.executable, "-c", IN_COMPILED_CODE], computing)
-    assert ended == (130, "", "reidsim: interrupted; nothing was written\n")
-    assert not (town / "results").exists()
-
-
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_that_a_library_takes_for_something_else_still_ends_the_run(
     town, reidsim_, monkeypatch, number, code
@@ -453,18 +390,6 @@ def test_an_interrupt_that_a_library_takes_for_something_else_still_ends_the_run
     assert not interrupts.came()
     assert left == STOPPING[number]
     assert not (town / "out").exists()
-
-
-def test_ctrl_c_ends_a_command_with_code_130_and_one_line(town, reidsim_, monkeypatch):
-    def interrupt(loaded):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("reidsim.kinds.tables.kind.build_study", interrupt)
-    code, out, err = reidsim_("check", "town.toml")
-    assert (code, out) == (130, "")
-    assert err.startswith("reidsim: interrupted")
-    assert err.count("\n") == 1
-    assert not (town / "results").exists()
 
 
 # Progress.
@@ -517,43 +442,6 @@ def test_progress_is_removed_when_a_run_is_interrupted(clock):
     with pytest.raises(KeyboardInterrupt):
         work()
     assert page.getvalue().rindex(f"{ESCAPE}[?25h") > page.getvalue().rindex(f"{ESCAPE}[?25l")
-
-
-def in_a_terminal(*arguments):
-    """Run the command in a pseudo-terminal of 80 columns and return its output."""
-    import fcntl
-    import pty
-    import struct
-    import termios
-
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
-    environment = {**CLEAN, "TERM": "xterm-256color"}
-    process = subprocess.Popen([REIDSIM, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
-    os.close(theirs)
-    shown = b""
-    while select.select([ours], [], [], 60)[0]:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:
-            break  # Linux reports the closed other end as an error
-        if not part:
-            break
-        shown += part
-    os.close(ours)
-    return process.wait(timeout=60), shown.decode()
-
-
-@pytest.mark.deep
-@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are those of POSIX")
-def test_a_run_in_a_terminal_shows_its_table_and_verdict_before_figures_and_leaves_no_bar(town):
-    code, shown = in_a_terminal("run", "town.toml", "-o", "out")
-    assert code == 0
-    told = ("82.40", "no record is", "figures follow; Ctrl-C keeps these results", "Results in out")
-    order = [shown.index(each) for each in told]
-    assert order == sorted(order)
-    assert shown.count(f"{ESCAPE}[?25l") == shown.count(f"{ESCAPE}[?25h")
-    assert not re.search(r"\b0/1\b", shown)
 
 
 # Populations.

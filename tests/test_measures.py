@@ -1,7 +1,5 @@
 """Every column of a run is a measure object, and all displays use its texts."""
 
-import importlib.util
-import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Literal
@@ -38,12 +36,6 @@ TOLD += [("elsewhere", each) for each in (*ROUND_MEASURES, *CROSS_PLAY_MEASURES)
 TOLD += [("elsewhere", each) for each in (RISK_QUANTILE, RECORD_RISK, SUCCESS_PROBABILITY)]
 # Columns that identify a run, its end state and its method.
 _NOT_MEASURES = {*RUN_COLUMNS, *GROUP_COLUMNS, "run", "error", "method"}
-
-# Quick cases of tools/golden_cases.py that have every measure of every kind between them.
-QUICK = {
-    "clinic", "clinic-sensitive", "clinic-both-directions", "visits", "market", "wan2015-search", "xia2015-sweep",
-    "visits-risk", "xia2021", "guo2023", "wan2021", "genealogy-market", "dynamic-release", "dynamic-agents",
-}  # fmt: skip
 
 
 # Words.
@@ -102,30 +94,6 @@ def test_every_number_of_a_run_is_a_measure_of_its_kind(kind, scenario, override
     runs = (reidsim.run_batch if several else reidsim.run)(scenario, overrides=overrides).runs
     at_least(4, measures_among(OF_KINDS[kind], runs.columns))
     assert orphans(kind, runs) == set()
-
-
-@pytest.mark.deep
-def test_runs_have_every_measure_and_every_number_of_a_run_is_a_measure(tmp_path):
-    scripts = TESTS.parent / "tools"
-    sys.path.insert(0, str(scripts))
-    try:
-        spec = importlib.util.spec_from_file_location("golden", scripts / "golden.py")
-        golden = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(golden)
-    finally:
-        sys.path.remove(str(scripts))
-    for name, text in golden.FILES.items():
-        (tmp_path / name).write_text(text)
-    found = {name: set() for name in OF_KINDS}
-    for case in at_least(14, [case for case in golden.CASES if case.name in QUICK]):
-        path = tmp_path / case.scenario if case.scenario in golden.FILES else case.scenario
-        kind = kind_of(Scenario.load(path).scenario).name
-        runs = golden.tables_of(case, tmp_path)["runs"]
-        assert orphans(kind, runs) == set(), case.name
-        found[kind] |= set(runs.columns)
-    assert {name: set(columns_of(measures)) - found[name] for name, measures in OF_KINDS.items()} == {
-        name: set() for name in OF_KINDS
-    }
 
 
 # A measure of a user-defined kind.

@@ -1,7 +1,5 @@
 """`reidsim new`: column detection for all kinds of tables, and runnable drafts."""
 
-import csv
-import io
 import os
 from pathlib import Path
 
@@ -11,7 +9,6 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from tiers import examples
 
-import reidsim
 from reidsim.core.errors import InputError
 from reidsim.core.tables import delimited_line, read_table, sniff_delimiter
 from reidsim.core.validation import validated
@@ -46,9 +43,6 @@ def written(path, table):
         newline="",
     )
     return path
-
-
-# Column names.
 
 
 # Column values.
@@ -334,22 +328,6 @@ def test_whatever_the_file_holds_its_draft_is_ready_to_run(tmp_path_factory, nam
     assert study.lattice.size == draft.choice.strategies
 
 
-def test_a_draft_runs_at_once(folder, reidsim_):
-    written(folder / "people.csv", {name: list(map(str, values)) for name, values in PEOPLE.items()})
-    code, out, err = reidsim_("new", "people.csv")
-    assert code == 0
-    assert "warning: column 'name' is left out: direct identifier" in err
-    assert sorted(path.name for path in (folder / "people").iterdir()) == ["columns.csv", "people.toml"]
-    assert max(map(len, out.splitlines())) <= 80
-    with (folder / "people" / "columns.csv").open(encoding="utf-8") as file:
-        told = {row["column"]: row for row in csv.DictReader(file)}
-    assert list(told) == list(PEOPLE)
-    assert (told["zip"]["type"], told["zip"]["values"], told["zip"]["use"]) == ("code", "7", "quasi-identifier")
-    code, out, _ = reidsim_("run", "people/people.toml", "-o", "results")
-    assert code == 0
-    assert "no-attack" in out
-
-
 # Populations.
 
 RESIDENTS = {
@@ -393,23 +371,6 @@ def test_a_population_gives_the_risk_of_a_journalist(folder, reidsim_):
     by_level = [int(sizes.at(race * study.lattice.strides[2])[martian]) for race in range(study.lattice.shape[2])]
     assert (by_level[0], sizes.outside.tolist().count(True)) == (1, 1)
     assert by_level[-1] > 1
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--quasi-identifier", "planet"], "column 'planet': the population has no matching attribute"),
-        (["--population", "tennesee-2010"], "did you mean 'tennessee-2010'?"),
-    ],
-)
-def test_what_does_not_fit_a_population_is_told(folder, reidsim_, options, message):
-    # Only one of four people has a race of the population.
-    written(folder / "residents.csv", {**RESIDENTS, "planet": ["Mars"] * 4})
-    population = [] if "--population" in options else ["--population", "tennessee-2010"]
-    code, out, err = reidsim_("new", "residents.csv", *population, *options)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert message in err
-    assert os.listdir(folder) == ["residents.csv"]
 
 
 # Unusable columns.
@@ -457,15 +418,3 @@ def test_what_is_given_wrong_is_told_in_one_line(folder, reidsim_, arguments, me
     assert message in err
     assert sorted(os.listdir(folder)) == ["data.csv", "taken"]
     assert os.listdir(folder / "taken") == ["mine"]
-
-
-def test_long_cells_and_many_columns_are_drafted(folder, reidsim_):
-    names = ["age", "blob", *(f"extra {i}" for i in range(98))]
-    rows = [[str(20 + i), "x" * 100_000 if i == 1 else "y\nz", *("=1" for _ in range(98))] for i in range(3)]
-    lines = [delimited_line(names), *map(delimited_line, rows)]
-    (folder / "wide.csv").write_text("".join(lines), newline="")
-    code, out, _ = reidsim_("new", "wide.csv")
-    assert code == 0
-    assert "more columns" in out
-    assert len(list(csv.reader(io.StringIO((folder / "wide" / "columns.csv").read_text())))) == 101
-    assert reidsim.run("wide/wide.toml").manifest["records"] == 3

@@ -407,20 +407,6 @@ def test_with_agents_the_numbers_are_those_of_the_round_whose_forms_are_shared(f
     assert "in round 3, the last\n" in reidsim_("share", "--verify", "basic.csv")[1]
 
 
-@pytest.mark.deep
-def test_subjects_of_the_masking_game_have_the_numbers_of_their_last_round(subjects):
-    rounds = {"agents.rounds": 4, "agents.participation.reward": 1, "agents.participation.harm": 4}
-    reidsim.run("masking.toml", overrides=rounds).save("rounds")
-    run = open_results(Path("rounds"))
-    sidecar, _ = write_shared(Path("shared.csv"), run, shared_records(run, policy="opt-in"))
-    table = run.table("rounds")
-    last = table[((table["policy"] == "opt-in") & (table["round"] == 4)).to_numpy()].iloc[0]
-    assert sidecar["round"]["number"] == 4
-    for name in ("risk", "utility", "participation", "publisher_payoff"):
-        assert sidecar["expected"][name]["value"] == last[name]
-    assert sidecar["records"]["shared"] / 30 <= last["participation"]
-
-
 @given(st.integers(0, 10**6), st.lists(st.integers(2, 9), min_size=1, max_size=3))
 def test_intervals_hold_their_values(value, steps):
     widths = tuple(np.cumprod(steps).tolist())

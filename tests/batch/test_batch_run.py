@@ -21,10 +21,8 @@ from reidsim.engine.batch.folder import finish, only_writer, read_runs
 from reidsim.engine.batch.runner import evaluate, rerun_one, run_batch_loaded
 from reidsim.engine.results import sha256_of
 from reidsim.engine.single_run import run_once
-from reidsim.engine.stress.run import describe
 from reidsim.scenarios.load import Scenario
 
-TESTS = Path(__file__).resolve().parents[1]
 TABLES = ("runs", "statistics", "differences", "distributions")
 SWEEP = {"sweep.values": {"economics.loss": [30, 60], "economics.cost": [5, 10]}}
 DRAWN = {
@@ -294,13 +292,6 @@ def test_designs_that_cannot_be_are_refused_before_any_run(town, changes, messag
     assert not Path("out").exists()
 
 
-def test_a_design_can_be_checked(town):
-    alone = describe(Scenario.load(town, {"attributes.sex.draw": True}))
-    assert describe(Scenario.load(town, DRAWN)) == (f"4 points, 2 replications of each; the first: {alone}")
-    with pytest.raises(InputError, match=r"point 1: economics\.cost"):
-        describe(Scenario.load(town, {"sweep.values": {"economics.cost": [5, "free"]}}))
-
-
 def test_points_of_a_sweep_keep_their_order_and_types(town):
     values = {
         "economics.loss": [60, 30],
@@ -331,22 +322,6 @@ def test_points_can_be_given(town, tmp_path):
     again = evaluate(loaded, points, folder=tmp_path / "kept", progress=lambda *step: steps.append(step))["runs"]
     pd.testing.assert_frame_equal(again, runs)
     assert steps == [("running", 2, 2)]
-
-
-@pytest.mark.deep
-def test_replications_of_the_masking_game_leave_what_they_always_did():
-    small = {"replications": 2, "population.recipe": "ystr-genealogy-small", "targets.size": 15, "figures": {}}
-    sizes = {f"resources.{name}.size": 200 for name in Scenario.load("wan2021").scenario.resources}
-    loaded = Scenario.load("wan2021", small | sizes)
-    alone = run_once(loaded)
-    engine = run_batch_loaded(loaded)
-    pd.testing.assert_frame_equal(engine.runs, alone.runs)
-    pd.testing.assert_frame_equal(engine.records, alone.records)
-    columns = ["replication", "policy"]
-    pd.testing.assert_frame_equal(
-        engine.analysis.runtimes[columns], alone.analysis.runtimes[columns], check_dtype=False
-    )
-    assert engine.warnings == alone.warnings
 
 
 def test_tables_of_agents_are_kept_of_every_run(town):

@@ -8,9 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
-from tiers import examples
 
 from reidsim.engine.batch.executors import DaskExecutor, ProcessExecutor, SerialExecutor
 from reidsim.engine.batch.folder import JOURNAL
@@ -90,23 +87,6 @@ class Shuffled:
                 if number == self.stop_after:
                     raise KeyboardInterrupt
                 yield group
-
-
-@examples(1)
-@example(workers=2, seed=2, stop_after=1)
-@given(workers=st.sampled_from([2, 4]), seed=st.integers(0, 10**6), stop_after=st.none() | st.integers(1, 4))
-def test_tables_of_a_cluster_are_those_of_this_process(
-    loaded, serial, schedulers, tmp_path_factory, workers, seed, stop_after
-):
-    folder = tmp_path_factory.mktemp("cluster") / "out"
-    executor = DaskExecutor(schedulers[workers])
-    resumed = False
-    if stop_after is not None:
-        with contextlib.suppress(KeyboardInterrupt):
-            run_batch_loaded(loaded, Shuffled(executor, seed, stop_after), folder=folder)
-        resumed = folder.exists()
-        assert not resumed or (folder / JOURNAL).stat().st_size
-    assert tables_of(loaded, Shuffled(executor, seed + 1), folder, resume=resumed) == serial
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="starts processes")

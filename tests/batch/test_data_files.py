@@ -22,7 +22,6 @@ from reidsim.engine.stress.run import describe
 from reidsim.scenarios.load import RECIPE_KEYS, Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
-MONEY = "[economics]\nbenefit = 100\nloss = 60\ncost = 4\n"
 
 RECORD_LEVEL = """
 extends = "town.toml"
@@ -44,43 +43,9 @@ name = "neighbours"
 [[sources.profile]]
 groups = [{ attributes = ["age", "sex"], probability = 0.5 }]
 """
-MASKING = f"""
-game = "masking"
-[targets]
-file = "posters.csv"
-[resources.town]
-file = "town.csv"
-count = "people"
-attributes = ["age", "town"]
-{MONEY}
-[[adversary.stages]]
-stage = "identify"
-resource = "town"
-on = ["age", "town"]
-[subjects]
-attributes = ["age", "town"]
-policies = ["no-protection", "masking"]
-[sweep.values]
-"resources.town.file" = ["town.csv", "city.csv"]
-"""
-PEOPLE_OF_TOWN = "age,town,people\n34,Dale,6\n52,Dale,8\n34,Hill,30\n52,Hill,25\n"
-# By game: the scenario, its files, and the files that only the last point needs.
-GAMES = {
-    "record-level": (
-        RECORD_LEVEL,
-        {"hearsay.toml": HEARSAY, "gossip.toml": HEARSAY.replace("0.5", "0.4")},
-        ["later.csv", "gossip.toml", "people/others.toml", "people/others.csv"],
-    ),
-    "masking": (
-        MASKING,
-        {
-            "posters.csv": "age,town\n34,Dale\n52,Hill\n",
-            "town.csv": PEOPLE_OF_TOWN,
-            "city.csv": PEOPLE_OF_TOWN + "67,Hill,2\n",
-        },
-        ["city.csv"],
-    ),
-}  # fmt: skip
+RECIPES = {"hearsay.toml": HEARSAY, "gossip.toml": HEARSAY.replace("0.5", "0.4")}
+# Files that only the last point needs.
+OF_LAST_POINT = ["later.csv", "gossip.toml", "people/others.toml", "people/others.csv"]
 
 
 @pytest.fixture
@@ -95,10 +60,9 @@ def work(tmp_path, monkeypatch):
     return tmp_path / "work"
 
 
-def written(game):
-    """Write the scenario of a game and its files; return its name."""
-    scenario, files, _ = GAMES[game]
-    for name, content in {"game.toml": scenario, **files}.items():
+def written():
+    """Write the scenario and its recipes; return its name."""
+    for name, content in {"game.toml": RECORD_LEVEL, **RECIPES}.items():
         Path(name).write_text(content, encoding="utf-8")
     return "game.toml"
 
@@ -107,13 +71,12 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
-@pytest.mark.parametrize("game", cases(GAMES, ["record-level"]))
-def test_a_file_that_only_the_last_point_needs_may_not_change(work, game):
-    scenario = written(game)
+def test_a_file_that_only_the_last_point_needs_may_not_change(work):
+    scenario = written()
     result = reidsim.run_batch(scenario, folder="out", executor="serial")
     assert set(result.runs["state"]) == {"complete"}, result.runs["error"].tolist()
     before = contents("out")
-    for name in GAMES[game][2]:
+    for name in OF_LAST_POINT:
         kept = Path(name).read_bytes()
         # All reads of a file must see equal data: the contents are compared.
         Path(name).write_bytes(kept + b"\n")
@@ -138,7 +101,7 @@ class Careless:
 
 
 def test_a_file_that_changes_while_a_batch_runs_stops_it(work):
-    loaded = Scenario.load(written("record-level"))
+    loaded = Scenario.load(written())
     for folder in (work / "out", None):
         with pytest.raises(InputError, match=r"data files changed since the batch began: later\.csv;"):
             run_batch_loaded(loaded, Careless(), folder=folder)

@@ -185,15 +185,6 @@ def test_a_dask_cluster_survives_a_poisonous_run(tmp_path, no_process_left):
     assert (found[3].state, found[5].state) == ("failed", "killed")
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere"])
-def test_a_scheduler_that_is_not_there_is_reported_within_seconds(address):
-    begun = time.monotonic()
-    with pytest.raises(InputError, match="the dask scheduler cannot be reached"):
-        list(DaskExecutor(address).execute(Square(), tasks(1)))
-    assert time.monotonic() - begun < 30
-
-
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [

@@ -5,7 +5,6 @@ import json
 import os
 import random
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -107,16 +106,6 @@ def test_a_batch_that_is_killed_again_and_again_loses_nothing(work, plain, monke
             assert time.monotonic() < deadline, left
             time.sleep(0.02)
     assert_goes_on(work, plain)
-
-
-def test_a_batch_that_is_stopped_for_a_while_goes_on(work, plain):
-    process = begin("-o", "out", "--executor", "processes", "--workers", "2")
-    wait_for_runs(process, work / "out")
-    process.send_signal(signal.SIGSTOP)
-    time.sleep(1)
-    process.send_signal(signal.SIGCONT)
-    assert ended(process)[0] == 0
-    assert tables_of(work / "out") == plain
 
 
 def test_of_two_that_go_on_with_a_batch_one_is_refused(work, plain):

@@ -1,7 +1,6 @@
 """Sweeps that change one key at a time, and studies kept between points."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -16,8 +15,6 @@ from reidsim.engine.batch.runner import evaluate, tasks_of
 from reidsim.scenarios.design_schema import SweepSection
 from reidsim.scenarios.load import Scenario
 
-TESTS = Path(__file__).resolve().parents[1]
-IN_TURN = ["economics.loss", "economics.cost"]
 TABLE_PROGRAM = """
 [adversary]
 risk = "prosecutor"
@@ -60,13 +57,6 @@ def table(tmp_path, monkeypatch):
     (tmp_path / "table.toml").write_text(TABLE_PROGRAM)
     monkeypatch.chdir(tmp_path)
     return "table.toml"
-
-
-def test_one_key_changes_while_the_others_stay():
-    points = sweep_points(
-        sweep(values={"a.x": [1, 2], "a.y": [5, 6, 7]}, one_at_a_time=["a.x", "a.y"]), {"a.x": 2, "a.y": 0}
-    )
-    assert list(points.itertuples(index=False, name=None)) == [(1, 0), (2, 0), (2, 5), (2, 6), (2, 7)]
 
 
 def test_other_keys_are_crossed_and_groups_change_together():

@@ -1,7 +1,6 @@
 """The runner and its journal: no completed run is lost, and faults leave no trace."""
 
 import contextlib
-import json
 import random
 import resource
 import subprocess
@@ -93,20 +92,6 @@ def test_equal_runs_are_done_once():
     outcomes = run_tasks(work, twice, SerialExecutor())
     assert work.runs == 2
     assert [outcome.task.point for outcome in outcomes] == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize("cut", [1, 200])
-def test_a_line_cut_short_is_dropped_and_its_run_done_again(tmp_path, cut):
-    run_tasks(Square(), tasks(6), SerialExecutor(), folder=tmp_path)
-    path = tmp_path / JOURNAL
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-cut])
-    work = Counting(Square())
-    outcomes = run_tasks(work, tasks(6), SerialExecutor(), folder=tmp_path)
-    assert work.runs == whole[-cut:-1].count(b"\n") + 1
-    assert len(outcomes) == 6
-    runs = [json.loads(line)["run"] for line in path.read_text().splitlines()]
-    assert sorted(runs) == [task.key for task in tasks(6)]
 
 
 @pytest.mark.parametrize("damage", [b"null\n", b"{}\n", b"\xff\xfe\n", b"[" * 100_000 + b"\n"])

@@ -14,9 +14,8 @@ from recoding_defenders import WholeTable, in_regions, in_rounds, one_node
 from tiers import cases, examples
 
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks
-from reidsim.games.adversary_types import TypesGame
 from reidsim.games.defenders.defender import BestReply, FixedForms, OptIn, SameForm, outcome_of, record_game_of
-from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame
+from reidsim.games.masking.game import PartialKnowledgeGame
 from reidsim.games.record_game import WITHHELD
 
 GAMES = every_game()
@@ -80,13 +79,12 @@ def chosen_by(defender, game):
 
 
 @pytest.mark.parametrize(("defender", "game"), PAIRS)
-def test_choices_are_well_formed_reproducible_and_no_better_than_the_best_reply(defender, game):
+def test_choices_are_well_formed_and_no_better_than_the_best_reply(defender, game):
     choice = chosen_by(defender, game)
     n, size = GAMES[game].n_records, record_game_of(GAMES[game]).space.size
     assert choice.strategies.shape == choice.evaluated.shape == (n,)
     assert choice.strategies.dtype == np.int64
     assert ((choice.strategies >= WITHHELD) & (choice.strategies < size)).all()
-    np.testing.assert_array_equal(DEFENDERS[defender].choose(GAMES[game]).strategies, choice.strategies)
     payoff, _ = payoffs_of_all_forms(game)
     reached = outcome_of(GAMES[game], choice).publisher_payoff
     assert (reached <= np.maximum(payoff.max(axis=0), 0.0) + 1e-9).all()
@@ -195,13 +193,6 @@ def test_opting_in_pays_or_is_left(space):
             payoff, _ = payoffs_of_all_forms(name)
             chosen = OptIn().choose(GAMES[name]).strategies
             np.testing.assert_array_equal(chosen, np.where(payoff[0] > 0, 0, WITHHELD))
-
-
-def test_games_hold_what_they_are_asked_for():
-    assert isinstance(masking_world(), MaskingGame)
-    assert masking_world().is_compiled
-    assert isinstance(GAMES["lattice-types-all"], TypesGame)
-    assert all(game.benefit[0] == BENEFIT and game.loss[0] == LOSS for game in GAMES.values())
 
 
 def partial_knowledge():

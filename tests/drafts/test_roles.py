@@ -7,7 +7,6 @@ import tomllib
 
 import numpy as np
 import pandas as pd
-import pyreadstat
 import pytest
 
 import reidsim
@@ -18,36 +17,6 @@ from reidsim.drafts.profile import profile_table
 ROWS = 240
 CODES = ["I10", "E11", "J45", "F32"]
 SMOKER = ["Yes", "yes", "YES", "Y", "TRUE", "1", "No", "no", "N", "FALSE", "0", "n"]
-
-VALUE_LABELS = {
-    "q1": {1: "Homme", 2: "Femme"},
-    "natlty": {1: "Française", 2: "Union européenne", 3: "Hors Union européenne"},
-    "marstat": {1: "Célibataire", 2: "Marié(e)", 3: "Divorcé(e)", 4: "Veuf/veuve"},
-    "educ": {1: "Aucun diplôme", 2: "CAP, BEP", 3: "Baccalauréat", 4: "Licence"},
-    "tenure": {1: "Propriétaire", 2: "Locataire", 3: "Logé gratuitement"},
-}
-COLUMN_LABELS = {
-    "q1": "Sexe",
-    "q2": "Âge au dernier anniversaire",
-    "natlty": "Nationalité de la personne",
-    "marstat": "État matrimonial",
-    "tenure": "Statut d'occupation du logement",
-}
-
-
-def household_survey():
-    """Return people of a French survey, as codes."""
-    rng = np.random.default_rng(11)
-    return pd.DataFrame(
-        {
-            "q1": rng.integers(1, 3, ROWS),
-            "q2": 18 + np.arange(ROWS) % 75,
-            "natlty": rng.choice([1, 2, 3], ROWS, p=[0.9, 0.06, 0.04]),
-            "marstat": rng.integers(1, 5, ROWS),
-            "educ": rng.integers(1, 5, ROWS),
-            "tenure": rng.integers(1, 4, ROWS),
-        }
-    )
 
 
 def insurance_claims():
@@ -182,17 +151,6 @@ def test_values_that_may_be_anything_tell_no_role(values):
     assert profiles(v7=values)["v7"].hint is None
 
 
-def test_labels_of_a_survey_give_roles_and_values(folder):
-    path, table = folder / "menages.sav", household_survey()
-    pyreadstat.write_sav(table, path, variable_value_labels=VALUE_LABELS, column_labels=COLUMN_LABELS)
-    drafted = reidsim.new(path)
-    assert quasi_identifiers(drafted) == ["q1", "q2", "natlty", "marstat", "educ"]
-    found = {profile.name: profile for profile in drafted.draft.profiles}
-    assert set(found["marstat"].values) == set(VALUE_LABELS["marstat"].values())
-    assert (found["q1"].hint.source, found["natlty"].hint.source) == ("label", "name")
-    assert found["tenure"].concept == "housing tenure"
-
-
 def test_spellings_of_yes_and_no_become_one_boolean_without_hand_work(folder, reidsim_):
     table = portal_export()
     table.to_csv("portal.csv", index=False)
@@ -246,19 +204,6 @@ def test_cells_of_several_values_are_left_out_with_advice(folder, reidsim_):
 )
 def test_other_values_with_such_signs_are_one_value(values):
     assert profiles(x=values)["x"].separator == ""
-
-
-def test_named_columns_are_added_to_the_proposal_unless_they_are_the_only_ones(folder, reidsim_):
-    portal_export().drop(columns="diagnoses").assign(shelf=["a", "b"] * 120).to_csv("portal.csv", index=False)
-    assert reidsim_("new", "portal.csv", "--quasi-identifier", "note", "-o", "added")[0] == 0
-    assert [name for name, (use, _) in uses(folder / "added").items() if use == "quasi-identifier"] == [
-        "age", "gender", "race", "note",
-    ]  # fmt: skip
-    table = pd.read_csv("portal.csv", dtype=str)
-    assert quasi_identifiers(reidsim.new(table, quasi_identifiers=["smoker"], only_named=True)) == ["smoker"]
-    code, _, err = reidsim_("new", "portal.csv", "--only-named", "-o", "none")
-    assert code == 2
-    assert "--only-named" in err
 
 
 NAMES_FILE = """

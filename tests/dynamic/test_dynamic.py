@@ -1,7 +1,5 @@
 """Cases over time, against enumeration; simulated tables, errors and runners."""
 
-from pathlib import Path
-
 import numpy as np
 import plain_dynamic as plain
 import pytest
@@ -9,17 +7,11 @@ from dynamic_worlds import CASES, EPIDEMIC, PEOPLE, VOTERS, study_of, write_worl
 from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
-from typer.testing import CliRunner
 
 import reidsim
-from reidsim.cli import app
 from reidsim.core.errors import InputError
 from reidsim.kinds.dynamic.kind import DYNAMIC, exposing_rows, period_table
 from reidsim.kinds.dynamic.lattice import SimulatedTables, share_below
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
-from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.study import equilibria_of
 
 
@@ -114,24 +106,7 @@ def person_of(study, row):
     return tuple(a.categories[code] for a, code in zip(study.lattice.domain.attributes, codes, strict=True))
 
 
-# Utility.
-
-
-def test_cases_that_are_all_alike_weigh_attributes_equally(tmp_path):
-    lattice = study_of(write_world(tmp_path, [(1, ("20", "F", "North"))] * 3)).lattice
-    assert lattice.attribute_weights.tolist() == [1 / 3] * 3
-    assert lattice.utilities(0)[lattice.index((1, 0, 0))] == 1
-    assert lattice.utilities(0)[lattice.index((2, 1, 0))] == pytest.approx(1 / 3)
-
-
 # Simulated tables.
-
-
-def two_groups(first, second):
-    """Return people of two towns, and a lattice that keeps or suppresses the town."""
-    town = Attribute("town", ("A", "B"))
-    people = Population(Domain((town,)), np.array([[0], [1]], dtype=np.int32), np.array([first, second]))
-    return people, GeneralizationLattice((Hierarchy.from_labels(town, [["*", "*"]]),), people.cells)
 
 
 @pytest.mark.parametrize("size", [1, 5, 30])
@@ -149,17 +124,6 @@ def test_pk_of_simulated_tables_is_that_of_the_people_drawn(scenario, size):
     for form, node in enumerate(plain.NODES):
         exact = [plain.pk_of([labels[cell] for cell in cells], node, 3) for cells in chosen]
         assert list(tables.shares_below(form, size, 3)) == exact
-
-
-@pytest.mark.parametrize("quantile", [0, 0.5, 0.9, 0.975, 1])
-def test_tables_keep_a_threshold_if_that_quantile_of_them_does(quantile):
-    people, lattice = two_groups(9, 4)
-    tables = SimulatedTables(people, lattice, 6, 75, np.random.default_rng(2))
-    shares = np.array(list(tables.shares_below(0, 6, 3)))
-    assert len(set(shares)) >= 3
-    for threshold in (0, *shares, *(shares - 1e-9)):
-        keeps = np.quantile(shares, quantile, method="higher") <= threshold
-        assert tables.keep(0, 6, 3, threshold, quantile) == keeps
 
 
 @pytest.mark.parametrize(("review", "threshold"), [(1, 0.25), (2, 0.25), (1, 0.0), (1, 1.0)])
@@ -340,23 +304,6 @@ def test_a_wrong_row_is_named(scenario, row, said):
 # Runners.
 
 
-@pytest.mark.deep
-def test_a_run_has_its_tables_figures_and_report(scenario):
-    command = CliRunner()
-    ran = command.invoke(app, ["run", "cases.toml", "-o", "out"])
-    assert ran.exit_code == 0, ran.output
-    assert "Periods within the PK threshold" in ran.output
-    assert command.invoke(app, ["report", "out"]).exit_code == 0
-    drawn = {path.stem for path in Path("out/figures").glob("*.png")}
-    assert {"levels", "cumulative-payoff", "exposed", "payoffs", "risks"} <= drawn
-    text = Path("out/report.html").read_text()
-    assert "released over 3 periods" in text
-    assert "cumulative payoff, by policy" in text
-    shared = command.invoke(app, ["share", "out", "--policy", "no-attack", "-o", "shared.csv"])
-    assert shared.exit_code == 0, shared.output
-    assert len(Path("shared.csv").read_text().splitlines()) == len(CASES) + 1
-
-
 def test_records_are_released_as_their_day_is(scenario):
     result = reidsim.run(scenario)
     of_day = result.analysis.periods.set_index(["policy", "period"])["strategy"]
@@ -368,39 +315,3 @@ def test_records_are_released_as_their_day_is(scenario):
         assert told[1:] == shown[1:]
         assert (told[0] == "*") == (shown[0] == "*")
         assert (told[0] == person[0]) == (node[0] == 0 or (node[0] == 1 and person[0] == "40"))
-
-
-def test_several_adversaries_count_in_the_table_where_there_is_no_list(scenario):
-    alone = {"publisher.policies": ["no-protection", "basic"], "adversary.risk": "prosecutor", "agents.rounds": 1}
-    several = {"adversaries": {"one": {"weight": 0.5}, "other": {"weight": 0.5}}}
-    expected = reidsim.run(scenario, overrides=alone).summary
-    found = reidsim.run(scenario, overrides={**alone, **several}).summary
-    for column in ("publisher_payoff", "adversary_payoff", "risk", "utility"):
-        assert found[column].to_dict() == pytest.approx(expected[column].to_dict(), abs=1e-12)
-
-
-def test_rounds_in_expectation_and_sweeps_are_runs(scenario):
-    policies = ["no-protection", "basic"]
-    plainly = reidsim.run(scenario, overrides={"publisher.policies": policies}).summary
-    rounds = reidsim.run(scenario, overrides={"publisher.policies": policies, "agents.rounds": 1}).summary
-    for column in ("publisher_payoff", "adversary_payoff", "risk", "utility"):
-        assert rounds[column].to_dict() == pytest.approx(plainly[column].to_dict(), abs=1e-12)
-    swept = {"publisher.policies": policies, "sweep.values": {"economics.loss": [10, 30]}}
-    runs = reidsim.run_batch(scenario, overrides=swept, executor="serial").runs
-    here = runs[runs["economics.loss"] == 30].set_index("policy")
-    assert here["publisher_payoff"].to_dict() == pytest.approx(plainly["publisher_payoff"].to_dict(), abs=1e-12)
-
-
-@pytest.mark.deep
-def test_every_adversary_meets_every_policy(scenario):
-    alone = {"population": None, "publisher": {"policies": ["basic"]}, "adversary.risk": "prosecutor"}
-    assert not {"fixed", "pk"} & set(reidsim.cross_play(scenario, overrides=alone).matrix("risk").index)
-    played = reidsim.cross_play(scenario)
-    matrix = played.matrix("publisher_payoff")
-    assert {"one-shot", "fmdp", "always", "never", "random"} <= set(matrix.columns)
-    basic = reidsim.run(scenario, overrides={"publisher.policies": ["basic"]}).summary["publisher_payoff"]
-    assert matrix.loc["basic vs one-shot", "one-shot"] == pytest.approx(basic["basic"], rel=1e-12)
-    assert matrix.loc["no-protection", "never"] == pytest.approx(10, rel=1e-12)
-    # No other belief beats planning against the actual adversary.
-    for column in ("one-shot", "always", "never"):
-        assert matrix[column].max() <= matrix.loc[f"basic vs {column}", column] + 1e-9

@@ -2,14 +2,13 @@ import itertools
 
 import numpy as np
 import pytest
-from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
 from small_games import nested_levels
 
 from reidsim.core.errors import InputError
 from reidsim.populations.domain import Attribute
-from reidsim.releases.hierarchy import Hierarchy, check_header, hierarchy_from_rows, read_hierarchy_rows
+from reidsim.releases.hierarchy import Hierarchy, hierarchy_from_rows, read_hierarchy_rows
 
 ABCD = Attribute("letter", ("a", "b", "c", "d"))
 
@@ -87,22 +86,6 @@ def test_a_hierarchy_survives_being_written_as_rows(drawn, data):
     assert again.labels == hierarchy.labels
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([["a", "*"], ["b"]], r"row 2: row with the wrong number of columns; found 1; expected 2 columns"),
-        ([["a", "*"], ["b", "*"], ["a", "*"]], r"row 3: value has two rows; found 'a'"),
-        (
-            [["a", "*"], ["d", "*"]],
-            r"hierarchy of 'letter': value missing from its hierarchy; found 'b'; .*; 2 have no row",
-        ),
-    ],
-)
-def test_rows_that_do_not_fit_are_rejected(rows, message):
-    with pytest.raises(InputError, match=message):
-        hierarchy_from_rows(ABCD, rows)
-
-
 EDUCATION = Attribute("education", ("Bachelors", "HS-grad", "Masters"))
 
 
@@ -118,32 +101,3 @@ def test_a_file_as_arx_writes_it_is_read(tmp_path):
     assert hierarchy.n_groups == (3, 2, 1)
     assert [hierarchy.labels[1][group] for group in hierarchy.groups[1]] == ["Higher", "School", "Higher"]
     assert hierarchy.labels[2] == ("*",)
-
-
-@pytest.mark.parametrize("other", [",", "\t", "|"])
-def test_one_column_that_holds_another_delimiter_is_refused(tmp_path, other):
-    path = written(tmp_path, f"Masters{other}Higher\nBachelors{other}Higher\nHS-grad{other}School\n")
-    with pytest.raises(InputError, match="row 1: the file has one column, and ") as caught:
-        read_hierarchy_rows(path)
-    assert f"set the delimiter to {other!r}" in str(caught.value)
-
-
-def arx_hierarchies(adult_folder):
-    """Return the files of all nine attributes of ARX's example."""
-    folder = adult_folder / "arx_hierarchies"
-    if not folder.is_dir():
-        pytest.skip("no ARX hierarchies beside the Adult files")
-    return at_least(9, sorted(folder.glob("*.csv")))
-
-
-def test_first_rows_of_arx_hierarchies_are_values(adult_folder):
-    """The first row is a value row for any set of used values."""
-    for path in arx_hierarchies(adult_folder):
-        rows = read_hierarchy_rows(path)
-        check_header(rows, header=False, used=set(), names={"value"})
-        with pytest.raises(InputError, match="the first row is the row of a value, not a header"):
-            check_header(rows, header=True, used=set())
-        headed = [["value", *(f"level{level}" for level in range(1, len(rows[0])))], *rows]
-        check_header(headed, header=True, used={row[0] for row in rows})
-        with pytest.raises(InputError, match="the first row looks like a header"):
-            check_header(headed, header=False, used={row[0] for row in rows})

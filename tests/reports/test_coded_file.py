@@ -79,19 +79,6 @@ def test_values_of_any_type_are_coded(write, values, missing):
     assert codes.dtype == np.int32
 
 
-@pytest.mark.parametrize("coded", [False, True])
-def test_a_column_in_many_pieces_is_one_column(tmp_path, coded):
-    values = pa.array(["x", "y", "y", None, "z", "x"])
-    path = tmp_path / "pieces.parquet"
-    table = pa.table({"a": values.dictionary_encode() if coded else values})
-    with parquet.ParquetWriter(path, table.schema) as writer:
-        for start in (0, 2, 4):
-            writer.write_table(pa.table({"a": values[start : start + 2].dictionary_encode()}).cast(table.schema))
-    column = read_coded_file(path).codes["a"]
-    assert same(column) == [[a == b for b in values.to_pylist()] for a in values.to_pylist()]
-    assert column[3] == 0
-
-
 @given(rows=st.lists(st.tuples(*[st.sampled_from(["", "a", "b b", "ü", '"', "x,y;z"])] * 2), min_size=2, max_size=9))
 @examples(30)
 def test_text_and_parquet_of_the_same_people_have_the_same_codes(rows, tmp_path_factory):
@@ -170,10 +157,3 @@ def test_files_that_cannot_be_used_are_named(write, content, options, message):
     with pytest.raises(InputError) as error:
         read_coded_file(path, **options)
     assert str(error.value).startswith(f"{path}: {message}")
-
-
-def test_a_broken_parquet_file_is_named(tmp_path):
-    path = tmp_path / "broken.parquet"
-    path.write_bytes(b"PAR1 and nothing more")
-    with pytest.raises(InputError, match=r"broken\.parquet: cannot be read as a Parquet file"):
-        read_coded_file(path)

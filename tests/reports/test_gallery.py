@@ -4,12 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-from exhibits import EXHIBITS
 from found import at_least
 from gallery import make_gallery
 
-from reidsim.core.bundled import bundled_names, data_file
-from reidsim.scenarios.load import Scenario
+from reidsim.core.bundled import bundled_names
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -32,28 +30,6 @@ def test_every_bundled_scenario_is_shown_with_a_figure_a_finding_and_its_command
         assert 2 <= len(re.findall(r"[.](?:\s|$)", finding)) <= 3, finding
         assert re.search(rf"^reidsim (run|stress) {name}( \\)?$", part, flags=re.MULTILINE)
     assert {path.stem for path in (DOCS / "gallery").iterdir()} == set(parts)
-
-
-def texts_in(value):
-    """Yield all texts in a value of a scenario."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | tuple | dict):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from texts_in(inner)
-
-
-@pytest.mark.parametrize("name", sorted(EXHIBITS))
-def test_every_file_of_a_reduced_scenario_is_there(name, tmp_path, monkeypatch):
-    # Another working folder, because relative paths in a reduction would start there.
-    monkeypatch.chdir(tmp_path)
-    loaded = Scenario.load(name, EXHIBITS[name].reductions)
-    for text in files_in(loaded):
-        assert data_file(text, loaded.folder, "scenarios").is_file(), text
-
-
-def files_in(loaded):
-    return [text for text in texts_in(loaded.content) if text.endswith((".csv", ".csv.gz"))]
 
 
 @pytest.mark.deep

@@ -4,7 +4,6 @@ import base64
 import json
 import re
 import shutil
-import tomllib
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,18 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reidsim
-from reidsim.core.bundled import bundled_folder, bundled_names
-from reidsim.core.errors import InputError
 from reidsim.core.measures import measures_among
-from reidsim.core.plain_data import toml_text
-from reidsim.core.validation import read_toml
 from reidsim.engine.results import make_manifest
 from reidsim.reports.illustration import illustrate
 from reidsim.reports.page.report import UPPER_ENDS, class_shares, report_text, write_report
 from reidsim.reports.page.sources import assumptions
 from reidsim.reports.page.stored_run import open_results
 from reidsim.scenarios.kind import kind_named
-from reidsim.scenarios.load import Scenario, extended
+from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"
 TOWN_SCENARIO = Scenario.load(TOWN / "town.toml", seed=1).scenario
@@ -334,13 +329,6 @@ def test_a_scenario_of_the_users_own_is_repeated_from_the_page_alone(town, text,
     assert again.runs.equals(pd.read_parquet(town / "runs.parquet"))
 
 
-def test_every_bundled_scenario_can_be_written_down():
-    for name in at_least(22, bundled_names("scenarios")):
-        path = bundled_folder("scenarios") / f"{name}.toml"
-        content = extended(read_toml(path), path)
-        assert tomllib.loads(toml_text(content)) == content
-
-
 # Comments and sources.
 
 
@@ -431,24 +419,6 @@ def test_the_command_writes_into_the_folder_and_never_over_anything(tmp_path, re
     assert reidsim_("report", folder, "-o", tmp_path / "new" / "page.html")[0] == 0
 
 
-def test_a_report_has_any_name_but_that_of_a_markdown_file(tmp_path, reidsim_):
-    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
-    assert reidsim_("report", folder, "-o", tmp_path / "a.txt")[0] == 0
-    assert (tmp_path / "a.txt").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    code, out, err = reidsim_("report", folder, "-o", tmp_path / "a.md")
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "a.md: a report is an HTML page; expected a name that ends in .html" in err
-    assert not (tmp_path / "a.md").exists()
-
-
-def test_differences_are_those_of_the_amounts_as_written(tmp_path):
-    policies = [("basic", 61.534, 1.0, 0.3), ("no-attack", 47.627, 0.0, 0.0), ("safe", 61.533, 0.0, 0.0)]
-    text = answer_of(folder_of(tmp_path / "r", runs=rows_of(*policies)))
-    assert "pays the publisher 61.53 per record. basic pays most, 61.53, which is 0.001 more" in text
-    # 13.907 apart, and 61.53 - 47.63.
-    assert "47.6313.90" in text
-
-
 @pytest.mark.parametrize(
     "arguments",
     [("run", "wan2015"), ("cross-play", "wan2015"),
@@ -512,16 +482,6 @@ def test_what_is_no_results_folder_is_refused_in_one_line_and_nothing_is_written
     assert err.startswith("reidsim: ")
     assert says in err
     assert err.count("\n") == 1
-    assert not (tmp_path / "page.html").exists()
-
-
-def test_a_place_that_cannot_be_written_is_refused(tmp_path):
-    folder = folder_of(tmp_path / "r", runs=rows_of(("basic", 1.0, 0.0, 0.0)))
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="file: is a file; expected a folder"):
-        write_report(folder, tmp_path / "file" / "page.html")
-    with pytest.raises(InputError, match="cannot be read"):
-        write_report(folder, tmp_path / "page.html", scenario_file=tmp_path / "nowhere.toml")
     assert not (tmp_path / "page.html").exists()
 
 

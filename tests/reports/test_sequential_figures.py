@@ -1,15 +1,12 @@
 """The figures of the sequential attack, checked by the data in their artists."""
 
 import itertools
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from layout import misplaced
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -90,10 +87,6 @@ def thresholds_table() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["parameter", "value", "setting", "threshold"])
 
 
-Draw = Callable[[pd.DataFrame], Figure]
-Make = Callable[[], pd.DataFrame]
-
-
 def legend_of(figure: Figure) -> list[str]:
     (legend,) = figure.legends
     return [text.get_text() for text in legend.get_texts()]
@@ -112,19 +105,6 @@ def assert_differ_without_colour(axes: Axes, labels: list[str]) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- all figures
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize(
-    ("draw", "make"),
-    [
-        (partial(by_group_size, column="risk"), attacks_table),
-        (belief_risks, lambda: beliefs_table((A, B, C))),
-        (attack_thresholds, lambda: thresholds_table().query("parameter != 'penalty'")),
-    ],
-)
-def test_no_text_lies_on_another(draw: Draw, make: Make) -> None:
-    assert misplaced(draw(make())) == []
 
 
 # ------------------------------------------------------------------------------------------- Figs. 6 to 8

@@ -3,10 +3,7 @@
 import json
 import math
 import re
-import shutil
-import subprocess
 from html import unescape
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -262,19 +259,3 @@ def test_a_release_that_reveals_sensitive_values_is_not_recommended(tmp_path):
     text = plain(report_text(tmp_path / "results", break_even=False))
     assert "Recommended release: no-protection" not in text
     assert "Recommended release: basic" in text
-
-
-# Paper.
-
-
-@pytest.mark.deep
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-def test_the_report_has_at_most_eight_printed_pages(tmp_path):
-    folder = study(tmp_path / "study", "record", rows=60, more=100)
-    (tmp_path / "report.html").write_text(report_text(folder / "results", break_even=False), encoding="utf-8")
-    pdf = tmp_path / "report.pdf"
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    address = (tmp_path / "report.html").as_uri()
-    subprocess.run(["chromium", *flags, f"--print-to-pdf={pdf}", address], check=True, capture_output=True, timeout=120)
-    pages = len(re.findall(rb"/Type\s*/Page\b", Path(pdf).read_bytes()))
-    assert 1 <= pages <= 8

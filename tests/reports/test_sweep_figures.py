@@ -1,14 +1,12 @@
 """Figures of sweeps: drawn keys, and no sweep that stops a batch from completing."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from reidsim.cli import main
 from reidsim.engine.scenario import run_batch
 from reidsim.kinds.masking.figures import lines_of_runs
 from reidsim.reports.illustration import figures_of
@@ -56,16 +54,6 @@ def test_keys_changed_one_at_a_time_make_a_row_each_at_the_scenarios_own_values(
     assert lines(figure, 2)["Basic game"][:, 0].tolist() == [5, 10, 20]
     own = result.runs[(result.runs[LOSS] == 60) & (result.runs["policy"] == "basic")].sort_values(COST)
     assert lines(figure, 2)["Basic game"][:, 1].tolist() == own["publisher_payoff"].tolist()
-
-
-def test_what_has_no_numbers_tells_figures_apart(town):
-    _, drawn = figures(
-        town, {LOSS: [20, 60], "adversary.risk": ["journalist", "prosecutor"], "attributes.sex.in_loss": [True, False]}
-    )
-    assert list(drawn) == [f"sweep-lines-{number}" for number in (1, 2, 3, 4)]
-    titles = {figure.get_suptitle() for figure in drawn.values()}
-    assert "risk journalist, in loss True" in titles
-    assert len(titles) == 4
 
 
 def test_a_second_key_with_few_values_makes_lines_and_with_many_a_map(town):
@@ -119,21 +107,6 @@ def test_every_sweep_completes_whether_or_not_it_has_a_figure(monkeypatch, town,
     monkeypatch.chdir(town.parent)
     result, _ = figures(town, values, **changes)
     assert len(result.runs) >= 1
-
-
-def test_figures_are_in_the_folder_and_in_the_report(town, tmp_path, monkeypatch):
-    monkeypatch.chdir(town.parent)
-    for words in (
-        ["run", "town.toml", "-o", str(tmp_path / "out"), "--set", f'sweep.values={{"{LOSS}"=[20,60]}}'],
-        ["report", str(tmp_path / "out"), "-o", str(tmp_path / "page.html")],
-    ):
-        monkeypatch.setattr(sys, "argv", ["reidsim", *words])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        assert stop.value.code == 0
-    assert [path.name for path in (tmp_path / "out" / "figures").iterdir()] == ["sweep-lines.png"]
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Payoffs by policy while one value of the scenario changes" in page
 
 
 def test_databases_that_change_in_size_are_lines_of_their_own():

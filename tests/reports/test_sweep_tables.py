@@ -6,10 +6,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
-from tiers import examples
 
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.terminal import key_names, sweep_tables
@@ -69,21 +66,3 @@ def test_keys_that_change_one_at_a_time_have_a_block_each_in_ascending_order():
 )
 def test_names_are_as_short_as_tells_them_apart(keys, names):
     assert [*key_names(keys).values()] == names
-
-
-@examples(30)
-@given(
-    st.lists(st.integers(1, 18), min_size=1, max_size=9),
-    st.lists(st.integers(1, 30), min_size=1, max_size=3),
-    st.booleans(),
-)
-def test_tables_are_never_wider_than_80_characters(lengths, sizes, repeated):
-    policies = [f"{number}{'x' * length}" for number, length in enumerate(lengths)]
-    values = {
-        f"economics.key_{place}": [float(10**n % 99_991) for n in range(size)] for place, size in enumerate(sizes)
-    }
-    values = {key: list(dict.fromkeys(of)) for key, of in values.items()}
-    page = laid_out(values, policies, halves=12.5 if repeated else None)
-    assert max(map(len, page.splitlines())) <= 80
-    assert "…" not in page
-    assert all(policy in page for policy in policies)

@@ -65,17 +65,3 @@ def test_the_report_says_the_gain_of_every_point(batch_of):
     figures = dict(figures_of(result))
     axes = figures["sweep-lines"].axes
     assert {each.get_xlabel() for each in axes} == {"Loss and gain, L = G (per record)"}
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"economics__gain": 300, "sweep__values": {"economics.loss": [60, 900]}},
-        {"sweep__values": {"economics.loss": [60, 900], "economics.gain": [5, 9]}},
-        {"sweep__values": {"economics.cost": [6, 9]}},
-    ],
-)
-def test_a_gain_that_is_stated_or_varied_is_told_as_it_is(batch_of, given):
-    result, text = batch_of(**given)
-    assert "Success gains 300" in text
-    assert "is not set" not in text + printed(batch_tables(result, "six"))

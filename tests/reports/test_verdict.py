@@ -42,19 +42,6 @@ def test_shares_are_told_of_payoffs_received_alone(own, most, words):
     assert verdict(measures(basic=(most, 0.5, 0.25), no_attack=(own, 0.0, 0.0)), CONTENT).startswith(words)
 
 
-@pytest.mark.parametrize(
-    ("harbor", "words"),
-    [
-        (9.0, ", about as much as safe-harbor;"),
-        (18.0, ", 50% below safe-harbor;"),
-        (6.0, ", 50% above safe-harbor;"),
-    ],
-)
-def test_safe_harbor_is_compared_where_it_pays(harbor, words):
-    found = measures(safe_harbor=(harbor, 0.5, 0.3), basic=(20.0, 0.5, 0.25), no_attack=(9.0, 0.0, 0.0))
-    assert words in verdict(found, CONTENT)
-
-
 def test_rounds_say_what_changed_and_who_leads():
     found = measures(basic=(4.0, 0.5, 0.25), no_attack=(5.0, 0.0, 0.0), suppress_all=(0.0, 0.0, 0.0))
     rounds = pd.DataFrame(

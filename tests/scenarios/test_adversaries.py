@@ -110,33 +110,12 @@ def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, s
         assert found.loc["no-protection", "risk_if_attacked"] == pytest.approx(raw[3] / raw[2], abs=1e-9)
 
 
-# One named adversary.
-
-
-def test_one_adversary_by_a_name_is_the_adversary_with_its_gain_and_cost():
-    own = {"solo": {"weight": 1.0, "gain": 33, "cost": 7}}
-    plain = {"economics.gain": 33, "economics.cost": 7}
-    assert_same(summary(**BY_RECORD, adversaries=own), summary(**BY_RECORD, **plain), atol=0)
-    # The publisher knows an adversary's own payoff parameters, so it has no belief about them.
-    wrong = {"beliefs.loss": 90}
-    assert_same(summary(**BY_RECORD, **wrong, adversaries=own), summary(**BY_RECORD, **plain, **wrong), atol=0)
-    for key in ("beliefs.gain", "beliefs.cost", "economics.gain"):
-        with pytest.raises(InputError, match=rf"--set: {key}: the key has no effect"):
-            Scenario.load(TOWN, {"adversaries": own, key: 900})
-
-
 # Several adversaries.
 
 
-@pytest.mark.parametrize("sets", [BY_RECORD, BY_TABLE], ids=["record", "table"])
-def test_two_who_are_alike_are_one_whatever_their_weights(sets):
+def test_two_who_are_alike_are_one_whatever_their_weights():
     alike = {"first": {"weight": 0.2, "gain": 90}, "second": {"weight": 0.8, "gain": 90}}
-    assert_same(summary(**sets, adversaries=alike), summary(**sets, **{"economics.gain": 90}))
-
-
-def test_the_order_of_adversaries_changes_nothing():
-    turned = dict(reversed(MANY.items()))
-    assert_same(summary(**BY_RECORD, adversaries=turned), summary(**BY_RECORD, adversaries=MANY))
+    assert_same(summary(**BY_TABLE, adversaries=alike), summary(**BY_TABLE, **{"economics.gain": 90}))
 
 
 def test_means_against_several_are_expectations_over_them():
@@ -167,33 +146,6 @@ def test_cross_play_has_each_of_them_and_all_together():
             np.testing.assert_allclose(mixed, parts.loc[mixed.index], atol=1e-12)
     # No other belief does better against all adversaries than the belief in all of them.
     assert table.loc[("basic", "types", "types"), "regret"] == pytest.approx(0, abs=1e-12)
-
-
-def test_weights_are_swept():
-    shares = [0.25, 1 - 1e-10]
-    values = {"adversaries.curious.weight": [1 - share for share in shares], "adversaries.broker.weight": shares}
-    swept = {"adversaries": BOTH, "sweep": {"values": values, "together": [list(values)]}}
-    runs = reidsim.run_batch(TOWN, overrides=swept, executor="serial").runs
-    for share in shares:
-        at = {"curious": {**CURIOUS, "weight": 1 - share}, "broker": {**BROKER, "weight": share}}
-        expected = summary(adversaries=at)
-        found = runs[runs["adversaries.broker.weight"] == share].set_index("policy")
-        assert len(found) == len(expected) == 2
-        assert_same(found, expected, ["publisher_payoff", "adversary_payoff", "share_attacked", "risk"])
-
-
-@pytest.mark.deep
-def test_cross_play_plans_against_their_average_and_the_worst_of_them():
-    """The adversaries are tested with resources and a non-binding budget, and without."""
-    several = {"curious": {"weight": 0.75, "gain": 10}, "broker": {"weight": 0.25, "gain": 400}}
-    found = cross_play(TOWN, overrides={"adversaries": several, **BY_RECORD}).table
-    equipped = {name: {**each, "budget": 1e9} for name, each in several.items()}
-    types = cross_play(TOWN, overrides={"agents": {}, "adversaries": equipped, **BY_RECORD}).table
-    columns = ["publisher_payoff", "adversary_payoff", "utility", "share_attacked", "risk"]
-    by = ["defender", "plans_against", "adversary"]
-    for idea in ("types", "average-type", "worst-of-types"):
-        one, other = (table.set_index(by).loc[("basic", idea, "types"), columns] for table in (found, types))
-        np.testing.assert_allclose(one.to_numpy(float), other.to_numpy(float), atol=1e-12)
 
 
 def test_the_guarantee_holds_against_all_up_to_its_breaking_point_and_no_further():
@@ -245,17 +197,6 @@ def test_records_are_told_apart_by_what_any_of_them_looks_at(clinic):
     assert_same(found, sum(parts), ["publisher_payoff", "adversary_payoff", "share_attacked", "risk"])
     turned = dict(reversed(several.items()))
     assert_same(reidsim.run(clinic, overrides={**rules, "adversaries": turned}).summary, found)
-
-
-def test_files_of_adversaries_are_relative_to_the_scenario(clinic, monkeypatch, tmp_path_factory):
-    clinic.write_text(clinic.read_text() + '[adversaries.insider]\nweight = 1\nstages = "attack.toml"\n')
-    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
-    assert "insider" in build_study(Scenario.load(clinic)).owns
-    above = clinic.parent / "above"
-    above.mkdir()
-    (above / "more.toml").write_text('extends = "../clinic.toml"\n')
-    found = Scenario.load(above / "more.toml").scenario.adversaries["insider"].stages
-    assert Path(found).samefile(clinic.parent / "attack.toml")
 
 
 def test_they_count_people_each_in_its_own_way():
@@ -326,21 +267,6 @@ def two(**broker):
 def test_what_cannot_be_meant_is_an_error_of_check_that_names_the_key(sets, message):
     with pytest.raises(InputError, match=message):
         describe(Scenario.load(TOWN, sets))
-
-
-def test_a_point_whose_weights_do_not_sum_to_1_is_an_error_of_check():
-    swept = {"adversaries": BOTH, "sweep": {"values": {"adversaries.broker.weight": [0.3, 0.4]}}}
-    with pytest.raises(InputError, match=r"point 1: adversaries: weights of the adversaries do not sum to 1"):
-        describe(Scenario.load(TOWN, swept))
-
-
-def test_an_adversary_of_ones_own_needs_permission_and_is_named_with_its_section():
-    with pytest.raises(InputError, match=r"adversaries.broker.planner: code that a scenario names is not run"):
-        Scenario.load(TOWN, {"adversaries": two(planner="theirs:patient")})
-    module = "reidsim.adversaries.simple_behaviours"
-    wrong = two(planner=f"{module}:AlwaysAttacks", parameters={"patience": 1})
-    with pytest.raises(InputError, match=r"adversaries.broker.planner: cannot be made: TypeError"):
-        describe(Scenario.load(TOWN, {"adversaries": wrong}, allow_code=True))
 
 
 def test_what_a_publisher_believes_of_groups_is_believed_of_all():

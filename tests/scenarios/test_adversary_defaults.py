@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-import reidsim
 from reidsim.core.errors import InputError
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import spelled_out
@@ -41,33 +40,6 @@ STAGES = [{"stage": "identify", "resource": "list", "on": ["age"]}]
 def test_what_an_adversary_does_not_say_is_taken_from_the_defaults(defaults, own, whole):
     content = {"seed": 1, "adversary": defaults, "adversaries": {"a": own, "b": {}}}
     assert spelled_out(content) == {"seed": 1, "adversaries": {"a": whole, "b": defaults}}
-
-
-@pytest.mark.parametrize(
-    "content", [{"adversary": {"risk": "sample"}}, {"adversary": {}, "adversaries": {}}, {"adversaries": {"a": {}}}]
-)
-def test_without_defaults_or_names_nothing_is_spelled_out(content):
-    assert spelled_out(content) is content
-
-
-def test_defaults_are_the_same_as_what_is_written_for_each():
-    two = {"a": {"weight": 0.4, "gain": 200}, "b": {"weight": 0.6, "risk": "journalist"}}
-    once = reidsim.run(TOWN, overrides={"adversaries": two, "adversary": {"planner": "fmdp", "risk": "prosecutor"}})
-    each = {"a": {**two["a"], "planner": "fmdp", "risk": "prosecutor"}, "b": {**two["b"], "planner": "fmdp"}}
-    written = reidsim.run(TOWN, overrides={"adversaries": each})
-    assert once.summary.equals(written.summary)
-    assert once.records.equals(written.records)
-
-
-def test_defaults_can_be_swept():
-    overrides = {
-        "adversaries": {"a": {"weight": 0.5}, "b": {"weight": 0.5, "planner": "never"}},
-        "sweep.values": {"adversary.planner": ["one-shot", "always"]}, "publisher.policies": ["no-protection"],
-    }  # fmt: skip
-    swept = reidsim.run_batch(TOWN, executor="serial", overrides=overrides)
-    attacked = swept.runs.set_index("adversary.planner")["share_attacked"]
-    assert attacked["always"] == pytest.approx(0.5)
-    assert attacked["one-shot"] < 0.5
 
 
 @pytest.mark.parametrize(

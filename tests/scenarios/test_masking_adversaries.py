@@ -116,77 +116,7 @@ def test_runs_are_enumerations_of_strategies_and_adversaries(tmp_path_factory, w
         assert found.loc[policy, "publisher_payoff"] == pytest.approx(payoff, abs=1e-9)
 
 
-# One round of agents, and two equal adversaries.
-
-
-def test_amounts_of_one_of_them_are_swept_on_one_study(tmp_path):
-    path = town(tmp_path, [section("a", 0.5), section("b", 0.5, gain=50)])
-    swept = {"sweep": {"values": {"adversaries.b.gain": [50, 400]}}}
-    runs = reidsim.run_batch(path, overrides=swept, executor="serial").runs
-    for gain in (50, 400):
-        run = reidsim.run(path, overrides={"adversaries.b.gain": gain}).summary
-        found = runs[runs["adversaries.b.gain"] == gain].set_index("policy").loc[run.index, MEANS]
-        np.testing.assert_allclose(found, run[MEANS], rtol=0, atol=1e-12)
-    assert (
-        len({str(MASKING.data_content(Scenario.load(path, {"adversaries.b.gain": gain}))) for gain in (50, 400)}) == 1
-    )
-
-
-def test_tables_are_drawn_once_and_each_adversary_has_its_own_register():
-    """Adversaries who use the same table attack one world.
-
-    The members of other tables differ.
-    """
-    tables = {"resources.voters": {"size": 300, "attributes": ["age", "state"]}, "targets.size": 30}
-    sizes = {f"resources.{name}.size": 300 for name in ("registry", "genealogy")}
-    stage = {"stage": "identify", "on": ["age", "state"]}
-    names = {"first": "registry", "second": "registry", "voter": "voters"}
-    several = {name: {"weight": 1 / 3, "stages": [{**stage, "resource": resource}]} for name, resource in names.items()}
-    loaded = Scenario.load("wan2021", {**tables, **sizes, "population.recipe": "ystr-genealogy-small"})
-    content = {key: value for key, value in loaded.content.items() if key != "adversary"}
-    study = build_masking_study(loaded.with_content({**content, "adversaries": several}))
-    first, second, voter = (truth for truth, _ in study.games_against_each(0).values())
-    assert first.world is second.world is not voter.world
-    assert first.world.targets is voter.world.targets
-    assert first.space is voter.space
-    assert first.world.registered.all()
-    assert not voter.world.registered.all()
-    alone = study.each["voter"].games(0)[0].world
-    np.testing.assert_array_equal(alone.registered, voter.world.registered)
-    warnings = list(MASKING.warnings(study, 0, {}))
-    missing = int((~voter.world.registered).sum())
-    assert warnings == [
-        f"{missing} of 30 targets are not in resource 'voters'; no attack on these targets succeeds in this resource"
-    ]
-
-
 # Strategies that a rule prescribes, and compared adversaries.
-
-
-def test_demographics_are_what_any_of_them_links_on(tmp_path):
-    sections = [section("a", 0.5, on=["age"]), section("b", 0.5, on=["town"])]
-    records = reidsim.run(town(tmp_path, sections, policies=["demographics-only"])).records
-    assert set(records["strategy"]) == {"age town"}
-
-
-def test_cross_play_has_each_of_them_and_all_together(tmp_path):
-    path = town(
-        tmp_path,
-        [
-            section("a", 0.25),
-            section("b", 0.75, gain=60),
-        ],
-    )
-    found = cross_play(path)
-    names = ["one-shot", "fmdp", "always", "never", "random", "a", "b", "types"]
-    assert list(found.matrix("risk").columns) == names
-    table = found.table.set_index(["defender", "plans_against", "adversary"])
-    for measure in ("publisher_payoff", "adversary_payoff", "share_attacked", "risk"):
-        mixed = table.xs("types", level="adversary")[measure]
-        parts = 0.25 * table.xs("a", level="adversary")[measure] + 0.75 * table.xs("b", level="adversary")[measure]
-        np.testing.assert_allclose(mixed, parts.loc[mixed.index], atol=1e-12)
-    assert table.loc[("masking", "types", "types"), "regret"] == pytest.approx(0, abs=1e-12)
-    assert {"average-type", "worst-of-types"} <= set(found.table["plans_against"])
 
 
 def test_cross_play_leaves_out_whom_nothing_says_how_they_link(tmp_path):

@@ -4,7 +4,6 @@ import itertools
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import reidsim
@@ -53,15 +52,6 @@ attributes = ["age", "town", "rh"]
 weights = { age = 2, town = 1, rh = 1 }
 policies = ["no-protection", "demographics-only", "opt-in", "masking", "no-attack-masking", "one-stage-masking", "same-strategy", "k-anonymity"]
 """  # noqa: E501
-SMALL = {
-    "replications": 1,
-    "adversary": {"knowledge": "voters-age-state", "resource": "registry"},
-    "population.recipe": "ystr-genealogy-small",
-    "targets.size": 30,
-    "resources.registry.size": 500,
-    "resources.genealogy.size": 300,
-    "subjects.policies": ["no-protection", "masking"],
-}
 
 
 @pytest.fixture
@@ -145,28 +135,6 @@ def test_levels_between_are_linked_by_their_interval(folder):
     # below 40.
     found = game.record_game.outcome(by_interval).response.success[0]
     assert found == pytest.approx(0.7 / 36 + 0.3 / 78)
-
-
-# Drawn tables.
-
-
-@pytest.mark.deep
-def test_adversaries_stand_side_by_side_in_a_sweep_and_who_knows_all_is_that_of_the_last_stage():
-    known = ["worst-case", "voters-age-state", "twitter-age-state"]
-    table = reidsim.run("wan2021", overrides=SMALL | {"sweep.values": {"adversary.knowledge": known}}).runs
-    risk = table[table["policy"] == "no-protection"].set_index("adversary.knowledge")["risk"]
-    assert risk["worst-case"] > risk["voters-age-state"] > risk["twitter-age-state"]
-    stage = {"stage": "identify", "resource": "registry", "on": ["age", "state"]}
-    linked = reidsim.run("wan2021", overrides=SMALL | {"adversary": {"stages": [stage]}})
-    known = reidsim.run("wan2021", overrides=SMALL | {"adversary.knowledge": "worst-case"})
-    for measure in ("publisher_payoff", "adversary_payoff", "risk", "share_attacked"):
-        pd.testing.assert_series_equal(known.summary[measure], linked.summary[measure], rtol=1e-9)
-
-
-def test_who_is_wrong_about_the_cost_is_paid_what_is_true():
-    mistaken = reidsim.run("wan2021", overrides=SMALL | {"beliefs.cost": 1e6})
-    payoffs = mistaken.summary["publisher_payoff"]
-    assert payoffs["masking"] == pytest.approx(payoffs["no-protection"])
 
 
 # Refused input.

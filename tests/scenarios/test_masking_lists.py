@@ -39,7 +39,6 @@ STAGES = [
     {"stage": "infer-surname", "resource": "kin"},
     {"stage": "identify", "resource": "voters", "on": ["age", "state", "surname"]},
 ]
-TYPES = {"broker": {"weight": 1.0, "holds": ["voters"], "buys": ["kin"]}}
 
 
 @pytest.fixture(scope="module")
@@ -89,15 +88,6 @@ def test_targets_outside_a_list_are_warned_of_and_never_found(town):
 
 
 NO_AGENTS = {"agents": {}, "adversaries": {"x": {}}}
-
-
-@pytest.mark.deep
-def test_a_type_holds_and_buys_lists_at_their_price(town):
-    changes = {"adversary.stages": STAGES, "adversaries": TYPES, "agents.rounds": 2}
-    cheap = reidsim.run(town, overrides=changes).analysis.adversaries
-    dear = reidsim.run(town, overrides={**changes, "resources.kin.price": 10**6}).analysis.adversaries
-    assert set(cheap["spent"]) == {0, 300}
-    assert set(dear["spent"]) == {0}
 
 
 def test_a_list_from_a_file_names_rows_of_the_population(tmp_path, town, study):

@@ -47,26 +47,6 @@ def scenario(content=SMALLEST, **changes):
     return validated(MaskingScenario, changed(content, **changes), "any.toml")
 
 
-# Defaults.
-
-
-def test_what_a_scenario_leaves_out_has_a_default():
-    least = scenario()
-    assert (least.seed, least.replications) == (0, 1)
-    assert least.subjects.policies == ("opt-in", "masking", "no-attack-masking")
-    assert (least.subjects.solver, least.subjects.weights, least.subjects.k) == ("best-first", "entropy", 2)
-    assert least.subjects.always_shared == ()
-    assert least.subjects.generalize == {}
-    # As published (Wan et al. 2021).
-    assert (least.subjects.opt_in_rate, least.subjects.sharing_rate) == (0.05, 0.15)
-    assert least.adversary.confidence_threshold == 0.5
-    assert least.adversary.overconfident is False
-    assert least.resources["registry"].holds == "anyone"
-    assert least.resources["registry"].missing_alleles is None
-    assert least.figures.search_path is None
-    assert least.beliefs.believed_economics(least.economics) == least.economics.model_copy(update={"gain": 1.0})
-
-
 # Rules.
 
 
@@ -74,21 +54,16 @@ def test_what_a_scenario_leaves_out_has_a_default():
     ("changes", "says"),
     [
         ({"adversary__confidence_threshold": 1.5}, r"adversary\.confidence_threshold: value not allowed; found 1\.5"),
-        ({"adversary__confidence_threshold": -0.1}, r"adversary\.confidence_threshold: value not allowed; found -0\.1"),
-        ({"replications": 0}, "replications: value not allowed; found 0"),
         ({"targets": {}}, "targets: the people of the table are missing or given twice; expected either size or file"),
         ({"targets__file": "x.csv"}, "targets: the people of the table are missing or given twice"),
-        ({"targets__size": 0}, r"targets\.size: value not allowed; found 0"),
         ({"population": None}, "population: section missing; expected a population, from which 'targets' is drawn"),
         (
             {"resources__registry": {"file": "r.csv", "attributes": ["age"]}},
             r"some tables are drawn and others are files; found \['targets'\]",
         ),
-        ({"resources": {}}, "resources: value not allowed"),
         ({"resources__targets": {"size": 2, "attributes": ["age"]}}, r"resources\.targets: resource name reserved"),
         ({"resources__registry__count": "n"}, r"resources\.registry\.count: the key needs a file"),
         ({"resources__registry__attributes": ["age", "age"]}, "attributes: attribute given twice; found 'age'"),
-        ({"resources__registry__missing_alleles": 1.1}, r"missing_alleles: value not allowed; found 1\.1"),
         (
             {"adversary__stages": [{"stage": "identify", "resource": "registri"}]},
             r"adversary\.stages\[0\]\.resource: no such resource; found 'registri'; .* \(did you mean 'registry'\?\)",
@@ -103,7 +78,6 @@ def test_what_a_scenario_leaves_out_has_a_default():
             {"adversary": {"knowledge": "twitter", "resource": "registry", "overconfident": True}},
             r"adversary\.overconfident: overconfidence needs inference stages; expected this key only with stages",
         ),
-        ({"adversary__overconfident": 1}, r"adversary\.overconfident: .*found 1"),
         ({"subjects__minority_support": float("-inf")}, r"subjects\.minority_support: .*found -inf"),
         (
             {"adversary": {"knowledge": "twitter"}},
@@ -147,11 +121,7 @@ def test_what_a_scenario_leaves_out_has_a_default():
         ({"subjects__generalize": {"zip": {"widths": [10], "kept": [0.5]}}}, r"generalize\.zip: not an attribute"),
         ({"subjects__generalize": {"age": {"widths": [10], "kept": [0.5, 0.2]}}}, "the levels are incomplete"),
         ({"subjects__generalize": {"age": {"kept": [0.5]}}}, "the levels are incomplete; found '0 widths, 0"),
-        ({"subjects__sharing_rate": 2}, r"subjects\.sharing_rate: value not allowed"),
-        ({"subjects__k": 0}, r"subjects\.k: value not allowed"),
-        ({"figures__search_path": -1}, r"figures\.search_path: value not allowed; found -1"),
         ({"figures__path": 1}, r"figures\.path: unknown key"),
-        ({"economics__benefit": -1}, r"economics\.benefit: value not allowed; found -1"),
     ],
     ids=str,
 )

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -218,19 +217,6 @@ def test_a_row_may_stand_for_many_people(own):
     assert dict(zip(ages.tolist(), counts.tolist(), strict=True)) == {40: 157_681, 41: 2}
 
 
-def test_columns_delimiters_and_kinds_of_files_may_differ(own, tmp_path):
-    _, plain = own()
-    renamed = SCENARIO.replace('"registry.csv"', '"registry.csv"\ndelimiter = ";"\ncolumns = { age = "Years" }')
-    people = pd.read_csv(tmp_path / "targets.csv")
-    people.to_parquet(tmp_path / "targets.parquet")
-    renamed = renamed.replace("targets.csv", "targets.parquet")
-    _, game = own(renamed, registry="# a comment\nsurname;Years;state\n" + FILES["registry.csv"][18:].replace(",", ";"))
-    for table in ("registry", "genealogy"):
-        for column, values in plain.world.resource(table).columns.items():
-            np.testing.assert_array_equal(game.world.resource(table).column(column), values)
-    np.testing.assert_array_equal(game.world.targets.matrix(LOCI), plain.world.targets.matrix(LOCI))
-
-
 def test_loci_are_taken_in_the_order_of_the_subjects(own):
     _, game = own(SCENARIO.replace('mutation_rates = "rates.csv"', 'mutation_rates = "rates.csv"\nloci = ["B", "A"]'))
     stage = game.attack.inferences[0]
@@ -289,28 +275,6 @@ def test_a_target_may_be_missing_from_a_registry_that_is_not_said_to_hold_all(ow
 def test_files_that_cannot_be_used(own, changes, says):
     with pytest.raises(InputError, match=says):
         own(**changes)
-
-
-@pytest.mark.parametrize(
-    ("stages", "says"),
-    [
-        (
-            '{ stage = "infer-by-linkage", resource = "registry", infers = "state", on = ["zip"] }',
-            r"stage 1: attribute is neither released nor inferred by an earlier stage; found 'zip'",
-        ),
-        (
-            '{ stage = "infer-surname", resource = "genealogy", loci = ["C"] }',
-            r"ystr-loci\.csv\.gz: mutation rate missing for a locus; found 'C'",
-        ),
-    ],
-)
-def test_stages_that_do_not_fit(own, stages, says):
-    head, _, tail = SCENARIO.partition("[adversary]\n")
-    last = '{ stage = "identify", resource = "registry", on = ["age"] }'
-    text = head + f"[adversary]\nstages = [{stages}, {last}]\n" + tail[tail.index("[subjects]") :]
-    with pytest.raises(InputError, match=says):
-        # Without loci, no alleles can be missing.
-        own(text, targets=FILES["targets.csv"].replace("12,\n", "12,13\n"), genealogy="surname,A,B\nFox,12,13\n")
 
 
 def test_a_locus_that_the_genealogy_lacks_is_an_error(own):

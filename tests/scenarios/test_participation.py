@@ -1,13 +1,10 @@
 """Scenarios in which people decide whether to join a genomic database."""
 
-import numpy as np
 import pytest
 
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.participation.study import read_pedigree
-from reidsim.scenarios.kind import kind_of
-from reidsim.scenarios.load import Scenario
 
 FAMILY = """person,father,mother,decides
 Ada,,,no
@@ -55,17 +52,6 @@ def test_a_family_joins_as_a_whole_or_not_at_all(family):
     assert joined["policy"].value_counts().to_dict() == {
         "nobody": 0, "everybody": 6, "from-nobody": 0, "from-everybody": 6, "planner": 0,
     }  # fmt: skip
-
-
-@pytest.mark.deep
-def test_a_benefit_is_swept_and_draws_participation(family, tmp_path):
-    sweep = {"sweep.values": {"subjects.benefit": [0, 20]}, "figures.equilibria.starts": 1}
-    result = reidsim.run_batch(family, overrides=sweep, executor="serial", folder=tmp_path / "out")
-    means = result.runs.set_index(["subjects.benefit", "policy"])["publisher_payoff"]
-    assert means[20, "planner"] == pytest.approx(11, abs=1e-9)
-    assert means[0, "planner"] == 0
-    names = {name for name, _ in kind_of(Scenario.load(family).scenario).figures(result, of_batch=True)}
-    assert names == {"participation"}
 
 
 def test_it_is_stressed(family):
@@ -125,12 +111,3 @@ def test_a_pedigree_without_the_column_lets_everybody_decide(tmp_path):
     path.write_text("person,father,mother\nAda,,\nCid,,Ada\n")
     father, mother, rows = read_pedigree(path)
     assert (father.tolist(), mother.tolist(), rows.tolist()) == ([-1, -1], [-1, 0], [0, 1])
-
-
-@pytest.mark.deep
-def test_seeds_draw_other_people_and_the_same_seed_the_same():
-    few = {"population.types": 20}
-    first, again, other = (reidsim.run("guo2023", overrides=few, seed=seed).analysis.equilibria for seed in (1, 1, 2))
-    assert first.equals(again)
-    assert first["participation"].iloc[1] != other["participation"].iloc[1]
-    assert np.isclose(first["participation"].iloc[[0, -1]], [0, 1]).all()

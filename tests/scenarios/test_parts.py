@@ -1,6 +1,5 @@
 """User-defined adversaries and policies in scenario files, if permitted."""
 
-import json
 import sys
 from importlib.metadata import EntryPoint
 
@@ -119,56 +118,12 @@ def test_an_own_adversary_plays_like_the_one_that_it_imitates(world, changes):
     assert (never["share_attacked"] == 0).all()
 
 
-@pytest.mark.deep
-def test_it_is_the_own_adversary_of_cross_play(world):
-    play = reidsim.cross_play(world(), overrides={"publisher.policies": ["basic"]}, allow_code=True)
-    assert play.manifest["own_adversary"] == "ours:Timid"
-    table = play.table.set_index(["defender", "plans_against", "adversary"])
-    run = reidsim.run(world(), allow_code=True).summary
-    for measure in MEASURES:
-        found = table.loc[("basic", "ours:Timid", "ours:Timid"), measure]
-        assert found == pytest.approx(run.loc["basic", measure], abs=1e-12)
-
-
 SWEEP = "[sweep.values]\n'economics.loss' = [100, 300]\n"
-
-
-@pytest.mark.deep
-def test_a_planner_can_be_swept(world):
-    path = world('planner = "one-shot"\n', more="[sweep.values]\n'adversary.planner' = ['one-shot', 'ours:Timid']\n")
-    with pytest.raises(InputError, match=r"point 1: adversary\.planner: code that a scenario names"):
-        reidsim.run_batch(path, executor="serial")
-    batch = reidsim.run_batch(path, executor="serial", allow_code=True)
-    assert batch.manifest["parts"] == {"ours:Timid": {"module": "ours"}}
-    first, second = (part for _, part in batch.runs.groupby("point"))
-    equal(first.reset_index(drop=True), second.reset_index(drop=True))
 
 
 def test_an_own_policy_plays_what_it_says(world):
     own = reidsim.run(world(), overrides={"publisher.policies": ["ours:Coarsest", "suppress-all"]}, allow_code=True)
     assert (own.summary.loc["ours:Coarsest", MEASURES] == own.summary.loc["suppress-all", MEASURES]).all()
-
-
-@pytest.mark.deep
-def test_the_command_line_runs_reports_and_shares(world, tmp_path):
-    path, runner, folder = world(), CliRunner(), tmp_path / "out"
-    policies = '--set=publisher.policies=["basic", "ours:Coarsest"]'
-    command = ["run", "-o", str(folder), str(path), policies, "--allow-code"]
-    done = runner.invoke(app, command, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    manifest = json.loads((folder / "manifest.json").read_text())
-    assert manifest["parts"] == {"ours:Timid": {"module": "ours"}, "ours:Coarsest": {"module": "ours"}}
-    # A saved run can be read without the module.
-    sys.modules.pop("ours", None)
-    (tmp_path / "ours.py").unlink()
-    for command in (
-        ["report", str(folder), "-o", str(tmp_path / "report.html")],
-        ["share", str(folder), "-o", str(tmp_path / "shared.csv"), "--policy", "ours:Coarsest"],
-    ):
-        done = runner.invoke(app, command, catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-    assert "ours:Coarsest" in (tmp_path / "report.html").read_text()
-    assert len(pd.read_csv(tmp_path / "shared.csv")) == 8
 
 
 @pytest.mark.deep

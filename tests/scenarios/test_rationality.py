@@ -3,12 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from test_one_answer import MEASURES, WORLDS, write
-from tiers import cases
+from test_one_answer import MEASURES, write
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.engine.switch import switch_loaded
 from reidsim.scenarios.load import Scenario
 
 LOGIT = {"adversary.rationality": "logit", "adversary.precision": 0.05}
@@ -36,41 +34,6 @@ def test_what_cannot_be_meant_is_refused(tmp_path, world, changes, problem):
         Scenario.load(path, {f"adversary.{key}": value for key, value in changes.items()})
 
 
-def test_errors_of_one_of_several_adversaries_name_it(tmp_path):
-    path = write(tmp_path, "records", "one-shot", "plain")
-    path.write_text(path.read_text().replace("[adversary]", '[adversaries.solo]\nweight = 1\nrationality = "logit"'))
-    with pytest.raises(InputError, match=r"adversaries.solo.precision: key missing"):
-        Scenario.load(path)
-
-
-def test_types_say_how_they_err_or_err_as_the_adversary_does(tmp_path):
-    path = write(tmp_path, "records", "one-shot", "plain")
-    types = {"agents": {"rounds": 1}, "adversaries": {"clerk": {"rationality": "prospect", "precision": 2.0}}}
-    with pytest.raises(InputError, match=r"adversaries.clerk.precision: the key has no effect"):
-        Scenario.load(path, types)
-    inherited = {"adversary.rationality": "prospect", "agents": {}, "adversaries": {"clerk": {"planner": "fmdp"}}}
-    with pytest.raises(InputError, match=r"adversary.rationality: .*needs a single attempt.*planner 'fmdp'"):
-        reidsim.run(path, overrides=inherited)
-
-
-@pytest.mark.parametrize("world", cases(["records", "table", "subjects"], ["records"]))
-def test_a_type_who_errs_alone_is_the_adversary_who_errs(tmp_path, world):
-    path = write(tmp_path, world, "one-shot", "plain", "mistaken")
-    run = reidsim.run(path, overrides=LOGIT).summary[MEASURES]
-    for adversary, section in (({}, {"rationality": "logit", "precision": 0.05}), (LOGIT, {})):
-        agents = {"agents": {"rounds": 1}, "adversaries": {"clerk": section}}
-        found = reidsim.run(path, overrides={**adversary, **agents}).summary
-        pd.testing.assert_frame_equal(found[MEASURES].astype(float), run.astype(float), rtol=0, atol=1e-9)
-    perfect = {"agents": {"rounds": 1}, "adversaries": {"clerk": {"rationality": "perfect"}}}
-    with pytest.raises(InputError, match=r"adversary.rationality: the key has no effect"):
-        reidsim.run(path, overrides={**LOGIT, **perfect})
-    found = reidsim.run(path, overrides=perfect).summary[MEASURES]
-    without = reidsim.run(path).summary[MEASURES]
-    pd.testing.assert_frame_equal(found.astype(float), without.astype(float), rtol=0, atol=1e-9)
-    simple = {"agents": {"rounds": 1}, "adversaries": {"clerk": {"planner": "always"}}}
-    assert reidsim.run(path, overrides=simple).summary.loc["no-protection", "share_attacked"] == 1
-
-
 @pytest.mark.deep
 def test_attacks_by_mistake_are_drawn_as_often_as_expected(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
@@ -90,28 +53,6 @@ def test_attacks_by_mistake_are_drawn_as_often_as_expected(tmp_path):
         assert abs(float(drawn.loc["no-protection", measure]) - share) < bound
 
 
-def test_the_precision_is_swept_and_uncertain(tmp_path):
-    world = "table"
-    path = write(tmp_path, world, "one-shot", "plain")
-    policies = [name for name in WORLDS[world][3] if name in ("basic", "masking")]
-    common = {**LOGIT, "publisher.policies": policies}
-    swept = reidsim.run_batch(
-        path, overrides={**common, "sweep.values": {"adversary.precision": [0.0, 0.05, 1e12]}}, executor="serial"
-    ).runs
-    assert (swept["state"] == "complete").all(), swept["error"].tolist()
-    for precision, row in zip((0.0, 0.05, 1e12), swept.to_dict("records"), strict=True):
-        alone = reidsim.run(path, overrides={**common, "adversary.precision": precision}).summary.iloc[0]
-        assert row["publisher_payoff"] == pytest.approx(alone["publisher_payoff"], abs=1e-9)
-    without = reidsim.run(path, overrides={"publisher.policies": policies}).summary.iloc[0]
-    assert swept["publisher_payoff"].iloc[-1] == pytest.approx(without["publisher_payoff"], abs=1e-9)
-    uncertain = {"adversary.precision": {"distribution": "uniform", "low": 0.01, "high": 0.2}}
-    drawn = reidsim.run_batch(
-        path, overrides={**common, "uncertainty": {"samples": 3, "parameters": uncertain}}, executor="serial"
-    ).runs
-    assert len(set(drawn["adversary.precision"])) == 3
-    assert len(set(drawn["publisher_payoff"])) > 1
-
-
 def test_cross_play_tells_the_adversary_who_errs_from_the_one_who_does_not(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
     play = reidsim.cross_play(path, overrides={**LOGIT, "publisher.policies": ["basic"]})
@@ -122,16 +63,6 @@ def test_cross_play_tells_the_adversary_who_errs_from_the_one_who_does_not(tmp_p
     plain = reidsim.run(path).summary.loc["basic", "publisher_payoff"]
     assert by_adversary.loc["one-shot", "publisher_payoff"] == pytest.approx(plain)
     assert by_adversary.loc["one-shot-logit", "publisher_payoff"] < plain
-
-
-@pytest.mark.deep
-def test_switches_are_exact_where_attacks_do_not_depend_on_the_amount(tmp_path):
-    path = write(tmp_path, "records", "one-shot", "plain")
-    loaded = Scenario.load(path, {**LOGIT, "publisher.policies": ["basic", "no-protection", "opt-in"]})
-    along_loss = switch_loaded(loaded, "economics.loss")
-    assert along_loss.manifest["switch"]["exact"]
-    along_cost = switch_loaded(loaded, "economics.cost")
-    assert not along_cost.manifest["switch"]["exact"]
 
 
 @pytest.mark.deep

@@ -42,6 +42,10 @@ def refused(key, changes, scenario=TOWN):
         ("publisher.rounds", {"publisher.rounds": 3}),
         ("safe_harbor", {"safe_harbor": {"age": "age"}}),
         ("agents.tolerance", {"agents": {"rounds": 2, "tolerance": 0.1}}),
+        (
+            "agents.remembers",
+            {"agents": {"remembers": False}, "releases": {"enters": "Alter"}, "adversary.risk": "prosecutor"},
+        ),
         ("agents.enforcement.fine", {"agents": {"enforcement": {"fine": 5}}}),
         ("beliefs.gain", {"beliefs.gain": 5, "adversary.planner": "always"}),
         ("attributes.sex.values", {"attributes.sex.draw": True, "attributes.sex.values": {"w": "F"}}),
@@ -51,14 +55,6 @@ def test_a_key_that_nothing_reads_is_refused(key, changes):
     error = refused(key, changes)
     assert error.source == "--set"
     assert error.expected
-
-
-def test_adversaries_cannot_forget_releases_over_time():
-    error = refused(
-        "agents.remembers",
-        {"agents": {"remembers": False}, "releases": {"enters": "Alter"}, "adversary.risk": "prosecutor"},
-    )
-    assert "without section releases" in str(error)
 
 
 def test_the_same_key_is_read_where_its_condition_holds():

@@ -268,12 +268,6 @@ def test_true_values_that_are_refused(folder, truth, message):
     assert message in refused(folder, FILE, {"release.persons": str(folder / "truth.csv")})
 
 
-def test_a_sample_that_is_too_large_is_blamed_itself(folder):
-    settings = {"p_m": [0.5], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.5], "records": 3}
-    message = refused(folder, SCENARIO, {"release.sizes": [11], "figures.settings": settings})
-    assert "risk.toml: release.sizes: the sample is larger than the population; found 11" in message
-
-
 def test_paths_of_recipes_start_at_the_scenario_or_where_an_override_is_given(folder, monkeypatch):
     (folder / "mine.toml").write_text('[[sources]]\nkind = "everything"\n')
     study = study_of(folder, SCENARIO.replace('"worst-case"', '"mine.toml"'))

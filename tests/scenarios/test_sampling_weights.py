@@ -148,24 +148,6 @@ def test_the_estimated_risk_is_between_those_of_the_file_and_of_the_weights(tmp_
                 assert (truth.outcome(above).response.success <= success * (1 + 1e-12)).all()
 
 
-@pytest.mark.parametrize(("unit", "estimator"), [("record", "log-linear"), ("table", "benedetti-franconi")])
-def test_exact_solvers_agree(tmp_path, unit, estimator):
-    """Pruning, branch and bound and backward induction use bounds independent of risk."""
-    path = written(tmp_path, survey(3), f'weight = "w"\nestimator = "{estimator}"', unit=unit)
-    base = reidsim.run(path).summary[MEASURES]
-    other = {"publisher.solver": "branch-and-bound"} if unit == "record" else {"publisher.prune": False}
-    pd.testing.assert_frame_equal(reidsim.run(path, overrides=other).summary[MEASURES], base, rtol=1e-12)
-
-
-def test_a_sweep_is_its_points_one_by_one(tmp_path):
-    path = written(tmp_path, survey(), policies=["basic", "no-attack"])
-    sweep = {"sweep.values": {"economics.loss": [40, 400]}}
-    runs = reidsim.run_batch(path, overrides=sweep, executor="serial").runs.set_index(["economics.loss", "policy"])
-    for loss, policy in itertools.product((40, 400), ("basic", "no-attack")):
-        alone = reidsim.run(path, overrides={"economics.loss": loss}).summary.loc[policy, MEASURES]
-        assert runs.loc[(loss, policy), MEASURES].astype(float).tolist() == pytest.approx(alone.tolist(), rel=1e-12)
-
-
 def test_local_recoding_hides_records_in_the_population_in_every_round(tmp_path):
     """As under journalist risk, people released earlier remain in the population."""
     policies = ["local-recoding-no-attack", "full-domain-no-attack"]

@@ -49,23 +49,6 @@ def scenario(content=SMALLEST, **changes):
 # Defaults that the scenario files omit.
 
 
-def test_what_a_scenario_leaves_out_has_a_default():
-    least = scenario()
-    assert (least.title, least.source, least.seed) == ("", "", 0)
-    assert least.population is None
-    assert least.safe_harbor is None
-    assert least.publisher.policies == ("basic", "no-attack")
-    assert least.publisher.solver == "backward-induction"
-    assert least.adversary.planner == "one-shot"
-    assert least.release.format == "csv"
-    assert least.release.delimiter == ","
-    assert scenario(adversary=None, population__recipe="adult").adversary.risk == "journalist"
-    attribute = least.attributes["age"]
-    assert (attribute.column, attribute.values, attribute.draw, attribute.in_loss) == (None, {}, False, True)
-    assert least.figures.model_dump(exclude_none=True) == {}
-    assert least.beliefs.model_dump(exclude_none=True) == {"lists": "members"}
-
-
 @pytest.mark.parametrize(
     ("rule", "suppressed"),
     [
@@ -83,45 +66,6 @@ def test_rules_end_with_suppression_and_files_with_their_own_last_level(rule, su
 def test_the_adversary_gains_what_the_publisher_loses_unless_said_otherwise(gain, adversary_gain):
     changes = {} if gain is None else {"economics__gain": gain}
     assert scenario(economics__loss=300, **changes).economics.adversary_gain == adversary_gain
-
-
-# Rules between sections.
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"adversary": None}, "population: section missing; .* journalist risk"),
-        ({"attributes__age__draw": True}, "population: section missing; .* to draw attribute 'age'"),
-        ({"publisher__policies": ["safe-harbor"]}, "safe_harbor: policy 'safe-harbor' needs"),
-        ({"publisher__policies": ["no-attack", "sh-friendly"]}, "safe_harbor: policy 'sh-friendly' needs"),
-        ({"safe_harbor__age": "years"}, r"safe_harbor\.age: no such attribute; found 'years'; expected one of age"),
-        ({"safe_harbor__zip": "zip"}, r"safe_harbor\.zip: no such attribute; found 'zip'; expected one of age"),
-        ({"publisher__solver": "lattice-search"}, r"publisher\.solver: .* does not support .* found 'no-attack'"),
-        ({"publisher__policies": ["basic", "basic"]}, r"publisher\.policies: policy given twice; found 'basic'"),
-        ({"release__path": None}, "release: the records are missing"),
-    ],
-)
-def test_sections_that_do_not_fit_each_other_are_refused(changes, says):
-    with pytest.raises(InputError, match=says):
-        scenario(**changes)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"publisher__policies": ["safe-harbor", "sh-friendly"], "safe_harbor__age": "age"},
-        {"publisher__policies": ["safe-harbor"], "safe_harbor": {}},
-        {"publisher__policies": ["basic", "no-protection", "suppress-all"], "publisher__solver": "lattice-search"},
-        {"publisher__solver": "branch-and-bound"},
-        {"economics__benefit": 0, "economics__loss": 0},
-        {"release__path": None, "release__table": "adult"},
-    ],
-)
-def test_sections_that_fit_each_other_are_kept_as_written(changes):
-    written = changed(SMALLEST, **changes)
-    kept = validated(TablesScenario, written, "any.toml").model_dump(mode="json", by_alias=True, exclude_unset=True)
-    assert kept == written
 
 
 # The JSON Schema.

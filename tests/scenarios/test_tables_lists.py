@@ -242,29 +242,6 @@ def test_coverage_says_all_of_a_list_of_everybody_without_faults(town, planner):
     assert (runs[0].summary["risk"] > 0).any()
 
 
-def test_agents_plan_by_coverage_as_one_game_does(town):
-    """One round, one type who holds the lists: for each unit, that one game."""
-    unit = "table"
-    common = _dotted({"publisher__unit": unit, **COVERAGE})
-    alone = reidsim.run(town, overrides={**common, "adversary.holds": ["voters", "file"]})
-    rounds = reidsim.run(town, overrides={**common, "agents": {}, "adversaries": {"x": {"holds": ["voters", "file"]}}})
-    shown = ["publisher_payoff", "adversary_payoff", "risk", "share_attacked"]
-    pd.testing.assert_frame_equal(rounds.summary[shown], alone.summary[shown])
-    members = reidsim.run(town, overrides={**common, "adversary.holds": ["voters", "file"], "beliefs.lists": "members"})
-    assert not members.summary[shown].equals(alone.summary[shown])
-
-
-@pytest.mark.parametrize("known", ["members", "coverage"])
-def test_a_sweep_of_a_table_as_a_whole_looks_records_up_in_lists(town, known):
-    changes = {"publisher.unit": "table", "publisher.policies": ["basic"], "adversary.holds": ["voters"]}
-    changes |= {"economics.gain": GAIN, "beliefs.lists": known}
-    losses = [120, 1000]
-    swept = reidsim.run(town, overrides={**changes, "sweep.values": {"economics.loss": losses}}).runs
-    alone = [reidsim.run(town, overrides={**changes, "economics.loss": loss}).summary for loss in losses]
-    expected = [each["publisher_payoff"]["basic"] for each in alone]
-    np.testing.assert_allclose(swept["publisher_payoff"], expected)
-
-
 def _dotted(changes):
     return {key.replace("__", "."): value for key, value in changes.items()}
 

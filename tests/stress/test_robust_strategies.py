@@ -93,25 +93,6 @@ def test_criteria_keep_what_they_promise_and_no_other_promises_more(drawn):
         assert found["maximin"].strategies.tolist() == found["minimax-regret"].strategies.tolist()
 
 
-def test_a_game_by_hand():
-    """Solve one record by hand, unique or one of 4, for attacks that cost 5 or 50.
-
-    A successful attack gains 40 and costs the publisher 150; sharing has a benefit of 100. Unchanged, the record is
-    certainly lost if attacks are cheap: -50 or 100. Suppressed, it has no benefit and is one of 4; 40 / 4 = 10 > 5, so
-    it is attacked if attacks are cheap: -37.5 or 0.
-    """
-    levels = ((0, 1, 2, 3), (0, 0, 0, 0))
-    small = game_of([levels], [(0,), (1,), (2,), (3,)], [(0,)], benefit=100.0, loss=150.0, gain=40.0, cost=5.0)
-    dear = small.with_money(100.0, 150.0, 40.0, 50.0)
-    robust = robust_choices(games_at(small, [small, dear]), ["maximin", "minimax-regret"])
-    # Unchanged: -50 (attacked) or 100; suppressed: -37.5 (attacked: 40 / 4 > 5) or 0.
-    assert robust["maximin"].strategies.tolist() == [1]
-    assert robust["maximin"].value.tolist() == [-37.5]
-    # The regret of sharing is 12.5 at the first point, of suppression 100 at the second.
-    assert robust["minimax-regret"].strategies.tolist() == [0]
-    assert robust["minimax-regret"].value.tolist() == [12.5]
-
-
 def test_records_in_chunks_are_solved_as_all_at_once(monkeypatch):
     people = [(a, b) for a in range(4) for b in range(3)] * 2 + [(0, 0), (3, 2)]
     levels = [((0, 1, 2, 3), (0, 0, 1, 1), (0, 0, 0, 0)), ((0, 1, 2), (0, 0, 0))]

@@ -65,15 +65,3 @@ def test_ranks_of_policies_are_those_of_their_definitions(payoffs, quantile):
     assert table.loc[table["maximin"], "policy"].tolist() == [names[int(table["worst_payoff"].argmax())]]
     assert table.loc[table["minimax_regret"], "policy"].tolist() == [names[int(table["largest_regret"].argmin())]]
     assert table.loc[table["quantile_best"], "policy"].tolist() == [names[int(table["quantile_payoff"].argmax())]]
-
-
-def test_a_small_table_by_hand():
-    """Two policies at three points; one point failed for the second policy."""
-    payoffs = np.array([[4.0, 1.0, 9.0], [3.0, 2.0, np.nan]])
-    table = robustness_table(["bold", "careful"], payoffs, 0.5).set_index("policy")
-    assert table["points"].tolist() == [2, 2]
-    assert table["worst_payoff"].tolist() == [1, 2]
-    assert table["largest_regret"].tolist() == [1, 1]
-    assert table["share_best"].tolist() == [0.5, 0.5]
-    assert table["maximin"].tolist() == [False, True]
-    assert table["minimax_regret"].tolist() == [True, False]

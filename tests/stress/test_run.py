@@ -1,22 +1,15 @@
 """Complete stress tests: results, reproducibility, and refused input."""
 
-import os
-import signal
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
-from child_signals import has_content, once, stopped
 from stress_scenarios import TOWN, UNCERTAIN, write_town
 from typer.testing import CliRunner
 
 from reidsim.cli import app
 from reidsim.core.errors import InputError
 from reidsim.engine.scenario import stress
-from reidsim.engine.stress.run import TABLES, describe
-from reidsim.reports.illustration import illustrate
+from reidsim.engine.stress.run import describe
 from reidsim.scenarios.load import Scenario
 
 EVERYTHING = """
@@ -47,18 +40,6 @@ ROBUST = {"robust-maximin", "robust-minimax-regret", "robust-quantile"}
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
     return stress(write_town(tmp_path_factory.mktemp("town"), UNCERTAIN + EVERYTHING))
-
-
-@pytest.mark.deep
-def test_a_folder_holds_every_table_and_figure(everything, tmp_path):
-    assert tuple(everything.tables) == TABLES
-    folder = everything.save(tmp_path / "out", illustrate=illustrate)
-    names = {path.name for path in (folder / "figures").iterdir()}
-    assert names == {"sensitivity.png", "regrets.png", "beliefs-1.png", "policy-map.png"}
-    for name, table in everything.tables.items():
-        back = pd.read_parquet(folder / f"{name}.parquet")
-        assert list(back.columns) == list(table.columns)
-        assert len(back) == len(table)
 
 
 @pytest.mark.deep
@@ -132,16 +113,6 @@ def test_missing_outputs_are_reported(everything):
         "sensitivity of risk_if_attacked under no-attack leaves out 8 of 8 Sobol samples, in which a run failed or "
         "lacks the output; too few remain for an estimate"
     ]
-
-
-@pytest.mark.deep
-def test_same_seed_same_bytes(tmp_path):
-    path = write_town(tmp_path, UNCERTAIN + "[stress.sensitivity]\nsamples = 8\n[stress.robustness]\n")
-    first, second, other = stress(path, seed=1), stress(path, seed=1), stress(path, seed=2)
-    for name, table in first.tables.items():
-        pd.testing.assert_frame_equal(table, second.tables[name])
-    assert not first.tables["samples"].equals(other.tables["samples"])
-    assert first.manifest["points"] == {"sensitivity": 40, "robustness": 12}
 
 
 def test_other_parameters_are_runs_of_the_batch_engine(tmp_path):
@@ -244,69 +215,6 @@ def test_parts_of_other_games_are_refused(tmp_path):
         stress(path, overrides={"adversary.planner": "fmdp", "stress.risk_level": 0.9})
 
 
-@pytest.mark.deep
-def test_the_command_prints_and_writes(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_town(tmp_path, UNCERTAIN + "[stress.robustness]\n[stress.discovery]\nbelow = 60\n")
-    checked = CliRunner().invoke(app, ["check", "town.toml"])
-    assert checked.output.startswith("town is ready: 12 points, 1 replication of each; the first: ")
-    outcome = CliRunner().invoke(app, ["stress", "town.toml", "--method", "morris", "--samples", "4", "-o", "out"])
-    assert outcome.exit_code == 0, outcome.output
-    assert "robust-maximin" in outcome.output
-    assert "mean change of the output per step" in outcome.output
-    assert "Results in out" in outcome.output
-    assert (tmp_path / "out" / "boxes.parquet").is_file()
-    again = CliRunner().invoke(app, ["stress", "town.toml", "-o", "out"])
-    assert isinstance(again.exception, InputError)
-    assert "folder is not empty" in str(again.exception)
-
-
 def test_a_number_of_sobol_samples_that_is_no_power_of_two_is_refused(tmp_path):
     few = CliRunner().invoke(app, ["stress", str(write_town(tmp_path)), "--method", "sobol", "--samples", "5"])
     assert str(few.exception).startswith("--samples: the number of samples is not a power of 2; found 5")
-
-
-@pytest.mark.deep
-@pytest.mark.skipif(os.name != "posix", reason="interrupts by a signal")
-def test_an_interrupt_says_what_is_kept_and_how_to_go_on(tmp_path):
-    uncertain = """
-[uncertainty.parameters]
-"publisher.solver" = { distribution = "discrete", values = ["backward-induction", "branch-and-bound"] }
-"economics.loss" = { distribution = "uniform", low = 10, high = 120 }
-[stress.robustness]
-samples = 3000
-"""
-    write_town(tmp_path, uncertain)
-    command = [str(Path(sys.executable).parent / "reidsim"), "stress", "town.toml", "--executor", "serial"]
-    journal = tmp_path / "kept" / "journal.jsonl"
-    some_ended = once(lambda: has_content(journal))
-    ended = stopped([*command, "--runs", "kept"], some_ended, signal.SIGINT, cwd=tmp_path)
-    goes_on = "repeat the command with --runs kept to continue"
-    assert ended == (130, "", f"reidsim: interrupted; finished runs are kept in kept: {goes_on}\n")
-    kept = len(journal.read_bytes().splitlines())
-    assert 0 < kept < 3000
-    assert not (tmp_path / "results").exists()
-    steps = []
-    changes = {"stress.robustness.samples": 3000}
-    with pytest.raises(KeyboardInterrupt):
-        stress(tmp_path / "town.toml", overrides=changes, runs=tmp_path / "kept", progress=interrupting(steps))
-    assert steps == [("robustness", kept, 3000)]
-
-
-def interrupting(steps):
-    """Return a progress callback that records the first step of runs and interrupts."""
-
-    def progress(task, done, total):
-        if task == "robustness":
-            steps.append((task, done, total))
-            raise KeyboardInterrupt
-
-    return progress
-
-
-def test_the_sequential_adversary_has_robust_strategies_too(tmp_path):
-    changes = {"adversary.planner": "fmdp", "publisher.policies": ["basic", "no-attack"], "uncertainty.samples": 3}
-    path = write_town(tmp_path, UNCERTAIN + "[stress.robustness]\n")
-    table = stress(path, overrides=changes).tables["robustness"].set_index("policy")
-    assert set(table.index) >= ROBUST
-    assert table["largest_regret"].min() >= 0

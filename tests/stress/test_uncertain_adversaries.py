@@ -48,27 +48,6 @@ def test_outcomes_are_the_cells_of_cross_play(town, planning):
                 assert mine[measure] == pytest.approx(rows[measure].iloc[0], abs=1e-9), (point, policy, measure)
 
 
-@pytest.mark.parametrize("planning", ["as-believed", "informed"])
-def test_the_own_adversary_is_that_of_other_stress_tests(town, planning):
-    points = pd.DataFrame({"adversary": "one-shot", "economics.loss": [40, 110]})
-    found = Evaluator(town, POLICIES, 0.95).by_batch(points, planning)
-    other = Evaluator(town, POLICIES, 0.95).by_batch(points.drop(columns="adversary"), planning)
-    pd.testing.assert_frame_equal(found.table, other.table, rtol=1e-12)
-    assert "risk_quantile" in found.table
-
-
-@pytest.mark.deep
-def test_sensitivity_and_robustness_include_the_adversary(tmp_path):
-    more = UNCERTAIN + '[stress]\nsensitivity = { method = "morris", samples = 4 }\n[stress.robustness]\n'
-    result = reidsim.stress(write_town(tmp_path, more=more))
-    index = result.tables["sensitivity"]
-    basic = index[(index["policy"] == "basic") & (index["output"] == "risk") & (index["index"] == "mu_star")]
-    assert basic.set_index("parameter")["value"]["adversary"] > 0
-    drawn = result.tables["regrets"].drop_duplicates("point")["adversary"].value_counts()
-    assert drawn.to_dict() == {"one-shot": 8, "fmdp": 4, "always": 4}
-    assert [warning for warning in result.warnings if "no counterpart in beliefs" in warning] == []
-
-
 def test_cross_play_has_them_as_columns_anyway_and_runs_refuse_them(tmp_path):
     path = write_town(tmp_path, more=f"[uncertainty.parameters]\n{WHO}")
     found = reidsim.cross_play(path)

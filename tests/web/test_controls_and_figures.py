@@ -137,13 +137,3 @@ def test_rounds_are_those_of_a_run(small):
     # One adversary, expected outcomes, nothing to learn: every round is the analytic game.
     game = explorer.solve({"economics.loss": 60.0})
     np.testing.assert_allclose(played.measures["publisher_payoff"], game.measures["publisher_payoff"], rtol=1e-12)
-
-
-@pytest.mark.deep
-def test_subjects_of_a_masking_scenario_play_rounds_too():
-    # Only opt-in and masking, with few subjects.
-    keys = {"targets.size": 60, "resources.registry.size": 500, "resources.genealogy.size": 500}
-    loaded = Scenario.load("genealogy-market", {**keys, "replications": 1, "agents.rounds": 2})
-    played = Explorer(loaded).solve({}, with_rounds=True)
-    assert played.problem == ""
-    assert played.rounds["round"].max() == 2

@@ -104,12 +104,6 @@ def test_a_draft_is_shown_kept_and_gone(draft, result, tmp_path):
     assert not folder.exists()
 
 
-def test_policies_and_other_values_of_a_draft(draft):
-    dear = draft.scenario.with_(policies=["no-attack", "k-anonymity"], loss=1000, publisher__k=5).run()
-    assert dear.summary.index.tolist() == ["no-attack", "k-anonymity"]
-    assert dear.manifest["content"]["economics"]["loss"] == 1000
-
-
 def test_results_are_shown_with_their_answer_and_their_measures(result):
     html = result._repr_html_()
     assert " pays most, " in html

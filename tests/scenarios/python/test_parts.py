@@ -22,14 +22,6 @@ def test_a_hierarchy_a_table_and_its_file_are_one(tmp_path):
     assert len(set(built)) == 1
 
 
-def test_rules_say_what_scenario_files_say():
-    assert reidsim.prefix(4, 3, pool=["036"]).model_dump(exclude_defaults=True) == {
-        "rule": "prefix", "digits": (4, 3), "pool": ("036",),
-    }  # fmt: skip
-    assert reidsim.groups([["a", "b"], ["c"]]).groups == ((("a", "b"), ("c",)),)
-    assert reidsim.suppress().rule == "suppress"
-
-
 def scenario_of(records, hierarchies, **changes):
     economics = {"benefit": 100, "loss": 300, "gain": 60, "cost": 12}
     return reidsim.Scenario.from_frames(records, hierarchies=hierarchies, economics=economics, **changes)
@@ -53,18 +45,6 @@ def test_a_table_in_memory_is_text_as_its_file_is(tmp_path):
     pd.testing.assert_frame_equal(text_table(frame, "t"), read, check_dtype=False)
 
 
-@pytest.mark.parametrize(
-    ("frame", "says"),
-    [
-        (pd.DataFrame({"a": []}), "no rows"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a "]), "column named twice; found 'a'"),
-    ],
-)
-def test_a_table_that_cannot_be_used_is_refused(frame, says):
-    with pytest.raises(reidsim.InputError, match=says):
-        text_table(frame, "t")
-
-
 def test_people_are_counted_from_a_table():
     frame = pd.DataFrame({"age": [9, 10, 9, 10], "sex": ["F", "M", "F", "M"], "n": [1, 2, 3, 0.5]})
     each = reidsim.Population.from_frame(frame[["age", "sex"]])
@@ -76,22 +56,6 @@ def test_people_are_counted_from_a_table():
     assert counted.counts.tolist() == [4.0, 2.5]
     whole = reidsim.Population.from_frame(frame.iloc[:3], "n")
     assert (whole.counts.tolist(), whole.counts.dtype) == ([4, 2], np.int64)
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"age": [9, None]}, "people: row 2, column 'age': value missing"),
-        ({"n": [1, -1]}, "people: row 2, column 'n': not a number of 0 or more"),
-        ({"n": [0, 0]}, "people: the population is empty"),
-    ],
-)
-def test_people_that_cannot_be_counted_are_told(changes, says):
-    frame = pd.DataFrame({"age": [9, 10], "n": [1, 2]}).assign(**changes)
-    with pytest.raises(reidsim.InputError, match=says):
-        reidsim.Population.from_frame(frame, "n", name="people")
-    with pytest.raises(reidsim.InputError, match="people: column 'm': column missing"):
-        reidsim.Population.from_frame(frame, "m", name="people")
 
 
 # Figures.
@@ -122,19 +86,6 @@ def test_a_result_without_policies_has_the_first_figure_of_its_kind(monkeypatch)
     result = reidsim.RunResult(pd.DataFrame({"a": [1]}), pd.DataFrame(), None, name="r", manifest={}, warnings=())
     with pytest.raises(reidsim.InputError, match="r: the result has no payoffs to draw"):
         result.plot()
-
-
-def test_what_is_shown_in_a_line_is_short():
-    people = reidsim.load_individuals("adult")
-    study = scenario_of(pd.DataFrame({"age": [30, 34, 52]}), {"age": reidsim.intervals(5)}).build()
-    lattice = study.lattice
-    assert repr(people) == "Individuals('adult': 32,561 people, Domain(age 73, race 5, sex 2))"
-    assert repr(people.domain.attributes[1]) == "Attribute('race', 5 categories)"
-    assert repr(lattice) == "GeneralizationLattice(3 records, 3 strategies: age)"
-    assert repr(lattice.hierarchies[0]) == "Hierarchy('age', 3 levels)"
-    assert repr(study.belief) == f"RecordGame({lattice}, OneShotAdversary)"
-    title = "Record-level re-identification game: Adult records in Tennessee"
-    assert repr(reidsim.Scenario.load("wan2015")) == f"Scenario('wan2015': {title})"
 
 
 def test_weights_of_records_determine_the_population_size():

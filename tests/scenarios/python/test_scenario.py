@@ -68,15 +68,12 @@ STUDIES = {
 
 
 @pytest.mark.parametrize("changes", STUDIES.values(), ids=STUDIES)
-def test_a_written_scenario_is_the_same_study_with_the_same_results(changes, tmp_path):
+def test_a_written_scenario_is_the_same_study(changes, tmp_path):
     scenario = scenario_of(**changes)
     scenario.to_toml(tmp_path / "mine.toml")
     loaded = reidsim.Scenario.load(tmp_path / "mine.toml")
     assert loaded == scenario
     assert loaded.build().fingerprint == scenario.build().fingerprint
-    result = scenario.run()
-    pd.testing.assert_frame_equal(loaded.run().summary, result.summary)
-    pd.testing.assert_frame_equal(loaded.run().records, result.records)
 
 
 def test_a_scenario_of_tables_is_that_of_a_file_written_by_hand(tmp_path):
@@ -164,17 +161,6 @@ def test_tables_are_copied_when_a_scenario_is_made():
     assert replaced == reidsim.Scenario.load(replaced.to_toml())
 
 
-def test_values_are_shown_and_replaced():
-    scenario = scenario_of()
-    assert repr(scenario) == "Scenario('scenario': )"
-    assert "12 records" in scenario.check()
-    assert repr(scenario.with_(policies=["basic"]).run()) == "RunResult('scenario': basic)"
-    assert scenario.with_(seed=5).run().manifest["seed"] == 5
-    changed = scenario.with_(safe_harbor={"age": "age"}, policies=["safe-harbor"], beliefs__cost=1)
-    assert changed.scenario.beliefs.cost == 1
-    assert changed.run().summary.index.tolist() == ["safe-harbor"]
-
-
 def test_nothing_is_overwritten(tmp_path):
     scenario_of().to_toml(tmp_path / "mine.toml")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -233,17 +219,6 @@ def test_run_and_cross_play_agree_on_any_adversary(adversary):
             assert found.loc[policy, measure] == pytest.approx(summary.loc[policy, measure], rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("rate", [0.0, 0.3, 1.0])
-def test_payoffs_of_a_random_adversary_are_a_mean_of_always_and_never(rate):
-    def payoff(**adversary):
-        gain = {"gain": None} if adversary["planner"] == "never" else {}
-        summary = scenario_of(gain, adversary=adversary, policies=["no-protection"]).run().summary
-        return summary.loc["no-protection", ["publisher_payoff", "adversary_payoff"]].astype(float)
-
-    mean = rate * payoff(planner="always") + (1 - rate) * payoff(planner="never")
-    np.testing.assert_allclose(payoff(planner="random", rate=rate), mean, rtol=1e-12)
-
-
 # User-defined objects.
 
 
@@ -273,8 +248,6 @@ def test_payoffs_of_a_user_defined_policy_follow_from_its_strategies(unit):
     kept = np.isclose(by_policy["half"], by_policy["no-protection"])
     assert (kept | np.isclose(by_policy["half"], by_policy["suppress-all"])).all()
     assert "half" in set(scenario.sweep(benefit=[50, 100]).runs["policy"])
-    stressed = scenario.with_(stress={"robustness": {"samples": 2}}).stress(loss=(100, 500))
-    assert "half" in set(stressed.tables["robustness"]["policy"])
 
 
 def test_user_defined_objects_of_modules_are_written_by_reference(tmp_path, monkeypatch):
@@ -385,32 +358,20 @@ def other(records, **changes):
     ("make", "message"),
     [
         (lambda: scenario_of({"loss": -1}), "^Scenario: economics.loss: value not allowed; found -1"),
-        (lambda: scenario_of({"benefit": [1, 2]}), r"^Scenario: economics.benefit: wrong type \(list\)"),
-        (lambda: scenario_of({"columns": {"gain": "wort"}}).run(), "release.csv: .*'wort'"),
-        (lambda: scenario_of(adversary={"planner": "fmdp", "sequential": {"discount": 2}}), "adversary.*discount"),
         (lambda: scenario_of(adversary=3), r"^Scenario: adversary.planner: .*found 3.*respond\(linkage, rows\)"),
-        (lambda: scenario_of(adversary={"rate": 0.5}), "^Scenario: adversary.rate: "),
         (lambda: scenario_of(adversaries={"x": 3}), "^Scenario: adversaries.x.planner: .*found 3"),
-        (lambda: scenario_of(adversaries={"x": {"weight": 0.5}}), "adversaries: weights .* do not sum to 1"),
-        (lambda: scenario_of(unit="tables"), "^Scenario: publisher.unit: value not allowed.*'table'"),
-        (lambda: scenario_of(policies=["basc"]), "^Scenario: publisher.policies.*did you mean 'basic'"),
         (lambda: scenario_of(policies=[7]), r"^Scenario: publisher.policies: .*found 7.*choose\(game\)"),
         (lambda: scenario_of(policies=[Half(), Half()]), "policies: two objects have the same name; found 'half'"),
         (lambda: scenario_of(policies=[NoStrategies()]).run(), "^policy 'none': choose: no such release; found 8"),
         (lambda: scenario_of(policies=[TooFew()]).run(), "^policy 'few': choose: not a release for each record"),
         (lambda: scenario_of(belief={"cost": 1}), "^Scenario: belief: unknown key.*did you mean 'beliefs'"),
-        (lambda: scenario_of(beliefs={"cots": 1}), "^Scenario: beliefs.cots: unknown key"),
         (lambda: scenario_of(publisher={"policies": ["basic"]}, policies=["basic"]), "publisher.policies: given twice"),
         (lambda: scenario_of(loss=3), "^Scenario: economics.loss: given twice; found 3"),
         (lambda: scenario_of(release={"path": "x.csv"}), "^Scenario: release.path: given twice"),
-        (lambda: scenario_of(publisher={"k": 3}), "^Scenario: publisher.k: the key has no effect"),
-        (lambda: scenario_of(title=Half()), "^Scenario: title: value not allowed"),
-        (lambda: scenario_of(hierarchies={"age": reidsim.intervals(5, 7)}).run(), "hierarchy: widths: intervals"),
         (lambda: scenario_of(name="a/b"), "argument 'name': not a valid name"),
         (lambda: scenario_of(game="tabels"), "game: .*did you mean 'tables'"),
         (lambda: scenario_of().with_(los=1), "^Scenario: los: no such parameter.*did you mean 'loss'"),
         (lambda: scenario_of().with_(loss=-1), "^Scenario: economics.loss: value not allowed; found -1"),
-        (lambda: scenario_of().with_(publisher__safe_class="above", policies=["basic"]), "safe_class: the key has no"),
         (lambda: scenario_of().sweep(), "^Scenario: nothing to sweep"),
         (lambda: scenario_of().sweep(loss=1), "^Scenario: loss: not values; found 1"),
         (lambda: scenario_of().sweep(loss=[1, -1]), "^Scenario: point 1: economics.loss: value not allowed; found -1"),
