@@ -110,7 +110,7 @@ def test_the_population_as_counts_by_cell(folder, counts):
 def test_prices_by_record(folder):
     study = study_of(folder, economics__columns={"benefit": "worth"})
     assert study.prices.n_kinds == 2
-    worth = study.prices.benefit[0, study.kind[study.cell_of_record]]
+    worth = study.prices.benefit[study.kind[study.cell_of_record]]
     assert worth.tolist() == [10, 20, 10, 10]
     study = study_of(folder, economics__columns={"loss": "worth"})
     assert (study.prices.gain == study.prices.loss).all()

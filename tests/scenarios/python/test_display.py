@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from test_registered_parts import EXAMPLES, TABLE
 
 import reidsim
 from reidsim.engine.results import Result
@@ -10,25 +11,6 @@ from reidsim.engine.score import attributes_loaded, score_loaded
 from reidsim.engine.switch import switch_loaded
 from reidsim.scenarios.load import Scenario
 
-PATIENTS = "age,sex\n31,F\n33,F\n34,F\n36,M\n38,M\n42,M\n43,M\n44,F\n47,F\n48,F\n49,M\n71,F\n"
-SCENARIO = """
-title = "Ward"
-{head}
-[release]
-path = "patients.csv"
-[attributes]
-age.hierarchy = {{ rule = "intervals", widths = [10, 20] }}
-sex.hierarchy = {{ rule = "suppress" }}
-[economics]
-benefit = 100
-loss = 60
-cost = 16
-[adversary]
-risk = "prosecutor"
-[publisher]
-policies = ["basic", "no-attack"]
-{sections}
-"""
 ROUNDS = "[agents]\nrounds = 2\n"
 UNCERTAINTY = """
 [uncertainty]
@@ -43,10 +25,10 @@ REPLICATIONS = "replications = 2"
 @pytest.fixture
 def ward(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("patients.csv").write_text(PATIENTS)
+    Path("patients.csv").write_text(EXAMPLES["patients.csv"])
 
     def write(sections="", head=""):
-        Path("ward.toml").write_text(SCENARIO.format(sections=sections, head=head))
+        Path("ward.toml").write_text(TABLE.format(head=head, planner="", policy="") + sections)
         return Path("ward.toml")
 
     return write
