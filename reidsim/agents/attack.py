@@ -74,7 +74,10 @@ class Replies:
 
     @classmethod
     def nothing(cls, n_cells: int) -> Replies:
-        """Return the replies of an adversary who attacks no record."""
+        """Return the replies of an adversary who attacks no record of `n_cells` cells.
+
+        All arrays, of shape (n_cells,), are 0 or False, except the frequency, which is 1.
+        """
         attacks, invited = np.zeros((2, n_cells), dtype=np.bool_)
         success, payoff, exploits, worth, outlay = np.zeros((5, n_cells))
         used = np.zeros(n_cells, dtype=np.int64)
@@ -107,24 +110,34 @@ class AttackPlan:
 
     @property
     def by_chance(self) -> Bools:
-        """For which cells targets are random, not the first records, shape (n_cells,)."""
+        """For which cells targets are random, not the first records, shape (n_cells,).
+
+        They are if the targets are a random sample, or the adversary attacks records of the cell with a probability
+        below 1.
+        """
         return np.asarray((self.replies.frequency < 1.0) | self.drawn)
 
 
 def no_plan(n_cells: int) -> AttackPlan:
-    """Return the plan of an adversary who buys and attacks nothing."""
+    """Return the plan of an adversary who buys and attacks nothing.
+
+    `n_cells` is the number of cells.
+    """
     return AttackPlan(frozenset(), 0.0, Replies.nothing(n_cells), np.zeros(n_cells))
 
 
 def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategies: Strategies) -> Replies:
-    """Return an adversary's reply to a release.
+    """Return an adversary's reply to a release, as `Replies` by cell.
+
+    Withheld records that cannot be linked, and all records without equipment, are not attacked: their entries are 0 or
+    False, with frequency 1.
 
     Parameters
     ----------
     profile : AdversaryProfile
         Fixed characteristics of the adversary.
     equipment : Equipment or None
-        Linker and planner; None for an adversary who can attack no record.
+        Linker, and adversary that replies to its linkage; None for an adversary who can attack no record.
     strategies : ndarray of int64, shape (n_cells,)
         Strategy of each cell. -1 means that the record is withheld; adversaries with a memory can then link only its
         earlier releases.
@@ -151,7 +164,11 @@ def replies_to(profile: AdversaryProfile, equipment: Equipment | None, strategie
 
 
 def of_attacked(response: Response) -> Response:
-    """Return a reply with payoff and exploits per attack made, without its frequency."""
+    """Return a reply with payoff and exploits per attack made, without its frequency.
+
+    Payoff and exploits are divided by the probability of attack (`frequency`). Without a frequency, the reply is
+    unchanged.
+    """
     often = 1.0 if response.frequency is None else response.frequency
     return replace(
         response, adversary_payoff=response.adversary_payoff / often, exploits=response.exploits / often, frequency=None
@@ -161,9 +178,16 @@ def of_attacked(response: Response) -> Response:
 def worth_and_outlay(profile: AdversaryProfile, response: Response) -> tuple[Floats, Floats]:
     """Return the expected payoff and the cost of attacking each record.
 
-    Both are in currency units, and 0 without attack. The payoff is net of expected fines; the cost excludes them. The
-    payoff is the payoff that the adversary believes in; if the profile has an `access_outlay`, it is the payoff of the
-    reply.
+    Both arrays are in currency units per record, in the shape of the reply's arrays, and 0 without attack. The payoff
+    is net of expected fines; the cost excludes fines and is at least 0. The payoff is the payoff that the adversary
+    believes in; if the profile has an `access_outlay`, it is the payoff of the reply.
+
+    Parameters
+    ----------
+    profile : AdversaryProfile
+        Gain, expected fine and, if given, outlays of the adversary.
+    response : Response
+        Reply with payoff and exploits per attack made; see `of_attacked`.
     """
     fines = profile.expected_fine * response.exploits
     if profile.access_outlay is None:
@@ -178,7 +202,11 @@ def worth_and_outlay(profile: AdversaryProfile, response: Response) -> tuple[Flo
 
 
 def money_rate(worth: Floats, outlay: Floats) -> Floats:
-    """Return the expected payoff per currency unit spent; infinite for free attacks."""
+    """Return the expected payoff per currency unit spent; infinite for free attacks.
+
+    `worth` and `outlay` hold the expected payoff and the cost of attacking each record, in currency units; the result
+    has their shape.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(outlay > 0, worth / outlay, np.inf)
 
@@ -237,6 +265,9 @@ def plan_attack(
     it buys the set with the highest expected payoff over the remaining rounds, net of the price. Among equal payoffs,
     it buys the set with the fewest resources, and nothing if no purchase raises the payoff.
 
+    Resources whose total price exceeds the budget of one round are not bought. In this round, the price is paid from
+    the budget for attacks; in later rounds, the whole budget is left for attacks.
+
     Parameters
     ----------
     profile : AdversaryProfile
@@ -275,7 +306,7 @@ class AdversaryOutcome:
     Parameters
     ----------
     attempts, successes : ndarray of float64, shape (n_cells,)
-        Number of records attacked and of records re-identified.
+        Number of records attacked and of records re-identified; expected or drawn.
     exploits : float
         Number of exploits.
     payoff : float
@@ -327,7 +358,7 @@ def together(meeting: Meeting, acting: Floats, probability: Floats) -> Floats:
     Parameters
     ----------
     meeting : {"one-of", "all"}
-        Whether at most one adversary is present, or each one independently.
+        Whether at most one adversary is present (the sum is then limited to 1), or each one independently.
     acting : ndarray of float64, shape (n_types,)
         Probability that each adversary is present.
     probability : ndarray of float64, shape (n_types, n_cells)
@@ -371,7 +402,10 @@ class Attacks:
 
     @cached_property
     def shares(self) -> Floats:
-        """Attacked share of each cell for each plan, shape (n_types, n_cells)."""
+        """Attacked share of each cell for each plan, shape (n_types, n_cells).
+
+        See `target_shares`.
+        """
         return target_shares(self.plans, self.exposed)
 
     @cached_property
@@ -382,9 +416,10 @@ class Attacks:
     def outcome(self) -> RoundOutcome:
         """Compute the expected outcome of the round, or draw it.
 
-        If outcomes are drawn, each subject has one uniform random number per adversary and decision. The number does
-        not depend on the other participants or on the release. An exploit succeeds if the number is below the success
-        probability.
+        In the result, a `RoundOutcome`, probabilities (`attacked`, `risk`, `exposure`) are expected in either case. If
+        outcomes are drawn, each subject has one uniform random number per adversary and decision. The number does not
+        depend on the other participants or on the release. An exploit succeeds if the number is below the success
+        probability. An absent adversary has an outcome of zeros.
         """
         setting, plans, acting, shares = self.setting, self.plans, self.acting, self.shares
         attacked, risk, exposure = (
@@ -428,9 +463,9 @@ class Attacks:
     def survive(self, outcome: RoundOutcome, never: Floats) -> None:
         """Update each subject's probability of never being re-identified, in place.
 
-        Multiplies `never`, shape (n_subjects,), by the probability that the subject is not re-identified in this round,
-        for expected outcomes. If a budget covers only a part of a cell, the first subjects of the cell are attacked, as
-        in `outcome`.
+        For expected outcomes only. Multiplies `never`, ndarray of float64, shape (n_subjects,), by the probability that
+        the subject is not re-identified in this round, whose outcome is `outcome`. If a budget covers only a part of a
+        cell, the first exposed subjects of the cell are attacked, as in `outcome`.
         """
         cells, shares = self.setting.cell_of_subject, self.shares
         by_chance = np.stack([plan.by_chance for plan in self.plans])
@@ -445,12 +480,12 @@ class Attacks:
         never[subjects] = before * (1.0 - together(self.setting.meeting, self.acting, own * self.success[:, of]))
 
     def _targets_drawn(self, number: int) -> Bools:
-        """Return which subjects an adversary attacks, shape (n_subjects,).
+        """Draw which subjects an adversary attacks, shape (n_subjects,).
 
-        If its budget covers only a part of a cell, the adversary attacks the first subjects of the cell. An adversary
-        who draws its targets attacks a random sample of the subjects with profitable records. If the adversary attacks
-        with a frequency below 1, it attacks each subject independently, with probability equal to the attacked share of
-        the cell.
+        `number` is the adversary's position in `plans`. Only exposed subjects are attacked. If its budget covers only a
+        part of a cell, the adversary attacks the first subjects of the cell. An adversary who draws its targets attacks
+        a random sample of the subjects with profitable records. If the adversary attacks with a frequency below 1, it
+        attacks each subject independently, with probability equal to the attacked share of the cell.
         """
         setting, plan, shares, is_out = self.setting, self.plans[number], self.shares[number], self.is_out
         cells, partly = setting.cell_of_subject, (shares > 0.0) & (shares < 1.0)
@@ -476,7 +511,8 @@ class Attacks:
         treated as attacked independently, with probability equal to the attacked share of the cell: the expected number
         is the same, and its spread is no smaller. Randomly drawn targets are also treated as attacked independently.
 
-        `utility` is the utility of the released record of each cell, shape (n_cells,); 0 if it is withheld.
+        Each item is a `Case` with the probability of one set of adversaries. `utility` is the utility of the released
+        record of each cell, shape (n_cells,); 0 if it is withheld.
         """
         setting, shares = self.setting, self.shares
         kept = dot(self.exposed, setting.benefit * utility)
@@ -497,6 +533,8 @@ class Attacks:
 def subject_draws(setting: Setting, decision: str, agent: str, round_number: int) -> Floats:
     """Return each subject's uniform number in [0, 1) for a decision, (n_subjects,).
 
+    The numbers depend only on the arguments and on seed and replication of the setting.
+
     Parameters
     ----------
     setting : Setting
@@ -514,7 +552,8 @@ def subject_draws(setting: Setting, decision: str, agent: str, round_number: int
 def target_shares(plans: Sequence[AttackPlan], participants: Counts) -> Floats:
     """Return the attacked share of each cell for each plan, shape (n_types, n_cells).
 
-    It is the plan's number of targets divided by the number of exposed records; 0 for cells without any.
+    It is the plan's number of targets divided by the number of exposed records of the cell (`participants`, shape
+    (n_cells,)); 0 for cells without any.
     """
     targets = np.stack([plan.targets for plan in plans])
     # Division of floats by floats takes half the time of division by integers.
@@ -524,7 +563,23 @@ def target_shares(plans: Sequence[AttackPlan], participants: Counts) -> Floats:
 def _people(
     setting: Setting, plans: Sequence[AttackPlan], shares: Floats, success: Floats, participants: Counts
 ) -> Tries:
-    """Return the trials for whether any present adversary re-identifies each record."""
+    """Return the trials for whether any present adversary re-identifies each record.
+
+    The trials are independent; see `Tries`. If exactly one adversary attacks a fixed number of a cell's records, but
+    not all, the cell has two groups of trials: the records that it attacks, and the others. Amounts are the publisher's
+    loss per record, in currency units.
+
+    Parameters
+    ----------
+    setting : Setting
+        Fixed parameters of the model, with the loss per record.
+    plans : sequence of AttackPlan
+        Plans of the adversaries present.
+    shares, success : ndarray of float64, shape (n_plans, n_cells)
+        Attacked share of each cell, and success probability of an attack.
+    participants : ndarray of int64, shape (n_cells,)
+        Number of exposed records of each cell.
+    """
     chance = (shares * success)[0] if len(plans) == 1 else 1.0 - np.prod(1.0 - shares * success, axis=0)
     in_part = (shares > 0) & (shares < 1)
     fixed = np.array([_is_whole(plan, participants) for plan in plans], dtype=np.bool_).reshape(shares.shape)
@@ -541,7 +596,22 @@ def _people(
 
 
 def _hits(plan: AttackPlan, shares: Floats, gain: float, participants: Counts) -> Tries:
-    """Return the trials for whether an adversary makes each attack and succeeds."""
+    """Return the trials for whether an adversary makes each attack and succeeds.
+
+    There is one group of trials per cell; see `Tries`. If targets of any cell are random, a trial may not be made, and
+    a failed attempt pays the payoff of a failure; otherwise failures pay 0.
+
+    Parameters
+    ----------
+    plan : AttackPlan
+        Plan of the adversary.
+    shares : ndarray of float64, shape (n_cells,)
+        Attacked share of each cell.
+    gain : float
+        Gain from a success, in currency units.
+    participants : ndarray of int64, shape (n_cells,)
+        Number of exposed records of each cell.
+    """
     whole, numbers = _is_whole(plan, participants), np.round(plan.targets).astype(np.int64)
     success = plan.replies.success
     gains = np.broadcast_to(gain, success.shape)
@@ -553,14 +623,22 @@ def _hits(plan: AttackPlan, shares: Floats, gain: float, participants: Counts) -
 
 
 def _is_whole(plan: AttackPlan, participants: Counts) -> Bools:
-    """Return for which cells the number of attacked records is fixed, not random."""
+    """Return for which cells the number of attacked records is fixed, not random.
+
+    It is fixed if the plan's number of targets is a whole number (within rounding), attacks are made with certainty,
+    and a sample of targets leaves out none or all of the cell's records. `participants` (n_cells,) is the number of
+    exposed records of each cell; the result has the same shape.
+    """
     whole = np.abs(plan.targets - np.round(plan.targets)) <= _ROUNDING * np.maximum(plan.targets, 1.0)
     some = plan.drawn & (plan.targets > 0.0) & (plan.targets < participants)
     return np.asarray(whole & ~some & (plan.replies.frequency >= 1.0))
 
 
 def _together(hits: Sequence[Tries]) -> Tries:
-    """Return the trials of all adversaries."""
+    """Return the trials of all adversaries, one after the other.
+
+    `hits` holds the trials of each adversary; see `Tries`. Without adversaries, the result is empty.
+    """
     if len(hits) == 1:
         return hits[0]
 
@@ -621,7 +699,7 @@ def record_measures(
     outcome: RoundOutcome,
     adversary_payoff: float,
 ) -> dict[str, float]:
-    """Return the measures of a round, averaged over all records.
+    """Return the measures of a round, averaged over all subjects' records.
 
     The averages are computed by the functions for games without rounds. The record of a data subject who does not take
     part is withheld: utility 0, generalization intensity 1. It can still be attacked if it was released in an earlier
@@ -638,12 +716,12 @@ def record_measures(
     outcome : RoundOutcome
         Outcome of the round's attacks.
     adversary_payoff : float
-        Total payoff of all adversaries, in currency units.
+        Total payoff of all adversaries, in currency units; divided evenly among all records.
 
     Returns
     -------
     dict of str to float
-        Value of each measure, by column.
+        Value of each measure in `MEASURES`, by column.
     """
     n, exposed = setting.n_subjects, setting.exposed(participants)
     # Two rows per cell, for records released now and records released only earlier; one row for all other records.
@@ -674,7 +752,21 @@ def record_measures(
 def weighted_quantiles(values: Floats, weights: Counts, levels: Iterable[float]) -> list[float]:
     """Return weighted lower quantiles at some levels; NaN if all weights are 0.
 
-    The quantile at level q is the lowest value at which the cumulative weight is at least q times the total.
+    The quantile at level q is the lowest value at which the cumulative weight is at least q times the total. Values of
+    weight 0 are ignored.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n,)
+    weights : ndarray of int64, shape (n,)
+        Number of records with each value.
+    levels : iterable of float
+        Levels in [0, 1].
+
+    Returns
+    -------
+    list of float
+        One quantile per level.
     """
     order = np.argsort(values)
     order = order[weights[order] > 0]

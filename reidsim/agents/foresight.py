@@ -94,18 +94,31 @@ NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True)
 class NoLinker:
-    """Linker of `n_records` records without any match, for an adversary who never attacks."""
+    """Linker without any match, for an adversary who never attacks.
+
+    Parameters
+    ----------
+    n_records : int
+        Number of records.
+    """
 
     n_records: int
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return infinite group sizes; see `Linker`."""
+        """Return a linkage with infinite group sizes for all records, or for `rows`.
+
+        `strategy` is not used; see `Linker`.
+        """
         sizes = np.full(self.n_records if rows is None else len(rows), np.inf)
         return Linkage(sizes, sizes)
 
 
 def believed_game(setting: Setting, weights: Floats, equipment: Sequence[Equipment | None]) -> RecordGame:
     """Return the game that a publisher believes in.
+
+    With one type that is present with certainty, the game is a plain `RecordGame` against it. Otherwise it is a
+    `TypesGame`. Types of negligible probability (at most 1e-12) or without equipment are omitted. If no type is left
+    or, with "one-of", the weights of the types left sum to less than 1, a type that never attacks is added.
 
     Parameters
     ----------
@@ -183,7 +196,10 @@ class Opponent:
 
     @property
     def is_open(self) -> bool:
-        """Whether a budget or a possible purchase affects the adversary's plan."""
+        """Whether the adversary has a finite budget or can buy a resource.
+
+        Only then does its plan of purchases and attacks link the records; see `is_buyer`.
+        """
         return bool(np.isfinite(self.profile.budget)) or self.is_buyer
 
     @property
@@ -192,13 +208,25 @@ class Opponent:
         return bool(set(self.profile.prices) - self.holds)
 
     def equip(self, holds: Holdings) -> Equipment | None:
-        """Return the adversary's equipment, given the resources held."""
+        """Return the adversary's equipment, given the names of the resources held.
+
+        The result is None if the adversary can attack no record with them.
+        """
         return self.profile.equip(holds, self.expected_accuracy, believed=self.believed)
 
     def plan(self, strategies: Strategies, participants: Counts, rounds_left: int) -> AttackPlan:
         """Return the adversary's plan of purchases and attacks against a release.
 
-        An adversary whose weight is negligible buys and attacks nothing. See `plan_attack` for the parameters.
+        An adversary whose weight is negligible (at most 1e-12) buys and attacks nothing.
+
+        Parameters
+        ----------
+        strategies : ndarray of int64, shape (n_cells,)
+            Strategy of each cell; -1 if its records are withheld.
+        participants : ndarray of int64, shape (n_cells,)
+            Number of exposed records of each cell; see `Setting.exposed`.
+        rounds_left : int
+            Number of remaining rounds, including this one.
         """
         if self.weight <= NEGLIGIBLE:
             return no_plan(len(strategies))
@@ -212,7 +240,12 @@ class Opponent:
         )
 
     def following(self, foreseen: Foreseen) -> Equipment | None:
-        """Return the adversary's equipment, restricted to the attacks of a plan."""
+        """Return the adversary's equipment, restricted to the attacks of a plan.
+
+        The equipment is that of the resources held and bought. Its adversary attacks only the records that the plan's
+        rule `foreseen` attacks, with the rule's share as frequency; see `Foreseen`. The result is None if no record can
+        be attacked.
+        """
         equipment = self.equip(self.holds | foreseen.buys)
         if equipment is None or (foreseen.bar == -np.inf and foreseen.share == 1.0):
             return equipment
@@ -221,14 +254,29 @@ class Opponent:
 
 @dataclass(frozen=True)
 class _WithinBudget:
-    """Planner that attacks only the records at or above the bar of a plan."""
+    """Adversary that attacks only the records at or above the bar of a plan.
+
+    Parameters
+    ----------
+    adversary : Adversary
+        Adversary without a budget.
+    profile : AdversaryProfile
+        Its profile, from which the cost of an attack follows.
+    foreseen : Foreseen
+        Attack rule of the plan, with the bar and the shares attacked.
+    """
 
     adversary: Adversary
     profile: AdversaryProfile
     foreseen: Foreseen
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply, without records beyond the budget; see `Adversary`."""
+        """Return the reply to a linkage, without attacks on records below the bar.
+
+        At and above the bar, success probability, payoff and exploits are multiplied by the share of the records that
+        the plan attacks. The believed success probability is not. `rows` are the record numbers of the linkage; see
+        `Adversary`.
+        """
         reply = self.adversary.respond(linkage, rows)
         rate = money_rate(*worth_and_outlay(self.profile, of_attacked(reply)))
         _, bar, at_bar, above = self.foreseen
@@ -247,6 +295,10 @@ class _WithinBudget:
 
 def foreseen_by(plan: AttackPlan, participants: Counts) -> Foreseen:
     """Return the attack rule that extrapolates a plan to other releases.
+
+    If the plan attacks all profitable records, the rule has no bar. If it attacks no record although some attacks are
+    profitable, the bar is infinite. If targets are drawn, the rule is the attacked share of the profitable records.
+    Otherwise, the bar is the highest expected payoff per currency unit of a record that is not attacked.
 
     Parameters
     ----------
@@ -279,7 +331,10 @@ def expected_payoff(
 ) -> float:
     """Return the publisher's expected payoff of a release against given plans.
 
-    It is the benefit less the expected loss that the publisher believes in, summed over all records, in currency units.
+    It is the benefit less the expected loss that the publisher believes in, summed over all records, in currency units,
+    as a single number.
+
+    Exposed records of absent subjects bring no benefit, but may cause a loss.
 
     Parameters
     ----------
@@ -288,7 +343,7 @@ def expected_payoff(
     opponents : sequence of Opponent
         Adversary types as the publisher sees them.
     strategies : ndarray of int64, shape (n_cells,)
-        Strategy of each cell.
+        Strategy of each cell; -1 if its records are withheld.
     plans : sequence of AttackPlan
         Plan of each type against this release.
     participants : ndarray of int64, shape (n_cells,)
@@ -357,6 +412,8 @@ class _Search:
         """Search for a release and plans that are replies to each other.
 
         If an adversary buys in the end, also evaluate releases that may deter the purchase.
+
+        The result is in `found`; see the module's docstring.
         """
         met: list[tuple[Foreseen, ...]] = []
         release = self._reply([[_AS_HELD]] * len(self.opponents))
@@ -372,7 +429,11 @@ class _Search:
                 self._consider(self._reply([[foreseen] for foreseen in last], times))
 
     def unattacked(self) -> None:
-        """Search for a release without a profitable attack."""
+        """Search for a release that no adversary attacks after its purchases.
+
+        The result is in `found`, see the module's docstring. If every release considered is attacked, all records are
+        withheld.
+        """
         release = self._reply([[_AS_HELD]] * len(self.opponents))
         self._consider(release)
         if np.isfinite(self.payoff):
@@ -400,9 +461,10 @@ class _Search:
             self._consider(replace(release, strategies=np.full_like(release.strategies, WITHHELD)))
 
     def _reply(self, plans: Sequence[Sequence[Foreseen]], times: float = 1.0) -> Choice:
-        """Return the policy's reply to plans of each type, all equally likely.
+        """Return the policy's best release against given plans of each type.
 
-        `times` multiplies the publisher's loss.
+        `plans` holds a sequence of attack rules (see `Foreseen`) for each opponent, each rule equally likely. `times`
+        multiplies the publisher's loss. The strategies evaluated are added to `evaluated`.
         """
         setting = replace(self.setting, believed_loss=times * self.setting.believed_loss)
         weights = np.array([opponent.weight for opponent in self.opponents])
@@ -412,9 +474,12 @@ class _Search:
         return choice
 
     def _consider(self, release: Choice) -> tuple[Foreseen, ...]:
-        """Return each type's plan against a release; keep the release if it is best.
+        """Return each opponent's attack rule against a release; keep the best release.
 
-        Among ties, the first release is best.
+        The release replaces the best one (`found`) only if its expected payoff is higher by more than rounding, so that
+        the first of equal releases is kept. Its payoff is minus infinity if the policy forbids attacks and an attack on
+        a released record is profitable. A release with the same strategies as an earlier one is not evaluated again.
+        The rules are in the order of the opponents; see `Foreseen`.
         """
         key = release.strategies.tobytes()
         if key in self.plans:
@@ -433,7 +498,12 @@ class _Search:
 
 
 def _mixed(opponent: Opponent, plans: Sequence[Foreseen], n_cells: int) -> Equipment | None:
-    """Return the equipment of an adversary who follows one of the plans, drawn at random."""
+    """Return the equipment of an adversary who follows one of several plans.
+
+    The plan is drawn at random, each of `plans` (see `Foreseen`) with the same probability. The result is None if no
+    record can be attacked under any of them. With several distinct plans, it combines one adversary type for each; see
+    `TypesAdversary`. `n_cells` is the number of cells.
+    """
     each = [(count / len(plans), opponent.following(foreseen)) for foreseen, count in Counter(plans).items()]
     if len(each) == 1 or all(equipment is None for _, equipment in each):
         return each[0][1]
@@ -445,17 +515,24 @@ def _mixed(opponent: Opponent, plans: Sequence[Foreseen], n_cells: int) -> Equip
 
 
 def _equal(rate: Floats, bar: float) -> NDArray[np.bool_]:
-    """Return which rates equal the bar, up to rounding."""
+    """Return which rates equal the bar within a relative tolerance of 1e-9.
+
+    Rates are expected payoffs per currency unit; the result is an array of bool in the shape of `rate`.
+    """
     return np.isclose(rate, bar, rtol=_ROUNDING, atol=0.0)
 
 
 def of_rows(choice: Choice, cells: Rows) -> Choice:
-    """Return the choice for rows, given the choice for their cells."""
+    """Return the choice for rows, given the choice for their cells.
+
+    A cell is a distinct record, and a row a cell together with the information released earlier. `cells` (n_rows,) is
+    the cell of each row; strategies and numbers of evaluated strategies are repeated accordingly.
+    """
     return Choice(choice.strategies[cells], choice.solver, choice.evaluated[cells], choice.exact)
 
 
 class Publisher(mesa.Agent):
-    """Agent that chooses the strategy of each record.
+    """Agent that chooses the strategy of each record in every round.
 
     It represents a publisher, or data subjects who decide individually.
 
@@ -474,7 +551,8 @@ class Publisher(mesa.Agent):
         Parameters of the Dirichlet belief about the types, or of the Beta belief about each adversary's presence; None
         if the publisher does not learn.
     changed : ndarray of float64, shape (n_cells,)
-        Share of the cell's records with another strategy than in the previous round.
+        Share of the cell's records with another strategy than in the previous round; 0 in the first round, and for
+        cells without participants if the rows of the setting changed.
     """
 
     model: ReidentificationModel
@@ -494,13 +572,19 @@ class Publisher(mesa.Agent):
 
     @property
     def strategies(self) -> Strategies:
-        """Strategy of each cell, shape (n_cells,)."""
+        """Strategy of each cell, ndarray of int64, shape (n_cells,); -1 if withheld.
+
+        It requires that the publisher has chosen a release.
+        """
         assert self.choice is not None  # noqa: S101 # asked for after publishing
         return self.choice.strategies
 
     @property
     def beliefs(self) -> Floats:
-        """Expected weight of each type, shape (n_types,)."""
+        """Expected weight of each adversary type, shape (n_types,).
+
+        It is the mean of the publisher's belief; if the publisher does not learn, the true weight.
+        """
         if self.parameters is None:
             return np.array([profile.weight for profile in self.model.setting.profiles])
         if self.parameters.ndim == 1:
@@ -508,7 +592,13 @@ class Publisher(mesa.Agent):
         return np.asarray(self.parameters[:, 0] / self.parameters.sum(axis=1))
 
     def publish(self) -> None:
-        """Choose the release by the policy, given the beliefs about the adversaries."""
+        """Choose the release by the policy, given the beliefs about the adversaries.
+
+        The result is stored in `choice`. The previous choice is kept if no belief has changed by more than the
+        setting's tolerance and all other inputs (setting, resources that adversaries are expected to hold, and, where
+        budgets or purchases are foreseen, participants and rounds left) are equal. A policy with a fixed rule chooses
+        only once.
+        """
         model, setting, before = self.model, self.model.setting, self.choice
         adversaries = model.adversaries
         weights = self.beliefs * np.array([adversary.free for adversary in adversaries])
@@ -538,7 +628,13 @@ class Publisher(mesa.Agent):
         self._released = setting.cell_of_subject, model.columns.participates
 
     def _reply(self, weights: Floats) -> Choice:
-        """Return the policy's choice, given the adversaries and the earlier releases."""
+        """Return the policy's choice, given the adversaries and the earlier releases.
+
+        Budgets and purchases are not foreseen. A release planned before the first round is returned as it is. If
+        adversaries remember earlier releases, the policy's `Reply` determines whether it takes them into account,
+        ignores them, or keeps each record's earlier release. `weights` (n_types,) holds the probability that each
+        adversary is present, as the publisher believes.
+        """
         setting = self.model.setting
         known, reply = setting.known, setting.reply_of(self.policy)
         if known is not None and known.planned is not None:
@@ -552,9 +648,10 @@ class Publisher(mesa.Agent):
         return replace(choice, strategies=held, exact=False)
 
     def _game(self, weights: Floats, setting: Setting) -> RecordGame:
-        """Return the game that the publisher believes in.
+        """Return the game that the publisher believes in; see `believed_game`.
 
-        `weights` holds the probability that each adversary is present.
+        `weights` (n_types,) holds the probability that each adversary is present, as the publisher believes. `setting`
+        supplies the records and the profiles.
         """
         equipment = [
             profile.equip(self._expected_holdings(each), each.expected_accuracy, believed=not setting.knows_truth)
@@ -563,13 +660,18 @@ class Publisher(mesa.Agent):
         return believed_game(setting, weights, equipment)
 
     def _expected_holdings(self, adversary: AdversaryAgent) -> Holdings:
-        """Return the resources that the publisher expects an adversary to attack with."""
+        """Return the resources that the publisher expects an adversary to attack with.
+
+        They are the names of the resources held, and of the purchases that the setting expects of this adversary.
+        """
         return adversary.holds | self.model.setting.expected_purchases.get(adversary.name, frozenset())
 
     def _changes(self, before: Strategies) -> Floats:
         """Return the share of each cell's records with another strategy than before.
 
-        `before` holds the previous strategies, by the cells of the previous choice.
+        `before` holds the previous strategies, by the cells of the previous choice. If the cells are unchanged, the
+        share is 0 or 1. Otherwise it is the number of subjects who took part in both rounds and whose strategy changed,
+        divided by the cell's participants in this round; 0 without participants.
         """
         model, now, columns = self.model, self.strategies, self.model.columns
         rows, took_part = self._released
@@ -580,7 +682,11 @@ class Publisher(mesa.Agent):
         return np.divide(counts, model.participants, out=np.zeros(len(now)), where=model.participants > 0)
 
     def learn(self) -> None:
-        """Update the beliefs with the noticed attacks."""
+        """Update the beliefs about the adversaries with the attacks noticed in the round.
+
+        Nothing changes if the publisher does not learn. The update is expected or drawn, as the model's outcomes are;
+        see `reidsim.agents.learning`.
+        """
         model, setting = self.model, self.model.setting
         if self.parameters is None or setting.learning is None:
             return
@@ -601,7 +707,12 @@ class Publisher(mesa.Agent):
             self.parameters = sampled_update(self.parameters, attacked, actor, present, noticed, float(stream.random()))
 
     def _opponents(self, weights: Floats) -> list[Opponent]:
-        """Return the adversaries if budgets or purchases must be foreseen, else none."""
+        """Return the adversaries if budgets or purchases must be foreseen, else none.
+
+        The list has one `Opponent` for each adversary. It is empty if the publisher considers only resources held, the
+        policy is a fixed rule, or no adversary has a budget or can buy a resource. `weights` (n_types,) holds the
+        probability that each adversary is present, as the publisher believes.
+        """
         setting = self.model.setting
         if setting.foresees == "holdings" or setting.is_fixed(self.policy):
             return []

@@ -80,7 +80,14 @@ def attack_overlaps(attacked: Floats) -> Floats:
 def _log_of_missing(overlaps: Floats, members: NDArray[np.integer] | NDArray[np.bool_], noticed: float) -> Floats:
     """Return the log probability that no attack of each type is noticed, (n_types,).
 
-    `members` tells for each set of types which types belong to it, shape (2 ** n_types, n_types).
+    Parameters
+    ----------
+    overlaps : ndarray of float64, shape (2 ** n_types,)
+        Number of records attacked by exactly each set of types; see `attack_overlaps`.
+    members : ndarray of bool or int, shape (2 ** n_types, n_types)
+        Whether each type belongs to each set of types.
+    noticed : float
+        Probability that an attack is noticed; at most 1 - 1e-12 is used.
     """
     return np.asarray((overlaps @ members) * np.log1p(-min(noticed, MOST_NOTICED)))
 
@@ -115,7 +122,8 @@ def observations(overlaps: Floats, actor: int, noticed: float) -> Floats:
 def updated(parameters: Floats, responsibility: Floats) -> Floats:
     """Return the Dirichlet parameters after one event of uncertain category.
 
-    A Beta distribution is a Dirichlet distribution of two categories.
+    The posterior is a mixture over the categories; the result is the Dirichlet distribution with the same means and the
+    same sum of second moments. A Beta distribution is a Dirichlet distribution of two categories.
 
     Parameters
     ----------
@@ -138,7 +146,10 @@ def updated(parameters: Floats, responsibility: Floats) -> Floats:
 
 
 def _place(probability: Floats, draw: float) -> int:
-    """Return the index of the outcome that a uniform number in [0, 1) selects."""
+    """Return the index of the outcome that a uniform number in [0, 1) selects.
+
+    `probability` holds the probability of each outcome. A number above their sum selects the last outcome.
+    """
     return min(int(np.searchsorted(np.cumsum(probability), draw, side="right")), len(probability) - 1)
 
 
@@ -177,6 +188,8 @@ def responsibilities(prior: Floats, excluded: Ints, overlaps: Floats, noticed: f
 def expected_update(parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float) -> Floats:
     """Return the expected Dirichlet parameters after a round.
 
+    If no type with a positive prior weight can be present, the parameters are returned unchanged.
+
     Parameters
     ----------
     parameters : ndarray of float64, shape (n_types,)
@@ -208,8 +221,8 @@ def sampled_update(
 ) -> Floats:
     """Return the Dirichlet parameters after a round with a drawn observation.
 
-    `actor` is the index of the present type; `draw`, a uniform number in [0, 1), selects the observation. The other
-    parameters are the parameters of `expected_update`.
+    `actor` is the index of the present type; `draw`, a uniform number in [0, 1), selects the observation. The result
+    has shape (n_types,). The other parameters are the parameters of `expected_update`.
     """
     prior = parameters / parameters.sum() * present
     overlaps = attack_overlaps(attacked)
@@ -265,12 +278,15 @@ def posterior_presence(prior: Floats, groups: Ints, overlaps: Floats, noticed: f
 
 
 def possible_observations(overlaps: Floats, actor: int, noticed: float) -> tuple[Ints, Floats]:
-    """Return the observations of a present adversary; see `observations` for the parameters.
+    """Return the possible observations of the attacks of a present adversary.
+
+    Observations of probability 1e-9 or less are omitted. For the parameters see `observations`.
 
     Returns
     -------
     excluded : ndarray of int64, shape (n_outcomes,)
-        Types ruled out by each set of noticed attacks, as bits; first `NO_GROUP`, if no attack is noticed.
+        Types ruled out by each set of noticed attacks, as bits; the first entry, `NO_GROUP` (-1), is the case that no
+        attack is noticed.
     probability : ndarray of float64, shape (n_outcomes,)
         Probability of each outcome; the sum is 1.
     """
@@ -289,9 +305,9 @@ def groups_of_round(
 ) -> tuple[Ints, Floats]:
     """Return the possible observations of a round, or a sample of them.
 
-    If there are few possible outcomes, all are listed. Otherwise, a sample represents them: every set of noticed
-    adversaries is still listed, and the types excluded for each noticed adversary are drawn. The means of the sample
-    are unbiased.
+    If there are at most 4,096 possible outcomes, all are listed. Otherwise, a sample represents them: every set of
+    noticed adversaries is still listed, and the types excluded for each noticed adversary are drawn. The means of the
+    sample are unbiased.
 
     Parameters
     ----------
@@ -305,8 +321,8 @@ def groups_of_round(
     Returns
     -------
     groups : ndarray of int64, shape (n_rows, n_types)
-        One observation per row: the types ruled out for each group, as bits, in ascending order; `NO_GROUP` fills the
-        row.
+        One observation per row: the types ruled out for each group of noticed attacks, as bits, in ascending order;
+        `NO_GROUP` (-1), which comes first, fills the row.
     weight : ndarray of float64, shape (n_rows,)
         Probability of each row; the sum is 1.
     """
@@ -319,14 +335,36 @@ def groups_of_round(
 
 
 def _crossed(columns: Ints, weight: Floats, values: Ints, shares: Floats) -> tuple[Ints, Floats]:
-    """Return each row followed by each value, and the products of their weights, where these are positive."""
+    """Combine each row with each value, and multiply their weights.
+
+    Parameters
+    ----------
+    columns : ndarray of int64, shape (n_rows, n_columns)
+    weight : ndarray of float64, shape (n_rows,)
+        Weight of each row.
+    values, shares : ndarray, shape (n_values,)
+        Entries of the new column, and their weights.
+
+    Returns
+    -------
+    rows : ndarray of int64, shape (n_combinations, n_columns + 1)
+        Combinations with a positive weight.
+    weight : ndarray of float64, shape (n_combinations,)
+        Weight of each combination.
+    """
     rows = np.column_stack([columns.repeat(len(values), axis=0), np.tile(values, len(columns))])
     product = np.outer(weight, shares).ravel()
     return rows[product > 0.0], product[product > 0.0]
 
 
 def _all_ways(acting: Floats, each: list[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
-    """Return all possible observations, one column per adversary, with probabilities."""
+    """Return all possible observations, one column per adversary, with probabilities.
+
+    `acting` (n_types,) is the probability that each adversary is present, and `each` holds the result of
+    `possible_observations` for each adversary. In the first result, shape (n_rows, n_types), an entry is the types
+    ruled out for the adversary's noticed attacks, as bits, or `NO_GROUP` (-1) if it is absent or not noticed. The
+    second result, shape (n_rows,), holds the probabilities.
+    """
     groups, weight = np.empty((1, 0), dtype=np.int64), np.ones(1)
     for acts, (excluded, probability) in zip(acting.tolist(), each, strict=True):
         shares = acts * probability
@@ -336,7 +374,11 @@ def _all_ways(acting: Floats, each: list[tuple[Ints, Floats]]) -> tuple[Ints, Fl
 
 
 def _sample(acting: Floats, each: list[tuple[Ints, Floats]], stream: np.random.Generator) -> tuple[Ints, Floats]:
-    """Return drawn rows for every set of noticed adversaries, with their weights."""
+    """Return drawn observations for every set of noticed adversaries, with weights.
+
+    Parameters and results are those of `_all_ways`; `stream` is the source of the draws. Each set of adversaries gets
+    about 8,192 times its probability rows, at least one.
+    """
     seen, weight = np.zeros((1, 0), dtype=np.int64), np.ones(1)
     for acts, (_, probability) in zip(acting.tolist(), each, strict=True):
         share = acts * (1.0 - probability[0])
@@ -370,11 +412,15 @@ def expected_presence_update(
     Parameters
     ----------
     parameters : ndarray of float64, shape (n_types, 2)
-        Parameters before the round.
+        Parameters of the Beta belief about each type's presence before the round: presence, then absence.
     attacked, acting, present, noticed
         See `expected_update`; any number of types can be present, each with its probability in `acting`.
     stream : numpy.random.Generator
         Source of the sample if there are too many observations to list; see `groups_of_round`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_types, 2)
     """
     overlaps = attack_overlaps(attacked)
     groups, weight = groups_of_round(overlaps, acting, noticed, stream)
@@ -397,8 +443,9 @@ def sampled_presence_update(
 ) -> Floats:
     """Return the Beta parameters after a round with a drawn observation.
 
-    `acting` and `present` are 0 or 1. `draws` holds one uniform number in [0, 1) per type, which selects the noticed
-    attacks of that type. The other parameters are the parameters of `expected_presence_update`.
+    `acting` and `present` (n_types,) are 0 or 1. `draws` holds one uniform number in [0, 1) per type, which selects the
+    noticed attacks of that type. The other parameters are the parameters of `expected_presence_update`, as is the shape
+    of the result, (n_types, 2).
     """
     overlaps = attack_overlaps(attacked)
     groups: list[int] = []
@@ -410,9 +457,19 @@ def sampled_presence_update(
 
 
 def _after(parameters: Floats, groups: Ints, overlaps: Floats, present: Floats, noticed: float) -> Floats:
-    """Return the parameters after each observation in the rows of `groups`.
+    """Return the Beta parameters after each observation in the rows of `groups`.
 
-    A round from which an adversary is excluded gives no information about its presence.
+    The result has shape (n_rows, n_types, 2). A round from which an adversary is excluded gives no information about
+    its presence.
+
+    Parameters
+    ----------
+    parameters : ndarray of float64, shape (n_types, 2)
+        Parameters before the round.
+    groups, overlaps, noticed
+        See `posterior_presence`.
+    present : ndarray of float64, shape (n_types,)
+        Probability that each type is not excluded from the round.
     """
     belief = parameters[:, 0] / parameters.sum(axis=1)
     there = posterior_presence(belief * present, groups, overlaps, noticed)
@@ -449,12 +506,12 @@ class AccuracyBelief:
 
     @property
     def mean(self) -> float:
-        """Expected share of correct entries."""
+        """Expected share of correct entries in the adversary's resources."""
         density = np.exp(self._log_density - self._log_density.max())
         return dot(density, _POINTS) / float(density.sum())
 
     def learn(self, success_if_right: Floats, attempts: Floats, successes: Floats) -> None:
-        """Update the belief with the outcomes of attempts.
+        """Update the belief about the accuracy with the outcomes of attempts, in place.
 
         Parameters
         ----------
@@ -489,7 +546,8 @@ class Memory:
     Attributes
     ----------
     form : ndarray of int64, shape (n_subjects,)
-        Strategy that is as informative as all earlier releases of the subject together; -1 without an earlier release.
+        Strategy that is as informative as all earlier releases of the subject's record together; -1 without an earlier
+        release.
 
     Raises
     ------
@@ -512,6 +570,9 @@ class Memory:
     def setting(self, taking_part: Bools, planned: Strategies | None = None) -> Setting | None:
         """Return the setting of a round, with one row per distinct record and memory.
 
+        Rows differ in the record, the earlier releases, the rounds of these, and, after an earlier release, in
+        participation.
+
         Parameters
         ----------
         taking_part : ndarray of bool, shape (n_subjects,)
@@ -523,7 +584,13 @@ class Memory:
         Returns
         -------
         Setting or None
-            None if no record has been released yet and no release was planned.
+            Setting in which the rows replace the cells (`known` holds their memory); None if no record has been
+            released yet and no release was planned.
+
+        Raises
+        ------
+        InputError
+            If subjects with equal records have different rows, and the setting has no function `split`.
         """
         if planned is None and (self.form == WITHHELD).all():
             return None
@@ -583,8 +650,9 @@ class Memory:
     def _with_round(self, taking_part: Bools) -> Counts:
         """Return, for each set of rounds, the number of the set with this round added.
 
-        The result has shape (n_sets,), and is 0 for sets that no subject uses. Rounds with equal participants count as
-        one round.
+        `taking_part` (n_subjects,) marks the round's participants. The result has shape (n_sets,) and is 0 for sets
+        that no subject uses. Rounds with equal participants count as one round. If group sizes do not depend on
+        participation, there is a single set, and the result is [0].
         """
         if self._world.profiles_among is None:
             return np.zeros(1, dtype=np.int64)
@@ -600,6 +668,9 @@ class Memory:
 
     def _profiles(self, now: Counts, before: Counts) -> tuple[list[tuple[AdversaryProfile, ...]], Rows, Rows]:
         """Return the adversary profiles for each set of candidates, and each row's set.
+
+        The candidates of a set are the subjects who took part in all of its rounds. If group sizes do not depend on
+        participation, there is one set of profiles, for all rows.
 
         Parameters
         ----------
@@ -629,10 +700,19 @@ class Memory:
 
 
 def _remembering(versions: Sequence[AdversaryProfile], known: Known, which: Rows, unreleased: Rows) -> AdversaryProfile:
-    """Return the profile of a type with a memory.
+    """Return the profile of an adversary type with a memory.
 
-    `versions` holds the type's profile without a memory for each set of candidates; `which` and `unreleased` give the
-    position of each row's profile if its record is released in the round and if it is not.
+    The equipment links on the current and all earlier releases; it is None if the type can attack no record under any
+    one of the sets of candidates.
+
+    Parameters
+    ----------
+    versions : sequence of AdversaryProfile
+        Profile of the type without a memory, for each set of candidates.
+    known : Known
+        Earlier releases of each row.
+    which, unreleased : ndarray of int, shape (n_rows,)
+        Position in `versions` of each row's profile if its record is released in the round, and if it is not.
     """
 
     def equip(holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:

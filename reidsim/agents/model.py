@@ -69,7 +69,17 @@ class SubjectColumns:
 def draw_harm(rule: ParticipationRule, n: int, rng: np.random.Generator) -> Floats:
     """Draw each subject's harm of a breach, in currency units, shape (n,).
 
-    The harm is lognormal with the rule's mean; `spread` is the standard deviation of its logarithm.
+    The harm is lognormal among data subjects with mean `rule.harm`; `rule.spread` is the standard deviation of its
+    logarithm. With spread 0, the harm of all subjects is `rule.harm`, and `rng` is not used.
+
+    Parameters
+    ----------
+    rule : ParticipationRule
+        Parameters of the subjects' decision.
+    n : int
+        Number of data subjects.
+    rng : numpy.random.Generator
+        Source of the draws.
     """
     if rule.spread == 0:
         return np.full(n, rule.harm)
@@ -77,7 +87,21 @@ def draw_harm(rule: ParticipationRule, n: int, rng: np.random.Generator) -> Floa
 
 
 def takes_part(rule: ParticipationRule, harm: Floats, expected_risk: Floats) -> Bools:
-    """Return which subjects take part: the reward is at least the expected harm."""
+    """Return which subjects take part: the reward is at least the expected harm.
+
+    Parameters
+    ----------
+    rule : ParticipationRule
+        Its `reward`, in currency units, is equal for all subjects.
+    harm : ndarray of float64, shape (n,)
+        Harm of a breach to each subject, in currency units.
+    expected_risk : ndarray of float64, shape (n,)
+        Probability of a breach that each subject expects.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+    """
     return np.asarray(harm * expected_risk <= rule.reward)
 
 
@@ -90,9 +114,10 @@ def learn_and_decide(
 ) -> Bools:
     """Update the expected risks; return which subjects take part in the next round.
 
-    A participant observes whether its own record was breached. A subject who hears of the round's breaches learns the
-    share of participants who were breached. A participant who also hears of the breaches uses the mean of both. The
-    expected risk moves towards the observed value by the learning rate.
+    A participant observes whether its own record was breached. A non-participant who hears of the round's breaches
+    observes the share of participants who were breached. A participant who also hears of the breaches uses the mean of
+    both. If outcomes are not drawn, each subject hears with probability `rule.hears`, and the update is the expected
+    one. The expected risk moves towards the observed value by the learning rate.
 
     Parameters
     ----------
@@ -106,6 +131,11 @@ def learn_and_decide(
         Share of participants who were breached.
     drawn : pair of ndarray of bool, shape (n,), optional
         Whether each subject was breached, and whether each subject hears of breaches, if outcomes are drawn.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        Whether each subject takes part in the next round; see `takes_part`.
     """
     assert columns.harm is not None and columns.expected_risk is not None  # noqa: S101, PT018 # as subjects decide
     breached, hears = (risk[columns.cell], rule.hears) if drawn is None else drawn
@@ -217,7 +247,7 @@ class ReidentificationModel(mesa.Model):
         )
 
     def run(self) -> ReidentificationModel:
-        """Play all rounds."""
+        """Play all remaining rounds; return the model itself."""
         while self.running:
             self.step()
         return self
@@ -231,7 +261,7 @@ class ReidentificationModel(mesa.Model):
             counters.pop(self, None)
 
     def step(self) -> None:
-        """Play a round."""
+        """Play one round: run its five phases, and stop `running` after the last round."""
         self.round_number += 1
         for phase in PHASES:
             getattr(self, phase.name)()
@@ -240,7 +270,12 @@ class ReidentificationModel(mesa.Model):
     # Phases of a round.
 
     def publish(self) -> None:
-        """Run the publish phase: release the records of the participants."""
+        """Run the publish phase: release the records of the participants.
+
+        If participation is scheduled, the round's participants are set first. If subjects decide or are scheduled,
+        linkage is recomputed among the participants. If adversaries remember earlier releases, the setting of the round
+        may get other rows (see `Memory.setting`), and the releases are added to the memory.
+        """
         schedule = self.setting.schedule
         if schedule is not None:
             self._take_part(schedule[self.round_number - 1])
@@ -260,7 +295,10 @@ class ReidentificationModel(mesa.Model):
             self._memory.add(self.publisher.strategies[self.columns.cell], self.columns.participates)
 
     def attack(self) -> None:
-        """Run the attack phase: adversaries plan, buy resources and attack."""
+        """Run the attack phase: adversaries plan, buy resources and attack.
+
+        For each adversary, `acts` is set first: its probability of presence, or 0 or 1 if drawn.
+        """
         for adversary, acts in zip(self.adversaries, self._who_acts().tolist(), strict=True):
             adversary.acts = acts
         self.agents_by_type[Adversary].do("attack")
@@ -291,7 +329,11 @@ class ReidentificationModel(mesa.Model):
     # Results.
 
     def equilibrium(self) -> Equilibrium:
-        """Return the latest round's outcome per released record of each cell."""
+        """Return the latest round's outcome per released record of each cell.
+
+        The outcome is an `Equilibrium` with arrays of shape (n_cells,); see `equilibrium_of`. At least one round must
+        have been played.
+        """
         assert self._last is not None  # noqa: S101 # asked for after a round
         return self._last
 
@@ -310,7 +352,11 @@ class ReidentificationModel(mesa.Model):
         return taking_part if known is None else taking_part | (known.gone > 0)[self.columns.cell]
 
     def _who_acts(self) -> Floats:
-        """Return the probability that each adversary is present; 0 or 1 if drawn."""
+        """Return the probability that each adversary is present, shape (n_types,).
+
+        The probability is the adversary's weight times its probability of not being excluded. If outcomes are drawn,
+        presence is drawn too, and the entries are 0 or 1; with meeting "one-of", at most one entry is 1.
+        """
         setting = self.setting
         weights = np.array([profile.weight for profile in setting.profiles])
         free = np.array([adversary.free for adversary in self.adversaries])
@@ -332,13 +378,20 @@ class ReidentificationModel(mesa.Model):
         return np.bincount(columns.cell[columns.participates], minlength=self.setting.n_cells).astype(np.int64)
 
     def _play_in(self, setting: Setting) -> None:
-        """Change the setting of the round, and with it the adversaries' profiles."""
+        """Use `setting` from now on, and give each adversary its profile in it.
+
+        The profiles of the setting have the order of the adversaries.
+        """
         self.setting = setting
         for adversary, profile in zip(self.adversaries, setting.profiles, strict=True):
             adversary.profile = profile
 
     def _link_among_participants(self) -> None:
-        """Recompute linkage among this round's participants, if the setting requires it."""
+        """Recompute linkage among this round's participants, if the setting requires it.
+
+        Nothing changes if the setting has no function `among`, no subject takes part, or the numbers of participants
+        per cell equal those of the last computation.
+        """
         setting, taking_part = self.setting, self.participants
         if setting.among is None or not taking_part.any():
             return
@@ -347,12 +400,19 @@ class ReidentificationModel(mesa.Model):
             self._play_in(setting.among(setting, taking_part))
 
     def _take_part(self, now: NDArray[np.bool_]) -> None:
-        """Change who takes part, and count the subjects who joined and who left."""
+        """Set the participants, and store the numbers of subjects who joined and who left.
+
+        `now`, ndarray of bool, shape (n_subjects,), marks the subjects who take part.
+        """
         before, self.columns.participates = self.columns.participates, now
         self._moved = int(np.count_nonzero(now & ~before)), int(np.count_nonzero(before & ~now))
 
     def _subjects_learn(self, rule: ParticipationRule) -> None:
-        """Update the subjects' expected risks and decide who takes part next."""
+        """Update the subjects' expected risks and set the next round's participants.
+
+        See `learn_and_decide`; the rate of breaches is 0 if no subject took part. `rule` holds the parameters of the
+        subjects' decision.
+        """
         outcome, drawn = self.outcome, None
         assert outcome is not None  # noqa: S101 # resolved before
         # Subjects hear only of breaches of current participants.
@@ -414,7 +474,12 @@ class ReidentificationModel(mesa.Model):
 
 
 def _columns(setting: Setting) -> SubjectColumns:
-    """Return the subjects' columns before the first round."""
+    """Return the state of all subjects before the first round; see `SubjectColumns`.
+
+    Without a participation rule, the first row of the schedule gives the participants; all subjects take part if there
+    is no schedule. With a rule, each subject's harm is drawn and its expected risk is the rule's, which determine
+    participation.
+    """
     n, rule = setting.n_subjects, setting.participation
     if rule is None:
         taking_part = np.ones(n, dtype=np.bool_) if setting.schedule is None else setting.schedule[0]
@@ -431,12 +496,15 @@ def _measure(name: str, agent: ReidentificationModel | Adversary) -> object:
 def next_state(state: Floats, detected: float) -> Floats:
     """Return the exclusion state of an adversary in the next round.
 
+    A state of length 1 (no exclusion) is returned unchanged.
+
     Parameters
     ----------
     state : ndarray of float64, shape (exclusion + 1,)
         Entry k is the probability that k rounds of exclusion remain; with k = 0 the adversary is free to act.
     detected : float
-        Probability that an exploit was detected in this round, given that the adversary was free to act.
+        Probability that at least one exploit was detected in this round, given that the adversary was free to act; it
+        is then excluded from the next `exclusion` rounds.
 
     Returns
     -------
@@ -451,7 +519,7 @@ def next_state(state: Floats, detected: float) -> Floats:
 
 
 class Adversary(mesa.Agent):
-    """Agent for one type of adversary.
+    """Agent for one type of adversary in a model with several rounds.
 
     Parameters
     ----------
@@ -521,7 +589,11 @@ class Adversary(mesa.Agent):
             self.holds = self.holds | self.plan.buys
 
     def answer_for(self) -> None:
-        """Determine detected exploits, update the exclusion state and the measures."""
+        """Determine detected exploits, update the exclusion state and the measures.
+
+        Nothing is detected if the adversary is absent. The number of detected exploits is expected, or, if outcomes are
+        drawn, the drawn number of records with at least one detected exploit.
+        """
         setting, outcome = self.model.setting, self.outcome
         number = detected = 0.0
         if self.acts and self.plan is not None and outcome is not None:
@@ -541,7 +613,11 @@ class Adversary(mesa.Agent):
         self.measures = self._measure(self.acts * number)
 
     def learn(self) -> None:
-        """Update the expected accuracy of the resources from the attack outcomes."""
+        """Update the expected accuracy of the resources from the attack outcomes.
+
+        Nothing changes if the adversary does not learn, was absent, or attacked no record. Otherwise
+        `expected_accuracy` becomes the mean of the updated belief; see `AccuracyBelief`.
+        """
         if self._accuracy is None or self.plan is None or self.outcome is None or not self.acts:
             return
         success_if_right = np.minimum(self.plan.replies.success / self.profile.accuracy, 1.0)
@@ -552,9 +628,10 @@ class Adversary(mesa.Agent):
             self.expected_accuracy = self._accuracy.mean
 
     def _measure(self, detections: float) -> dict[str, Any]:
-        """Return the adversary's measures of the round; see `measures` of the class.
+        """Return the adversary's measures of the round, by column.
 
-        Counts and amounts are expected values over the adversary's presence.
+        For the columns see `measures` of the class. `detections` is the number of detected exploits, already multiplied
+        by the adversary's probability of presence (`acts`); all other counts and amounts are multiplied by it here.
         """
         acts, plan, outcome, model = self.acts, self.plan, self.outcome, self.model
         assert outcome is not None  # noqa: S101 # resolved before
@@ -580,9 +657,10 @@ class Adversary(mesa.Agent):
         }
 
     def _found_through(self) -> dict[str, tuple[float, float]]:
-        """Return records attacked and re-identified, by resources used.
+        """Return numbers of records attacked and re-identified, by resources used.
 
-        The keys are names of resources joined by " and ". The result is empty if nothing was attacked.
+        The keys are names of resources joined by " and "; the values are the two numbers, multiplied by the adversary's
+        probability of presence (`acts`). The result is empty if nothing was attacked.
         """
         found: dict[str, tuple[float, float]] = {}
         if self.outcome is None or self.plan is None or not self.acts:

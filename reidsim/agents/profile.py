@@ -30,7 +30,15 @@ Solve = Callable[[str, RecordGame], Choice]
 
 
 class Equipment(NamedTuple):
-    """Linker and planner of an adversary with given resources."""
+    """Linker of an adversary with given resources, and its attack rule.
+
+    Attributes
+    ----------
+    linker : Linker
+        Linker of released records to people, by the resources.
+    adversary : Adversary
+        Adversary that decides on attacks, given the linkage.
+    """
 
     linker: Linker
     adversary: Adversary
@@ -73,11 +81,14 @@ class InaccurateLinker:
 
     @property
     def looked_at(self) -> tuple[str, ...] | None:
-        """Attributes on which linkage depends; None if the linker does not list them."""
+        """Names of the attributes on which linkage depends; None if not known."""
         return getattr(self.linker, "looked_at", None)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Link all records, or only `rows`, released with `strategy`; see `Linker`."""
+        """Link all records, or only `rows`, released with `strategy`; see `Linker`.
+
+        Group sizes are divided by the accuracy; see `Linkage.inaccurate`.
+        """
         return self.linker.link(strategy, rows).inaccurate(self.accuracy, self.expected_accuracy)
 
 
@@ -152,7 +163,14 @@ class AdversaryProfile:
     def through(self, holds: Holdings, used: int) -> str:
         """Return the names of the resources used for a re-identification, as text.
 
-        The text is empty if no resource is used.
+        The names are joined by " and ". The text is empty if no resource is used.
+
+        Parameters
+        ----------
+        holds : frozenset of str
+            Resources held. All are used if the profile has no function `lists`.
+        used : int
+            Inference stages used, as bits; see `Replies.used`.
         """
         names = tuple(sorted(holds)) if self.lists is None else self.lists(holds, used)
         return " and ".join(names)
@@ -388,6 +406,10 @@ class Setting:
             Name of the deciding agent, such as an adversary; empty for the environment.
         round_number : int
             Number of the round, from 1; 0 means before the first round.
+
+        Returns
+        -------
+        numpy.random.Generator
         """
         place = (word_of(decision), word_of(agent), self.replication, round_number)
         return random_stream(self.seed, "agents", *place)
@@ -399,17 +421,27 @@ class Setting:
 
     @property
     def n_cells(self) -> int:
-        """Number of cells: distinct records, or rows if releases are remembered."""
+        """Number of cells: distinct records.
+
+        If adversaries remember earlier releases, the number of rows, which are distinct pairs of a record and its
+        earlier releases.
+        """
         return self.space.n_records
 
     def released(self, strategies: Strategies) -> Strategies:
-        """Return the strategies of a round, with -1 for subjects who left, (n_cells,)."""
+        """Return the strategies of a round, with -1 for subjects who left, (n_cells,).
+
+        `strategies` holds one strategy per cell. The entry of a cell (or row, see `Known`) is -1 (withheld) if its
+        subjects had an earlier release and do not take part in this round. Without memory of earlier releases, the
+        strategies are unchanged.
+        """
         return strategies if self.known is None else np.where(self.known.gone > 0, WITHHELD, strategies)
 
     def seen(self, strategies: Strategies) -> Strategies:
         """Return the information known about each cell after a release, (n_cells,).
 
-        The result is a strategy. For records released before and now, it is as informative as both releases together.
+        The result is a strategy per cell, -1 without any release. For records released before and now, it is as
+        informative as both releases together. `strategies` holds the strategy of each cell in this round.
         """
         known = self.known
         return strategies if known is None else known_of(self.released(strategies), known.past, known.meet)
@@ -417,7 +449,8 @@ class Setting:
     def exposed(self, participants: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of exposed records of each cell, shape (n_cells,).
 
-        These are the records of the participants and of subjects who left after an earlier release.
+        These are the records of the participants, whose number per cell is `participants`, and of subjects who left
+        after an earlier release that adversaries remember.
         """
         return participants if self.known is None else participants + self.known.gone
 

@@ -31,6 +31,7 @@ class AdversaryType:
     Parameters
     ----------
     name : str
+        Name of the type, for results and messages.
     weight : float
         Probability of this type or, with "all", probability that it is present; in [0, 1]. With "worst", the size of a
         positive weight does not matter. A type of weight 0 does not attack.
@@ -50,7 +51,8 @@ class AdversaryType:
 class TypesLinkage(Linkage):
     """Linkage of each type.
 
-    Group sizes and match probability of the whole are those of the first type. Types reply to their own linkage.
+    Group sizes and match probability of the whole (the fields of `Linkage`) are those of the first type. Types reply to
+    their own linkage.
 
     Parameters
     ----------
@@ -63,12 +65,22 @@ class TypesLinkage(Linkage):
 
 @dataclass(frozen=True)
 class TypesLinker:
-    """Link records for every type, with one call per distinct linker."""
+    """Link records for every adversary type, with one call per distinct linker.
+
+    Parameters
+    ----------
+    types : tuple of AdversaryType
+        Adversary types; one or more.
+    """
 
     types: tuple[AdversaryType, ...]
 
     def link(self, strategy: int, rows: Rows | None = None) -> TypesLinkage:
-        """Return the linkage of all records, or of `rows`, for each type; see `Linker`."""
+        """Return the linkage of all records, or of `rows`, for each adversary type.
+
+        All are released under `strategy`. The result is a `TypesLinkage` with one linkage per type, in the order of the
+        types; see `Linker`.
+        """
         distinct = {id(each.linker): each.linker for each in self.types}
         done = {key: linker.link(strategy, rows) for key, linker in distinct.items()}
         by_type = tuple(done[id(each.linker)] for each in self.types)
@@ -100,12 +112,12 @@ class TypesResponse(Response):
 
     @property
     def by_type(self) -> tuple[Response, ...]:
-        """Reply of each type, in the order of the types."""
+        """Reply of each adversary type, in the order of the types."""
         return self.replies
 
     @property
     def presence(self) -> Presence:
-        """Distribution of the set of types that is present."""
+        """Distribution of the set of adversary types that is present."""
         return self.coming
 
     @property
@@ -122,7 +134,7 @@ class TypesResponse(Response):
     def success_of_attacks(self) -> Floats:
         """Probability of re-identification given an attack by any type.
 
-        Where no type attacks, it is `success`.
+        Where no type attacks, it is `success`: the probability of re-identification if all types attacked.
         """
         return np.divide(self.success, self.chance, out=self.success.copy(), where=self.attacks)
 
@@ -195,10 +207,11 @@ class TypesAdversary:
         )
 
     def _by_any(self, weights: Floats, probability: Floats) -> Floats:
-        """Return the probability of an event by any type, shape (n,).
+        """Return the probability of an event by any adversary type, shape (n,).
 
-        `probability` holds one probability per type, given that it is present, shape (n_types, n). With "all", types
-        are independent.
+        `weights` (n_types,) is the probability of each type, and `probability`, shape (n_types, n), the probability of
+        the event, given that the type is present. With "one-of", the result is the weighted sum; otherwise, types are
+        present and act independently. It is at most 1.
         """
         if self.together == "one-of":
             by_any = _weighted(weights, probability)
@@ -211,7 +224,10 @@ class TypesAdversary:
 
 
 def _weighted(weights: Floats, amounts: Floats) -> Floats:
-    """Return sums over types of weight times amount, shape (n,)."""
+    """Return sums over adversary types of weight times amount, shape (n,).
+
+    `weights` has shape (n_types,), and `amounts` has shape (n_types, n).
+    """
     # Add type by type, so that rounding of a record's sum does not depend on other records.
     total = np.zeros(amounts.shape[1])
     for weight, of_type in zip(weights, amounts, strict=True):
@@ -269,26 +285,33 @@ class TypesGame(RecordGame):
         return self.adversary
 
     def with_strategies(self, strategies: Strategies) -> TypesGame:
-        """Return the game of a release with these strategies; see `RecordGame.with_strategies`."""
+        """Return the game of a release with these strategies.
+
+        Each type's linker is replaced by its linker for the release, if linkage depends on the whole release.
+        `strategies` (n_records,) holds -1 for withheld records; see `RecordGame.with_strategies`.
+        """
         linkers = {id(each.linker): each.linker for each in self.types}
         released = {key: linker_of_release(linker, strategies) for key, linker in linkers.items()}
         types = [replace(each, linker=released[id(each.linker)]) for each in self.types]
         return self.with_types(types)
 
     def with_types(self, types: Sequence[AdversaryType]) -> TypesGame:
-        """Return the same publisher's game against other types."""
+        """Return the same game against other types, combined by the same rule."""
         return TypesGame(self.space, types, self.benefit, self.loss, self.together)
 
 
 def parts_of(game: RecordGame) -> tuple[AdversaryType, ...]:
-    """Return the adversary types of a game; a single adversary is one type."""
+    """Return the adversary types of a game.
+
+    In a game that is not a `TypesGame`, the single adversary is one type, with an empty name and weight 1.
+    """
     return game.types if isinstance(game, TypesGame) else (AdversaryType("", 1.0, game.linker, game.adversary),)
 
 
 def averaged(types: tuple[AdversaryType, ...]) -> tuple[AdversaryType, ...]:
     """Return the types, each replaced by the average type (`average_type`).
 
-    Names and weights are kept.
+    Names and weights are kept, so that all types have the same linker, gain and cost.
     """
     average = average_type(types)
     return tuple(replace(average, name=each.name, weight=each.weight) for each in types)
@@ -297,14 +320,15 @@ def averaged(types: tuple[AdversaryType, ...]) -> tuple[AdversaryType, ...]:
 def average_type(types: tuple[AdversaryType, ...]) -> AdversaryType:
     """Return the type of largest weight, with the mean gain and cost of all types.
 
-    Means are weighted by the weights of the types. Amounts of money have a mean; linkers and attack plans do not, so
-    they are taken from the type of largest weight (the first of these, if several have it).
+    The result has name "average" and weight 1. Means are weighted by the weights of the types. Amounts of money have a
+    mean; linkers and attack plans do not, so they are taken from the type of largest weight (the first of these, if
+    several have it).
 
     Raises
     ------
     InputError
-        If a type has no gain and cost, or if the mean amounts differ by record and the type of largest weight makes a
-        sequential attack.
+        If a type has no gain and cost (also one of weight 0), or if the mean amounts differ by record and the type of
+        largest weight makes a sequential attack.
     """
     weights = np.array([each.weight for each in types])
     prices = [_gain_and_cost(each) for each in types]
@@ -321,6 +345,8 @@ def repriced(adversary: Adversary, gain: Any, cost: Any) -> Adversary:
 
     Both are in currency units per record: one number, or one per record. For a sequential attack, the cost is the cost
     of an exploit.
+
+    The adversary within an `ErringAdversary` is repriced.
 
     Raises
     ------

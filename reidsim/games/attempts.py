@@ -78,8 +78,10 @@ class Attempts:
     def of_one(cls, risk: Floats, payoff: Floats, gain: float | Floats | None, loss: float | Floats) -> Attempts:
         """Return the attempts of a single adversary who is always present.
 
-        `gain` and `loss` have shape (n_rows,), or are one number for all rows. No attack is made at random: a row that
-        is not attacked has a risk and payoff of 0.
+        `risk` (probability that the adversary attacks and re-identifies a person) and `payoff` (its expected payoff)
+        have shape (n_rows,). `gain` (payoff of a success less payoff of a failure, None if unknown) and `loss` (the
+        publisher's, per person re-identified) have the same shape, or are one number for all rows. Amounts are in
+        currency units per person. No attack is made at random: a row that is not attacked has a risk and payoff of 0.
         """
         gains = None if gain is None else np.broadcast_to(gain, risk.shape)[None]
         certain = np.ones((1, *risk.shape))
@@ -87,9 +89,11 @@ class Attempts:
 
     @classmethod
     def of_replies(cls, replies: Sequence[tuple[Response, Rows]], loss: Floats) -> Attempts:
-        """Return the attempts, given the replies of the same adversaries to parts of the rows.
+        """Return the attempts, given the same adversaries' replies to parts of the rows.
 
-        Rows without a reply are not attacked. `loss` has shape (n_rows,).
+        `replies` holds pairs of a reply (with the replies of several types, if it has these) and the numbers of its
+        rows. Rows without a reply are not attacked. `loss`, shape (n_rows,), is the publisher's loss per person
+        re-identified, in currency units. Gains are None if any reply lacks them.
         """
         n_types = len(replies[0][0].by_type) if replies else 1
 
@@ -108,7 +112,8 @@ class Attempts:
     def expand(self, rows: Rows) -> Attempts:
         """Return the attempts on records, given the row of each record.
 
-        A row of -1 marks a record that is not shared: no attack, and a loss of 0.
+        In the result, each record is a row of its own. `rows` (n_records,) holds row numbers; -1 marks a record that is
+        not shared: no attack, and a loss of 0.
         """
         there = rows >= 0
 
@@ -122,7 +127,7 @@ class Attempts:
         return Attempts(self.presence, risk, payoff, attempted, gain, of_rows(self.loss))
 
     def cases(self, numbers: Counts, kept: float) -> Iterator[Case]:
-        """Yield one case per possible set of adversaries.
+        """Yield one `Case` per possible set of adversaries, with its probability.
 
         Parameters
         ----------
@@ -142,8 +147,10 @@ class Attempts:
     def _hits(self, who: list[int], gain: Floats, numbers: Counts) -> Tries:
         """Return the attempts of the adversaries `who`, one group per adversary and row.
 
-        `gain` has shape (len(who), n_rows). The payoff of a failure is given only if some attempts are made with a
-        probability between 0 and 1; it is 0 for the others.
+        `who` holds indices of adversary types; `gain`, shape (len(who), n_rows), is the payoff of a success less that
+        of a failure, in currency units; `numbers` (n_rows,) is the number of people of each row. The payoff of a
+        failure is given only if some attempts are made with a probability strictly between 0 and 1; it is 0 for the
+        others. The groups are ordered by adversary, then by row.
         """
         risk, attempted, each = self.risk[who], self.attempted[who], np.tile(numbers, len(who))
         by_chance = (attempted > 0) & (attempted < 1)

@@ -75,9 +75,10 @@ class CrossPlay:
     left_out: tuple[str, ...]
 
     def matrix(self, measure: str) -> pd.DataFrame:
-        """Return one measure as a matrix.
+        """Return the mean of one measure of cross-play as a DataFrame.
 
-        It has one row per defender and adversary planned against, and one column per adversary faced.
+        It has one row per defender and adversary planned against, and one column per adversary faced; see `matrix_of`.
+        `measure` is the name of a column, such as ``"publisher_payoff"``.
 
         Raises
         ------
@@ -88,15 +89,16 @@ class CrossPlay:
 
 
 def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the mean of a measure over runs as a matrix; see `CrossPlay.matrix`.
+    """Return the mean of a measure over runs as a matrix, a DataFrame.
 
-    Rows are defenders with the adversary planned against (`row_name`), columns are adversaries faced. A combination
-    without a row in the table is missing (NaN).
+    Rows are defenders with the adversary planned against, named by `row_name`; columns are adversaries faced. Both are
+    in the order of their first appearance in the table. A combination without a row in the table is missing (NaN).
 
     Parameters
     ----------
     table : DataFrame
-        One row per defender, adversary planned against and adversary met, and per run, if there are several.
+        One row per defender, adversary planned against and adversary faced, and per run, if there are several; columns
+        `CROSS_PLAY_COLUMNS`.
     measure : str
 
     Raises
@@ -113,15 +115,18 @@ def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def row_name(defender: str, against: str) -> str:
-    """Return the name of a row: the defender and the adversary planned against.
+    """Return the name of a row of cross-play: defender and adversary planned against.
 
-    For a defender that does not plan, `against` is empty, and the name is the defender's.
+    The name is "`defender` vs `against`". For a defender that does not plan, `against` is empty, and the name is the
+    defender's.
     """
     return f"{defender} vs {against}" if against else defender
 
 
 def require_measure(measure: str, where: str | None = None) -> None:
-    """Check that cross-play has a measure; `where` names the option in the error.
+    """Check that cross-play has a column for a measure.
+
+    `where` names the option in the error message.
 
     Raises
     ------
@@ -151,12 +156,12 @@ def cross_play(
     Parameters
     ----------
     opponents : sequence of Opponent
-        Games over the same records and strategies, with the same benefits and losses.
+        Adversaries, whose games have the same records, strategies, benefits and losses.
     defenders : sequence of Defender
     own : str, optional
         Name of the scenario's own adversary; the first opponent, if not given.
     against_each : collection of str, optional
-        Names of defenders; the first defender that plans, if not given.
+        Names of the defenders that plan against every adversary; only the first defender that plans, if not given.
     ideas : mapping of str to RecordGame or MaskingGame, optional
         Additional games to plan in, by their names in the results.
     weights : ndarray of int64, shape (n_records,), optional
@@ -235,7 +240,9 @@ def _plans(
 ) -> Iterator[tuple[Defender, str, Game]]:
     """Yield each plan: defender, adversary planned against, and game to plan in.
 
-    The name is empty for a defender that does not plan; its game is the game against `own`.
+    The name of the adversary planned against is empty for a defender that does not plan; its game is the game against
+    `own`. Plans against all adversaries are named ``"all-types"`` and ``"worst-type"``; they exist only with two
+    adversaries or more to plan against, and at most 2**20 strategies. For the parameters see `cross_play`.
     """
     games = {opponent.name: opponent.planned for opponent in opponents}
     counted = [opponent for opponent in opponents if opponent.among_all]
@@ -254,7 +261,13 @@ def _plans(
 def _checked(opponents: Sequence[Opponent], defenders: Sequence[Defender], own: str | None) -> str:
     """Check all players; return the name of the scenario's own adversary.
 
-    The check covers names and declared information. The own adversary is the first one, if `own` is not given.
+    The own adversary is `own`, or the first opponent, if `own` is not given.
+
+    Raises
+    ------
+    InputError
+        If there is no opponent, `own` is not among them, two adversaries or two defenders have the same name, or an
+        adversary declares information that is not available.
     """
     names = [opponent.name for opponent in opponents]
     own = names[0] if own is None and names else own
@@ -272,15 +285,16 @@ def _checked(opponents: Sequence[Opponent], defenders: Sequence[Defender], own: 
 def can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
     """Return whether plans against several adversaries at once are possible.
 
-    They are if the first opponent's game has at most `MOST_FORMS` strategies.
+    They are if the first opponent's game has at most 2**20 (`MOST_FORMS`) strategies.
     """
     return record_game_of(opponents[0].truth).space.size <= MOST_FORMS
 
 
 def all_types(opponents: Sequence[Opponent], *, worst: bool = False) -> TypesGame:
-    """Return the game to plan in against all adversaries.
+    """Return the game to plan in against all opponents.
 
-    They are equally likely types or, with `worst`, each record faces the adversary that is worst for it.
+    The adversaries are equally likely types or, with `worst`, each record faces the adversary that is worst for it.
+    Each is the adversary that the defender believes in.
     """
     games = {opponent.name: record_game_of(opponent.planned) for opponent in opponents}
     return mixed_game(games, dict.fromkeys(games, 1.0 / len(games)), worst=worst)
@@ -299,7 +313,8 @@ def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *,
     weights : mapping of str to float
         Probability of each adversary; the sum is 1.
     worst : bool
-        Whether each record faces the adversary that is worst for it; weights above 0 then do not matter.
+        Whether each record faces the adversary of positive weight that is worst for it; the size of a positive weight
+        then does not matter.
 
     Raises
     ------
@@ -327,15 +342,20 @@ def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *,
 def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -> NDArray[np.float64]:
     """Return means over records of payoffs, utility, share attacked and risk, (5,).
 
-    The order is: publisher's payoff, adversary's payoff, utility, share attacked, risk. `weights` (n_records,) is the
-    number of records of each row; 1, if not given.
+    The order is: publisher's payoff, adversary's payoff (both in currency units per record), utility, share attacked,
+    risk. `game` determines the payoffs of `choice`, the strategies. `weights` (n_records,) is the number of records of
+    each row of the game; 1, if not given (None).
     """
     outcome, each = outcome_of(game, choice), np.ones(game.n_records, dtype=np.int64) if weights is None else weights
     return np.array([measure.compute(outcome, each) for measure in CROSS_PLAY_MEASURES if measure.compute])
 
 
 def _regret(best: float, payoff: float, game: Game) -> float:
-    """Return the best mean payoff less a mean payoff; 0 for rounding error."""
+    """Return the best mean payoff less a mean payoff; 0 for rounding error.
+
+    Both are in currency units per record. A difference of at most 1e-9 times the game's mean benefit plus loss counts
+    as rounding error; otherwise, the result can be negative.
+    """
     scale = float(np.mean(np.asarray(game.benefit) + np.asarray(game.loss)))
     behind = best - payoff
     return 0.0 if abs(behind) <= INDIFFERENCE * scale * 1e3 else behind

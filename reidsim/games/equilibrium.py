@@ -69,23 +69,24 @@ class Equilibrium:
 
     @property
     def withheld(self) -> NDArray[np.bool_]:
-        """Whether each record is withheld."""
+        """Whether each record is withheld (not released), shape (n_records,)."""
         return np.asarray(self.strategies == WITHHELD)
 
     @property
     def attack_probability(self) -> Floats:
-        """Probability that each record is attacked."""
+        """Probability that each record is attacked, shape (n_records,); 0 if withheld."""
         return np.asarray(self.attacked if self.frequency is None else self.attacked * self.frequency, dtype=np.float64)
 
     @property
     def risk(self) -> Floats:
-        """Probability that each record is attacked and re-identified."""
+        """Probability that each record is attacked and re-identified, shape (n_records,)."""
         return np.asarray(self.attack_probability * self.success_probability)
 
     def expand(self, rows: Rows) -> Equilibrium:
         """Return the outcome with one entry per element of `rows` (record numbers).
 
-        This expands, for example, an outcome by cell to an outcome by record. The result has no `attempts`.
+        This expands, for example, an outcome by cell to an outcome by record. The result has no `attempts` (they are
+        None).
         """
         arrays: dict[str, Any] = {name: array[rows] for name, array in arrays_of(self).items()}
         return replace(self, **arrays, attempts=None)

@@ -28,7 +28,7 @@ class Held(NamedTuple):
     payoff : ndarray of float64, shape (n_records,)
         The publisher's payoff, in currency units; minus infinity where no strategy is found yet.
     strategies : ndarray of int64, shape (n_records,)
-        ``WITHHELD`` (-1) where no strategy is found yet.
+        Number of the best strategy; ``WITHHELD`` (-1) where none is found yet.
     evaluated : ndarray of int64, shape (n_records,)
         Number of strategies whose payoff was computed.
     """
@@ -82,10 +82,11 @@ def iceberg(game: RecordGame, constraint: Constraint | None = None, progress: Pr
 
 
 def fits(game: RecordGame) -> bool:
-    """Return whether payoffs depend on counted group sizes alone.
+    """Return whether `iceberg` can solve a game: payoffs depend on group sizes alone.
 
-    The search requires this. It means one attempt per record, a uniform guess within the group, and a generalization
-    lattice.
+    It can if the adversary is a `OneShotAdversary` (one attempt per record, a uniform guess within the group), the
+    linker is a `PopulationLinker` over a population that contains every record's person and whose groups can be rolled
+    up, and the strategies form a `GeneralizationLattice`. Subclasses of the adversary, linker or lattice do not fit.
     """
     adversary, linker, space = game.adversary, game.linker, game.space
     return (
@@ -182,7 +183,12 @@ def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Hel
 
 
 def _least_safe(amounts: Floats) -> int:
-    """Return a group size below which an attack on every record pays, or 0."""
+    """Return a group size below which an attack on every record pays, or 0.
+
+    `amounts`, shape (4, n_records), is that of `Search`: benefit, loss, gain and cost, in currency units. The result is
+    a whole number of people, one less than the smallest ratio of gain to cost over records, rounded down; at most
+    2**62.
+    """
     _, _, gain, price = amounts
     with np.errstate(divide="ignore", invalid="ignore"):
         people = np.where(gain > 0, gain / price, 0.0).min(initial=np.inf)
@@ -192,9 +198,10 @@ def _least_safe(amounts: Floats) -> int:
 
 @numba.njit(cache=True)
 def _wins(payoff: float, strategy: int, record: int, amounts: Floats, held: Held) -> bool:
-    """Return whether a strategy's payoff beats the best found so far.
+    """Return whether a strategy's payoff beats the best found so far for a record.
 
     It does if it is larger by more than the tie tolerance, or equal within it and the strategy's number is lower.
+    `amounts` and `held` are those of `Search`; `payoff` is in currency units.
     """
     ahead, tie = payoff - held.payoff[record], INDIFFERENCE * (amounts[0, record] + amounts[1, record])
     return bool(ahead > tie or (ahead >= -tie and strategy < held.strategies[record]))
@@ -209,14 +216,17 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
     Parameters
     ----------
     depth : int
-        Number of attributes whose levels the vertex fixes; all of them at a node of the lattice.
+        Number of attributes whose levels the vertex fixes (the first ones); all of them at a node of the lattice.
     begin, end : int
         The group: positions in ``buffers[depth]``.
     size : int
         Number of people in the group.
     lost : float
-        Least information loss of a record of the group under the levels of the vertex, which make up `strategy`.
+        Least information loss of a record of the group under the levels of the vertex.
+    strategy : int
+        Number of the strategy with these levels, and level 0 of all other attributes.
     search : Search
+        Data of the search; `levels`, `buffers` and `counts` are overwritten.
     """
     rollup, records, levels, buffers, held = search.rollup, search.records, search.levels, search.buffers, search.held
     benefit, loss, gain, price = search.amounts

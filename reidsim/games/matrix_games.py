@@ -39,7 +39,7 @@ _INFEASIBLE = 2
 
 @dataclass(frozen=True, eq=False)
 class Mixtures:
-    """Mixed strategies of two players, and their payoffs.
+    """Mixed strategies of two players in a matrix game, and their expected payoffs.
 
     Parameters
     ----------
@@ -114,6 +114,8 @@ def exploitability(row_payoff: Floats, column_payoff: Floats, mixtures: Mixtures
 def _scaled(payoff: Floats) -> Floats:
     """Return payoffs as shares of their range, from 0 to 1; 0 if all are equal.
 
+    The lowest entry of the matrix becomes 0, and the highest 1.
+
     Raises
     ------
     InputError
@@ -126,7 +128,16 @@ def _scaled(payoff: Floats) -> Floats:
 
 
 def _maximin(payoff: Floats) -> Floats:
-    """Return the mixture of rows whose least payoff over columns is largest."""
+    """Return the mixture of rows whose least payoff over columns is largest.
+
+    `payoff`, shape (n_rows, n_columns), holds the row player's payoffs; the result (n_rows,) holds the probability of
+    each row.
+
+    Raises
+    ------
+    InputError
+        If the linear programming solver fails.
+    """
     from scipy.optimize import linprog
 
     n_rows, n_columns = payoff.shape
@@ -142,6 +153,9 @@ def _maximin(payoff: Floats) -> Floats:
 
 def _lemke_howson(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """Return an equilibrium of payoffs from 0 to 1: the two mixtures.
+
+    `first` and `second`, shape (m, n), hold the payoffs of the row and of the column player. The results hold the
+    probability of each row, shape (m,), and of each column, shape (n,).
 
     The tableau holds the polytopes ``payoff @ mixture <= 1``, ``mixture >= 0`` of both players, as integers over one
     denominator. Column 0 is the right-hand side. Columns 1 to k are slacks, one for each reply, because the
@@ -183,7 +197,8 @@ def _lemke_howson(first: Floats, second: Floats) -> tuple[Floats, Floats]:
 def _extreme(first: Floats, second: Floats, sign: float) -> tuple[Floats, Floats]:
     """Return the row player's best (sign 1) or worst (sign -1) equilibrium.
 
-    The result holds the mixtures of the rows and of the columns. Payoffs are from 0 to 1.
+    The result holds the mixtures of the rows and of the columns: the probability of each. `first` and `second`, shape
+    (n_rows, n_columns), hold the payoffs of the row and of the column player, from 0 to 1.
 
     A node of the search decides for some rows and columns whether they have probability 0 (`_UNPLAYED`) or are best
     responses to the other player's mixture (`_BEST`). Its bound is the lower of two. The first is the best payoff u of
@@ -267,6 +282,11 @@ def _program(cost: Floats, payoff: Floats, best: Flags, unplayed: Flags, bound: 
     ndarray of float64, shape (n_strategies + 1,), or None
         Probability of each strategy, then the bound: no reply pays more, and replies in `best` pay exactly this. None
         if there is no such mixture.
+
+    Raises
+    ------
+    InputError
+        If the linear programming solver fails otherwise than because there is no such mixture.
     """
     from scipy.optimize import linprog
 
@@ -285,6 +305,9 @@ def _program(cost: Floats, payoff: Floats, best: Flags, unplayed: Flags, bound: 
 
 
 def _mixture(probabilities: Floats) -> Floats:
-    """Return probabilities scaled to sum 1, with entries of at most 1e-12 set to 0."""
+    """Return probabilities scaled to sum 1, with entries of at most 1e-12 set to 0.
+
+    The result has the shape of `probabilities`, (n_strategies,).
+    """
     kept = np.where(probabilities > 1e-12, probabilities, 0.0)
     return np.asarray(kept / kept.sum())

@@ -53,7 +53,8 @@ SUCCESS_PROBABILITY, RECORD_RISK = _WORDED["record"].values()
 def averages(outcome: Equilibrium, weights: Weights) -> dict[str, float]:
     """Return each measure of `MEASURES` for an outcome, by column name.
 
-    Payoffs are means per record, in currency units. ``risk_if_attacked`` is missing (NaN) if no record is attacked.
+    Values are averages over records, one number per measure. Payoffs are in currency units per record.
+    ``risk_if_attacked`` is missing (NaN) if no record is attacked.
 
     Parameters
     ----------
@@ -61,5 +62,9 @@ def averages(outcome: Equilibrium, weights: Weights) -> dict[str, float]:
         Arrays of shape (n_rows,); a row represents one or several equal records.
     weights : ndarray of int64, shape (n_rows,)
         Number of records of each row.
+
+    Returns
+    -------
+    dict of str to float
     """
     return {measure.column: measure.compute(outcome, weights) for measure in MEASURES if measure.compute}

@@ -36,7 +36,8 @@ def known_of(now: Strategies, past: Strategies, meet: Meet) -> Strategies:
     now, past : ndarray of int64, shape (n,)
         Strategy of the current release, and strategy equivalent to the earlier releases; -1 where there is none.
     meet : callable
-        See `Meet`.
+        Returns the strategies equivalent to two releases together, given the strategies of both; called only for
+        records with two different releases.
     """
     known = np.where(now == WITHHELD, past, now)
     # Most records keep their strategy; `meet` is called only for records that change it.
@@ -80,7 +81,7 @@ class RememberingLinker:
     past : ndarray of int64, shape (n,)
         Strategy equivalent to all earlier releases; -1 where there is none.
     meet : callable
-        See `Meet`.
+        Returns the strategies equivalent to two releases together, given the strategies of both.
     unreleased : ndarray of int, shape (n,), optional
         Index of the linker of each record if it is not released now, so that its candidates are the candidates of the
         earlier releases; `which`, if not given.
@@ -102,8 +103,8 @@ class RememberingLinker:
     def link(self, strategy: int, rows: Rows | None = None) -> RememberedLinkage:
         """Return the linkage of all records, or `rows`, now released under `strategy`.
 
-        It is on the current and all earlier releases. `WITHHELD` links on the earlier releases alone; it requires
-        records with an earlier release.
+        It is on the current and all earlier releases. `rows` are record numbers. `WITHHELD` links on the earlier
+        releases alone; it requires records with an earlier release.
         """
         rows = np.arange(len(self.past)) if rows is None else np.asarray(rows)
         distinct, code = self._pasts
@@ -143,7 +144,8 @@ class RememberingAdversary:
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each linked record; see `Adversary`.
 
-        `rows` is not used: the cells are taken from the linkage.
+        The adversary of this object replies to the current and all earlier releases. `rows` is not used: the cells are
+        taken from the linkage.
 
         Raises
         ------
@@ -168,6 +170,15 @@ def _joined(parts: Sequence[tuple[Rows, Any]], name: str, default: Callable[[Any
     """Join a field of all parts into a single array.
 
     Return None if no part has the field, or if a part lacks it and `default` returns None for this part.
+
+    Parameters
+    ----------
+    parts : sequence of tuple
+        Positions in the joined array, and an object with the field, such as a reply.
+    name : str
+        Name of the field.
+    default : callable, optional
+        Returns the values of a part that lacks the field (None), given the part.
     """
     given = [getattr(part, name) for _, part in parts]
     if given and all(each is None for each in given):
@@ -182,7 +193,10 @@ def _joined(parts: Sequence[tuple[Rows, Any]], name: str, default: Callable[[Any
 
 
 def linker_with_past(game: RecordGame) -> RememberingLinker | None:
-    """Return the first linker that uses earlier releases; None if there is none."""
+    """Return the first linker of a game's adversaries that uses earlier releases.
+
+    It is a `RememberingLinker`; None if no adversary remembers earlier releases.
+    """
     linkers = [each.linker for each in game.linker.types] if isinstance(game.linker, TypesLinker) else [game.linker]
     return next((linker for linker in linkers if isinstance(linker, RememberingLinker)), None)
 

@@ -98,8 +98,9 @@ def best_options(
 ) -> NDArray[np.int64]:
     """Return the position of each record's best option at a point, (n_records,).
 
-    Positions refer to the arrays of `options`. Among equal payoffs (within the tie tolerance), the strategy with the
-    lowest number is best.
+    A point is a combination of the four payoff parameters, equal for all records. Positions refer to the arrays of
+    `options`. Among equal payoffs (within the tie tolerance), the strategy with the lowest number is best. The
+    adversary attacks if the expected gain exceeds the cost; never, if the gain is 0.
 
     Parameters
     ----------

@@ -58,14 +58,15 @@ class PeopleLattice(GeneralizationLattice):
 
     @cached_property
     def n_records(self) -> int:  # type: ignore[override]
-        """Number of row sets."""
+        """Number of row sets: the distinct sets of records that people have."""
         return self.row_sets.n_sets
 
     @cached_property
     def record_losses(self) -> tuple[Floats, ...]:
-        """Mean information loss of each set's records.
+        """Mean information loss of the records of each row set, by level.
 
-        There is one array (n_levels, n_sets) per attribute.
+        There is one array (n_levels, n_sets) per attribute; losses are in [0, 1]. The mean is weighted by
+        `benefit_of_cell`, if given.
         """
         return tuple(
             self.row_sets.means(losses[:, self.codes[:, position]], self.benefit_of_cell)
@@ -74,16 +75,16 @@ class PeopleLattice(GeneralizationLattice):
 
     @cached_property
     def cells(self) -> GeneralizationLattice:
-        """Lattice over the cells, one record per cell."""
+        """Lattice over the cells (distinct records), with one record per cell."""
         return GeneralizationLattice(self.hierarchies, self.codes, self.loss_attributes)
 
 
 @dataclass(frozen=True)
 class PeopleLinkage(Linkage):
-    """Linkage of people through their records.
+    """Linkage of people who may have several records each.
 
-    The group sizes and match probability of a person are those of the record with the smallest believed group; of
-    equal records, the one with the smallest true group.
+    The group sizes and match probability of a person are those of the record with the smallest believed group; of equal
+    records, the one with the smallest true group.
 
     Parameters
     ----------
@@ -115,7 +116,8 @@ class PeopleLinker:
     def link(self, strategy: int, rows: Rows | None = None) -> PeopleLinkage:
         """Return the linkage of all people, or of `rows`, shared under `strategy`.
 
-        A row is a row set: people with equal records.
+        A row is a row set: all records of a person, shared by people with equal records. Its group sizes are those of
+        the record with the smallest believed group (of equal records, with the smallest true group).
         """
         cells, start = self.row_sets.cells, self.row_sets.start
         if rows is not None:
@@ -150,13 +152,17 @@ class PeopleAdversary:
 
     @property
     def decides_on(self) -> frozenset[str]:
-        """Information used for the decision: the same as for a single record."""
+        """Information used for the decision, the same as for a single record.
+
+        See `declared_information`.
+        """
         return declared_information(self.adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each person, through the record that `best_entries` selects.
 
-        A linkage other than `PeopleLinkage` is passed on to the adversary of single records. See `Adversary`.
+        A linkage other than `PeopleLinkage` is passed on to the adversary of single records. `rows` are numbers of
+        people (row sets); all of the linkage, if not given. See `Adversary`.
         """
         if not isinstance(linkage, PeopleLinkage):
             return self.adversary.respond(linkage, rows)
@@ -171,15 +177,17 @@ class PeopleAdversary:
 def adversary_of_people(adversary: Adversary) -> Adversary:
     """Return an adversary of people, given an adversary of records.
 
-    An adversary whose reply depends on group sizes alone, or who attacks people already, is returned unchanged.
+    It is a `PeopleAdversary`. An adversary whose reply depends on group sizes alone (one-shot, always, never or
+    randomly attacking), or who attacks people already, is returned unchanged.
     """
     return adversary if isinstance(adversary, (*_BY_SIZE, PeopleAdversary)) else PeopleAdversary(adversary)
 
 
 def _sizes(linkage: Linkage) -> tuple[Counts, Counts]:
-    """Return true and believed group sizes.
+    """Return true and believed group sizes of a linkage, shape (n,) each.
 
-    For a multistage attack, they are 1 / success probability of the plan without inference.
+    For a multistage attack (`PlanLinkage`), they are 1 / success probability, true and believed, of the plan without
+    inference.
     """
     if isinstance(linkage, PlanLinkage):
         return one_over(linkage.plan_success[0]), one_over(linkage.plan_believed[0])

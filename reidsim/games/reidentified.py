@@ -50,10 +50,10 @@ class Reidentified:
     def measures(self) -> dict[str, float]:
         """Return the measures of re-identified people and of payoffs, by column.
 
-        They are the probability of any re-identification, quantiles of the number of people re-identified (`LEVELS`),
-        and the conditional value at risk of the publisher's and the adversary's payoffs (mean over the 5% lowest
-        payoffs), in currency units per person; missing (NaN) if the amounts are unknown. If payoffs are simulated,
-        columns ``..._standard_error`` are added.
+        They are the probability that any person is re-identified, quantiles of the number of people re-identified
+        (`LEVELS`), and the conditional value at risk of the publisher's and the adversary's payoffs (mean over the 5%
+        lowest payoffs), in currency units per person; missing (NaN) if the amounts are unknown. If payoffs are
+        simulated, columns ``..._standard_error`` are added.
         """
         found = {ANY_REIDENTIFIED.column: self.people.any}
         found |= {column: self.people.quantile(level) for column, level in LEVELS.items()}
@@ -66,6 +66,9 @@ class Reidentified:
 
 def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Generator]) -> Reidentified:
     """Return the distributions, given one case per possible set of adversaries.
+
+    They are the distributions of the number of people re-identified and of total payoffs. The adversary's distribution
+    is None if any case lacks its attempts (`hits`).
 
     Parameters
     ----------
@@ -91,10 +94,17 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
 
 
 def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentified:
-    """Return the mixture of distributions, with weights that sum to 1.
+    """Return the mixture of the distributions of several parts.
 
     The parts are about the same people, for example in rounds of a game or random draws of its inputs. An amount that
-    is unknown in one part is unknown in the mixture.
+    is unknown in one part is unknown (None) in the mixture. A single part is returned unchanged.
+
+    Parameters
+    ----------
+    weights : sequence of float
+        Probability of each part; the sum is 1.
+    parts : sequence of Reidentified
+        One part or more.
     """
     if len(parts) == 1:
         return parts[0]
@@ -111,15 +121,16 @@ def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentifi
 
 
 def evenly_mixed(parts: Sequence[Reidentified]) -> Reidentified:
-    """Return the mixture of the parts with equal weights; see `mixed`."""
+    """Return the mixture of one or more parts with equal weights; see `mixed`."""
     return mixed([1.0 / len(parts)] * len(parts), parts)
 
 
 def reidentified_in(equilibrium: Equilibrium, weights: Counts, rng: Callable[[], np.random.Generator]) -> Reidentified:
-    """Return the distributions for an equilibrium.
+    """Return the distributions of people re-identified and payoffs in an equilibrium.
 
-    `weights` (n_rows,) is the number of people of each row; for `rng` see `reidentified`. Without `attempts` in the
-    equilibrium, people are taken to be re-identified independently, and payoffs and loss are None.
+    `weights`, ndarray of int64, shape (n_rows,), is the number of people of each row of the equilibrium; `rng` returns
+    the random generator, see `reidentified`. Without `attempts` in the equilibrium, people are taken to be
+    re-identified independently, and payoffs and loss are None.
     """
     attempts, n = equilibrium.attempts, int(weights.sum())
     if attempts is None:
@@ -129,9 +140,10 @@ def reidentified_in(equilibrium: Equilibrium, weights: Counts, rng: Callable[[],
 
 
 def measures_table(found: dict[str, Reidentified]) -> pd.DataFrame:
-    """Return `Reidentified.measures` as a table.
+    """Return `Reidentified.measures` of several policies as a DataFrame.
 
-    One row per policy, in the order of `found`, and one column per measure.
+    `found` holds the distributions by name of the policy. There is one row per policy, in the order of `found`, and one
+    column per measure; standard errors that a policy does not have are missing (NaN).
     """
     rows = [each.measures() for each in found.values()]
     columns = list(dict.fromkeys([*columns_of(REIDENTIFIED), *(column for row in rows for column in row)]))
@@ -139,7 +151,12 @@ def measures_table(found: dict[str, Reidentified]) -> pd.DataFrame:
 
 
 def distribution_table(found: dict[str, Reidentified]) -> pd.DataFrame:
-    """Return the distribution of the number of people re-identified.
+    """Return the distribution of the number of people re-identified, by policy.
+
+    Parameters
+    ----------
+    found : dict of str to Reidentified
+        Distributions by name of the policy; one policy or more.
 
     Returns
     -------

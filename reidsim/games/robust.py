@@ -31,7 +31,7 @@ class RobustChoice(NamedTuple):
     Attributes
     ----------
     strategies : ndarray of int64, shape (n_records,)
-        One strategy per record.
+        One strategy per record; no record is withheld.
     value : ndarray of float64, shape (n_records,)
         Value of the criterion for the chosen strategy over the parameter points, in currency units per record: worst
         payoff, largest regret (lower is better) or quantile of payoffs.
@@ -69,14 +69,19 @@ def robust_choices(
     criteria : sequence of str
         Names from `CRITERIA`.
     quantile : float
-        Level of criterion ``quantile``, in [0, 1]; 0 is maximin.
+        Level of criterion ``quantile``, in [0, 1]; 0 is maximin. No payoffs are interpolated.
     progress : callable, optional
         Called with the number of records done and the total number.
+
+    Returns
+    -------
+    dict of str to RobustChoice
+        Strategies and values by criterion, in the order of `criteria`.
 
     Raises
     ------
     InputError
-        If there are too many strategies.
+        If there are more than 5 million strategies.
     """
     size, n, chunk = games[0].space.size, games[0].n_records, max(1, _CHUNK // len(games))
     if size > _MOST_STRATEGIES:
@@ -109,7 +114,8 @@ def robust_choices(
 def _payoffs(games: Sequence[RecordGame], strategy: int, rows: Rows) -> Floats:
     """Return the payoffs of a strategy at every parameter point, (n_points, n_rows).
 
-    All games have the same strategy space and linker, so linkage is computed once.
+    They are the publisher's expected payoffs from `rows` (record numbers), in currency units per record. All games have
+    the same strategy space and linker, so linkage is computed once.
     """
     linkage, utility = games[0].linker.link(strategy, rows), games[0].space.utility(strategy, rows)
     replies = [game.adversary.respond(linkage, rows).reidentified for game in games]

@@ -22,13 +22,13 @@ SetValue = Callable[[int], Floats]
 
 @dataclass(frozen=True, eq=False)
 class ShapleyShares:
-    """Shapley shares and their standard errors, one column per value.
+    """Shapley shares of parts and their standard errors, one column per value.
 
     Parameters
     ----------
     shares : ndarray of float64, shape (n_parts, n_values)
-        Share of each part: the mean change of the value when the part joins the set of the parts before it in an
-        order. The shares add up to the value of all parts less the value of the empty set.
+        Share of each part: the mean change of the value when the part joins the set of the parts before it in an order.
+        The shares add up to the value of all parts less the value of the empty set.
     standard_errors : ndarray of float64, shape (n_parts, n_values)
         Standard errors of the shares from the drawn orders; 0 if all orders are averaged.
     """
@@ -43,9 +43,15 @@ def exact_shares(value: SetValue, n_parts: int) -> ShapleyShares:
     Parameters
     ----------
     value : callable
-        Value of a set (`SetValue`); called once for each set.
+        Takes a set of parts, an integer in which bit i is 1 if part i is in the set, and returns its values, shape
+        (n_values,); called once for each set.
     n_parts : int
         Number of parts, 1 or more.
+
+    Returns
+    -------
+    ShapleyShares
+        Standard errors are 0.
     """
     values = np.array([value(members) for members in range(2**n_parts)])
     sizes = np.array([members.bit_count() for members in range(2**n_parts)])
@@ -66,11 +72,16 @@ def sampled_shares(value: SetValue, n_parts: int, orders: int, rng: np.random.Ge
     Parameters
     ----------
     value : callable
-        Value of a set (`SetValue`); may be called more than once for the same set.
+        Takes a set of parts, an integer in which bit i is 1 if part i is in the set, and returns its values, shape
+        (n_values,); may be called more than once for the same set.
     n_parts : int
     orders : int
         Number of orders; standard errors require at least 2.
     rng : Generator
+
+    Returns
+    -------
+    ShapleyShares
 
     Raises
     ------

@@ -17,7 +17,7 @@ Progress = Callable[..., object]
 
 
 def no_progress(done: int = 0, total: int = 1) -> None:
-    """Report no progress."""
+    """Ignore the progress of a computation: `done` of `total` steps; return None."""
 
 
 def backward_induction(
@@ -113,7 +113,7 @@ def branch_and_bound(
     Raises
     ------
     InputError
-        If the open nodes exceed the free memory, or their number would exceed 4 million.
+        If the open nodes (nodes that wait for a visit) exceed the free memory, or their number would exceed 4 million.
     """
     constraint = constraint or Constraint()
     space, n = game.space, game.n_records
@@ -187,13 +187,18 @@ def lattice_search(game: RecordGame) -> Choice:
     """Return the choice of a greedy search from the most specific strategy.
 
     As in the printed algorithm, a node that is not attacked is returned. Otherwise the search moves to the child (a
-    strategy one step less specific) with the largest ``v(g) - L pi(g)``, if this value is at least the node's own;
-    later children win ties. Here v(g) is the benefit of strategy g, L the publisher's loss, and pi(g) the success
-    probability of an attack. The printed comparison also subtracts the loss for children that would not be attacked;
-    payoffs of the returned strategy do not. If the adversary attacks with some frequency, the loss is multiplied by
-    this frequency. The printed loop never ends if no child is better; by the accompanying text, the search halts there.
+    strategy one step less specific) with the largest ``v(g) - L pi(g)``, if this value is at least the node's own
+    (within the tie tolerance); later children win ties. Here v(g) is the benefit of strategy g, L the publisher's loss,
+    and pi(g) the success probability of an attack. The printed comparison also subtracts the loss for children that
+    would not be attacked; payoffs of the returned strategy do not. If the adversary attacks with some frequency, the
+    loss is multiplied by this frequency. The printed loop never ends if no child is better; by the accompanying text,
+    the search halts there.
 
     The search takes no constraint, because a greedy path need not reach a strategy that satisfies it.
+
+    Parameters
+    ----------
+    game : RecordGame
 
     Returns
     -------

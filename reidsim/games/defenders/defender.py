@@ -35,12 +35,12 @@ class Defender(Protocol):
 
     @property
     def name(self) -> str:
-        """Name in results."""
+        """Name of the defender in results."""
         ...
 
     @property
     def plans(self) -> bool:
-        """Whether the choice depends on the adversary.
+        """Whether the defender's choice depends on the adversary.
 
         If not, the choice is the same in games that differ only in their adversaries.
         """
@@ -48,6 +48,8 @@ class Defender(Protocol):
 
     def choose(self, game: Game) -> Choice:
         """Return the strategy of each record in the game that the defender believes in.
+
+        A strategy of -1 withholds the record; see `Choice`.
 
         Raises
         ------
@@ -70,41 +72,49 @@ def paid_in(defender: Defender, game: Game, choice: Choice) -> Game:
         The true game.
     choice : Choice
         The defender's choice.
+
+    Returns
+    -------
+    RecordGame or MaskingGame
+        `game` itself, if the defender has no such method.
     """
     own: Callable[[Game, Choice], Game] | None = getattr(defender, "paid_in", None)
     return game if own is None else own(game, choice)
 
 
 def require_comparable(name: str, n_forms: int) -> None:
-    """Check that there are few enough strategies for a defender to enumerate.
+    """Check that a defender can enumerate the strategies of a game.
+
+    `n_forms` is the number of strategies; `name` is the defender's name, for the message only.
 
     Raises
     ------
     InputError
-        If there are more than a million strategies; the message names the defender, `name`.
+        If there are more than a million strategies.
     """
     if n_forms > _MOST_FORMS:
         raise InputError("too many releases to compare", where=name, found=n_forms, expected=f"at most {_MOST_FORMS:,}")
 
 
 def record_game_of(game: Game) -> RecordGame:
-    """Return the game as a record game, for solvers of record games."""
+    """Return a game as a record game: the record game of a masking game, or itself."""
     return game.record_game if isinstance(game, MaskingGame) else game
 
 
 def outcome_of(game: Game, choice: Choice) -> Equilibrium:
-    """Return the outcome of a choice; see `evaluate`.
+    """Return the outcome of a choice in the game with the true parameters.
 
-    In a masking game, compiled functions compute it.
+    In a masking game, compiled functions compute it; otherwise, see `evaluate`.
     """
     return game.evaluate(choice) if isinstance(game, MaskingGame) else evaluate(game, choice)
 
 
 def withholding(game: Game, choice: Choice) -> Choice:
-    """Withhold the records whose payoff is below the payoff of withholding.
+    """Return a choice in which unprofitable records are withheld in addition.
 
-    The payoff of withholding is 0, or the payoff that an earlier release of the record leaves. Records with equal
-    payoffs (within the tie tolerance) are not withheld.
+    Records whose payoff in `game` is below the payoff of withholding get strategy -1. The payoff of withholding is 0,
+    or the payoff that an earlier release of the record leaves. Records with equal payoffs (within the tie tolerance)
+    are not withheld.
     """
     payoff = outcome_of(game, choice).publisher_payoff - payoff_of_withholding(record_game_of(game))
     allowance = INDIFFERENCE * (np.asarray(game.benefit) + np.asarray(game.loss))
@@ -123,6 +133,7 @@ class BestReply:
     Parameters
     ----------
     name : str
+        Name in results.
     no_attack : bool
         Whether to consider only releases that the adversary does not attack.
     may_withhold : bool
@@ -137,7 +148,11 @@ class BestReply:
     may_withhold: bool = False
 
     def choose(self, game: Game) -> Choice:
-        """Return the best strategy of each record; see `Defender`."""
+        """Return the strategy of each record with the highest payoff in a game.
+
+        A record without an allowed strategy is withheld (-1). The choice is exact unless the adversary links people to
+        all released records; see `BestReply`.
+        """
         if isinstance(game, MaskingGame):
             return best_first(game, no_attack=self.no_attack)
         constraint = Constraint(no_attack=self.no_attack)
@@ -160,6 +175,7 @@ class SameForm:
     Parameters
     ----------
     name : str
+        Name in results.
     weights : ndarray of int64, shape (n_records,), optional
         Number of records that each row of the game represents; 1 if not given.
     no_attack : bool
@@ -173,7 +189,7 @@ class SameForm:
     no_attack: bool = False
 
     def choose(self, game: Game) -> Choice:
-        """Return one strategy for all records; see `Defender`.
+        """Return the best single strategy for all records, or withhold all (-1).
 
         Raises
         ------
@@ -187,10 +203,10 @@ class SameForm:
         return Choice(strategies, "same-form", evaluations, exact=True)
 
     def best_of(self, game: RecordGame, rows: Rows) -> tuple[int, int]:
-        """Return the best single strategy for `rows`, and the number of strategies evaluated.
+        """Return the best single strategy for `rows`, and how many were evaluated.
 
-        All other records are ignored. The strategy is ``WITHHELD`` (-1) if no allowed strategy pays as much as
-        withholding all of `rows`.
+        `rows` are record numbers; all other records are ignored. The strategy is ``WITHHELD`` (-1) if no allowed
+        strategy pays as much as withholding all of `rows`.
 
         Raises
         ------
@@ -220,6 +236,7 @@ class OptIn:
     Parameters
     ----------
     name : str
+        Name in results.
     admissible : AdmissibleGroups, optional
         Limits on sensitive attributes; records of groups that violate them without generalization are also withheld.
     """
@@ -232,7 +249,8 @@ class OptIn:
     def choose(self, game: Game) -> Choice:
         """Return the better of sharing and withholding for each record; see `Defender`.
 
-        A record with equal payoffs is withheld.
+        Sharing means the most specific strategy, without generalization. A record is withheld (-1) if sharing does not
+        pay more than withholding, or if its group violates `admissible`.
         """
         n = game.n_records
         everything = np.full(n, record_game_of(game).space.most_specific, dtype=np.int64)
@@ -251,6 +269,7 @@ class FixedForms:
     Parameters
     ----------
     name : str
+        Name in results.
     strategies : int or ndarray of int64, shape (n_records,)
         The prescribed strategies; ``WITHHELD`` (-1) for records that are not shared.
     """
@@ -261,7 +280,10 @@ class FixedForms:
     strategies: int | Strategies
 
     def choose(self, game: Game) -> Choice:
-        """Return the prescribed strategies; see `Defender`."""
+        """Return the prescribed strategy of each record, whatever the adversary.
+
+        If one number is prescribed, it applies to all records. The choice is not exact, and no strategy is evaluated.
+        """
         n = game.n_records
         strategies = np.broadcast_to(np.asarray(self.strategies, dtype=np.int64), (n,)).copy()
         return Choice(strategies, self.name, np.zeros(n, dtype=np.int64), exact=False)

@@ -77,8 +77,9 @@ class AnyAdversaryGame(FullDomainGame):
     ) -> AnyAdversaryGame:
         """Replace the one-shot adversary of a game by the adversaries of a record game.
 
-        In the No-Attack game, adversaries attack when indifferent if only larger classes are safe; see `safe_class`.
-        `by_size` is dropped if records of a class differ in payoff parameters or loss, or with `admissible`.
+        In the No-Attack game, adversaries attack when indifferent if only larger classes are safe; see `safe_class` of
+        `FullDomainGame`. `by_size` is dropped if records of a class differ in payoff parameters or loss, or with
+        `admissible`.
         """
         given = {item.name: getattr(game, item.name) for item in fields(FullDomainGame)}
         strict = game.no_attack and game.safe_class == "above"
@@ -87,7 +88,11 @@ class AnyAdversaryGame(FullDomainGame):
         return cls(**given, record_game=record_game, by_size=by_size, admissible=admissible)
 
     def among(self, cells: Rows) -> Self:
-        """Return the game of some cells' records; the adversary links them as before."""
+        """Return the game of the records of some cells, without a suppression limit.
+
+        A cell is a distinct record; `cells` holds cell numbers. The adversary links the records as before, and replies
+        are computed by record (`by_size` is False).
+        """
         return replace(super().among(cells), cells=cells if self.cells is None else self.cells[cells], by_size=False)
 
     @cached_property
@@ -97,14 +102,18 @@ class AnyAdversaryGame(FullDomainGame):
 
     @property
     def followed(self) -> Followed:
-        """No cells: the record game finds the people who match a cell."""
+        """Cells whose classes a walk of the lattice follows: none.
+
+        The record game finds the people who match a cell.
+        """
         return NOBODY
 
     @cached_property
     def finest(self) -> tuple[RollUp, ClassTable, NDArray[np.int32]]:
         """The roll-up, the ungeneralized classes and the class of each cell.
 
-        Without `by_size`, the table is empty because the record game counts group sizes itself.
+        The last has shape (n_cells,). Without `by_size`, the table of classes holds a single empty class, to which all
+        cells belong, because the record game counts group sizes itself.
         """
         if self.by_size:
             return finest_classes(self.lattice, self.released, self.population)
@@ -113,7 +122,13 @@ class AnyAdversaryGame(FullDomainGame):
         return RollUp(self.lattice, self.lattice.codes), nobody, nowhere
 
     def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
-        """Return the outcomes of a node, shape (4,); see `FullDomainGame.outcomes`."""
+        """Return the outcomes of a node, shape (4,).
+
+        They are the publisher's payoff over all records, the numbers of suppressed and of attacked records, and the
+        adversary's payoff; see `FullDomainGame.outcomes`. A suppressed record pays the publisher 0, or minus the
+        expected loss from its earlier releases. The number of attacked records is expected. Without `by_size`, `table`
+        and `followed` are not used.
+        """
         if self.by_size:
             return super().outcomes(node, table, followed)
         outcome = self.record_game.outcome(node, self.cells)
@@ -128,7 +143,11 @@ class AnyAdversaryGame(FullDomainGame):
         return outcomes
 
     def payoffs_at(self, visit: Visit) -> tuple[Ints, Ints, Ints, Floats, NDArray[np.bool_]]:
-        """Return the payoffs of every cell with records at a node; see `FullDomainGame.payoffs_at`."""
+        """Return the payoffs of every cell with records at a node.
+
+        They are keys of classes, and for each such cell: position of its class in the keys, number of records,
+        publisher's payoff of a record, and whether the records are kept; see `FullDomainGame.payoffs_at`.
+        """
         rows, outcome = np.flatnonzero(self.released), self.record_game.outcome(visit.node, self.cells)
         keys, class_of = np.unique(self.finest[0].keys_at(self.lattice.codes[rows], visit.levels), return_inverse=True)
         kept = self._kept(visit.node, outcome)
@@ -137,7 +156,8 @@ class AnyAdversaryGame(FullDomainGame):
     def outcomes_of_tables(self, tables: ClassTable, starts: Ints) -> Floats:
         """Return the outcomes of nodes from class tables, shape (n_tables, 4).
 
-        See `class_outcomes`.
+        `tables` holds the classes of all nodes, one node after the other, and `starts` (n_tables + 1,) the position at
+        which each node's classes begin; see `class_outcomes`. It requires `by_size`.
         """
         kept, payoff, replies = self._classes(tables)
         records = np.where(kept, tables.released, 0).astype(np.float64)
@@ -148,11 +168,16 @@ class AnyAdversaryGame(FullDomainGame):
         return np.array([amounts[:, begin:end].sum(axis=1) for begin, end in itertools.pairwise(starts.tolist())])
 
     def may_keep(self, table: ClassTable) -> NDArray[np.bool_]:
-        """Return whether each class of a table keeps records, shape (n_classes,); see `FullDomainGame`."""
+        """Return whether each class of a table keeps records, shape (n_classes,); see `FullDomainGame.may_keep`."""
         return self._classes(table)[0] & (table.released > 0)
 
     def _classes(self, table: ClassTable) -> tuple[NDArray[np.bool_], Floats, list[Any]]:
-        """Return whether each class is kept, the payoff of a record, and the replies."""
+        """Return whether each class is kept, the payoff of a record, and the replies.
+
+        The first two have shape (n_classes,); the payoff is the publisher's if the record is kept, in currency units.
+        For the replies, four arrays of the same shape, see `_replies`. A group size below 1 counts as 1. Classes
+        without records are not treated separately.
+        """
         game, sizes = self.record_game, np.maximum(table.people, 1.0)
         known = self._by_whole_size
         replies = self._replies(sizes) if known is None else [each[sizes.astype(np.int64)] for each in known]
@@ -164,16 +189,18 @@ class AnyAdversaryGame(FullDomainGame):
     def _replies(self, sizes: Floats) -> list[Any]:
         """Return the adversary's replies to classes of these sizes, in people.
 
-        They are `reidentified`, `invited`, `attack_probability` and `adversary_payoff`; see `Response`.
+        `sizes` (n_classes,) holds group sizes. The results, arrays of the same shape, are `reidentified`, `invited`,
+        `attack_probability` and `adversary_payoff`; see `Response`.
         """
         response = self.record_game.adversary.respond(Linkage(sizes, sizes))
         return [response.reidentified, response.invited, response.attack_probability, response.adversary_payoff]
 
     @cached_property
     def _by_whole_size(self) -> list[Any] | None:
-        """Replies to classes of 0, 1, 2, ... people; 0 counts as 1.
+        """The adversary's replies to classes of 0, 1, 2, ... people; 0 counts as 1.
 
-        None if counts of people are not whole numbers or too large.
+        For the four arrays see `_replies`. None if counts of people are not whole numbers, or their total is above 2
+        million.
         """
         people = self.finest[1].people
         if people.sum() > _MOST_SIZES or (people % 1.0).any():
@@ -206,8 +233,8 @@ class AnyAdversaryGame(FullDomainGame):
 def eager(game: RecordGame) -> RecordGame:
     """Return a game in which one-shot adversaries attack when indifferent.
 
-    Other adversaries are unchanged. One-shot adversaries within types, or under a restriction such as a budget, are
-    included.
+    The result is otherwise equal to `game`. One-shot adversaries within types, or under a restriction such as a budget,
+    are included; other adversaries are unchanged.
     """
     if isinstance(game, TypesGame):
         return game.with_types(_eager_types(game.types))

@@ -65,7 +65,7 @@ class Prices:
 
     @classmethod
     def of_kinds(cls, benefit: ArrayLike, loss: ArrayLike, gain: ArrayLike, cost: ArrayLike) -> Prices:
-        """Return the payoff parameters from numbers or lists."""
+        """Return the payoff parameters from numbers or lists; see `Prices`."""
         return cls(*map(np.asarray, (benefit, loss, gain, cost)))
 
     @property
@@ -100,9 +100,10 @@ class Terms(NamedTuple):
 
     @classmethod
     def from_prices(cls, prices: Prices, no_attack: bool, strict: bool) -> Terms:
-        """Return the terms with the decision ratios; `no_attack` for the No-Attack game.
+        """Return the terms with the decision ratios for the payoff parameters `prices`.
 
-        In a strict No-Attack game, a group size of exactly ``G / C`` is not safe.
+        `no_attack` is true for the No-Attack game. If it is also `strict`, a group size of exactly ``G / C`` (gain /
+        cost) is not safe; `strict` has no effect on the other game. Ratios allow for rounding.
         """
         benefit, loss, gain, cost = prices.benefit, prices.loss, prices.gain, prices.cost
         # Rounding must not turn equality into an attack, nor into safety in the strict game.
@@ -116,24 +117,24 @@ class Terms(NamedTuple):
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """Return the ratio of two payoff parameters.
+    """Return the ratio of two payoff parameters, `above` / `below`, by kind.
 
-    0 / 0 is 0; any other value divided by 0 is infinite.
+    0 / 0 is 0; any other value divided by 0 is infinite. The arrays have shape (n_kinds,).
     """
     return np.divide(above, below, out=np.where(above > 0, np.inf, 0.0), where=below > 0)
 
 
 @numba.njit(cache=True)
 def utility_of(loss: float) -> float:
-    """Return the utility of a record: 1 - information loss, at least 0.
+    """Return the utility of a record: 1 - information loss (`loss`), at least 0.
 
-    It is 0 for a loss within rounding of 1.
+    It is 0 for a loss within rounding (1e-12) of 1 or above.
     """
     return 0.0 if loss > _SUPPRESSED_ABOVE else 1.0 - loss
 
 
 def utilities_of(loss: Floats) -> Floats:
-    """Return the utility of each record; see `utility_of`."""
+    """Return the utility of each record, given its information loss; see `utility_of`."""
     return np.where(loss > _SUPPRESSED_ABOVE, 0.0, 1.0 - loss)
 
 
@@ -141,8 +142,19 @@ def utilities_of(loss: Floats) -> Floats:
 def record_payoff(loss: float, people: float, terms: Terms, kind: int) -> tuple[float, bool, bool]:
     """Return the payoff of a record, whether it is attacked, and whether it is kept.
 
-    A suppressed record has payoff 0 and is not attacked. A group size below 1 counts as 1. The code has no branches
-    because attacks are hard to predict for the processor.
+    The payoff is the publisher's, in currency units. A suppressed record has payoff 0 and is not attacked. A group size
+    below 1 counts as 1. The code has no branches because attacks are hard to predict for the processor.
+
+    Parameters
+    ----------
+    loss : float
+        Information loss of the record, in [0, 1].
+    people : float
+        Group size of the record, in people.
+    terms : Terms
+        Payoff parameters and decision ratios.
+    kind : int
+        Kind of the record: its position in the arrays of `terms`.
     """
     utility, size = utility_of(loss), max(people, 1.0)
     worth = terms.benefit[kind] * utility
@@ -156,7 +168,9 @@ def record_payoff(loss: float, people: float, terms: Terms, kind: int) -> tuple[
 def record_payoffs(loss: Floats, people: Floats, terms: Terms, kind: Ints) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the publisher's payoff of each record, and whether it is kept.
 
-    `loss`, `people` (group sizes) and `kind` have shape (n_records,).
+    `loss` (information losses), `people` (group sizes) and `kind` (positions in the arrays of `terms`) have shape
+    (n_records,), as do both results. Payoffs are in currency units per record; a suppressed record has payoff 0. See
+    `record_payoff`.
     """
     payoff, kept = np.empty(len(loss)), np.empty(len(loss), dtype=np.bool_)
     for i in range(len(loss)):
@@ -168,8 +182,9 @@ def record_payoffs(loss: Floats, people: Floats, terms: Terms, kind: Ints) -> tu
 def record_outcomes(released: Ints, loss: Floats, people: Floats, terms: Terms, kind: Ints) -> Floats:
     """Return the outcomes of a node from its records one by one, shape (4,).
 
-    The columns are those of `FullDomainGame.outcomes`. `released`, `loss`, `people` (group sizes) and `kind` have shape
-    (n_rows,).
+    They are the publisher's payoff over all records, the numbers of suppressed and of attacked records, and the
+    adversary's payoff; amounts are in currency units. `released` (number of records of each row), `loss` (information
+    losses), `people` (group sizes) and `kind` (positions in the arrays of `terms`) have shape (n_rows,).
     """
     payout = suppressed = attacks = adversary = 0.0
     for i in range(len(released)):
@@ -186,7 +201,8 @@ def record_outcomes(released: Ints, loss: Floats, people: Floats, terms: Terms, 
 def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms) -> Floats:
     """Return the outcomes of nodes, given their class tables, shape (n_tables, 4).
 
-    The last axis has the columns of `FullDomainGame.outcomes`.
+    The columns are the publisher's payoff over all records, the numbers of suppressed and of attacked records, and the
+    adversary's payoff; amounts are in currency units.
 
     Parameters
     ----------
@@ -207,7 +223,12 @@ def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms) -> Floats:
 
 @numba.njit(cache=True)
 def may_be_kept(table: ClassTable, terms: Terms) -> NDArray[np.bool_]:
-    """Return which classes keep records, shape (n_classes,)."""
+    """Return which classes keep records, shape (n_classes,).
+
+    A class keeps records if it has any, and its records are not suppressed: they have utility (or the game is a
+    No-Attack game), and are not attacked or pay in spite of the attack. `terms` holds the payoff parameters of a single
+    kind of record.
+    """
     kept = np.empty(len(table.keys), dtype=np.bool_)
     for i in range(len(kept)):
         utility, size = utility_of(table.loss[i]), max(table.people[i], 1.0)

@@ -40,7 +40,7 @@ _MEMORY_LIMIT = 2 * 2**30
 
 @dataclass(frozen=True, eq=False)
 class LocalRecoding:
-    """A solution: the node of each cell after all rounds.
+    """Result of local recoding: the node of each cell (distinct record) after all rounds.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def local_recoding(
     rounds : int
         Maximum number of rounds.
     solve : callable
-        Finds the node of a round; the default is exact.
+        Returns the solution of the game of a round; the default is exact.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def sizes_in_rounds(game: FullDomainGame, nodes: Sequence[int], strategies: Stra
 
 @dataclass(frozen=True, eq=False)
 class Recoding:
-    """One recoding by splits, its payout and its number of suppressed records.
+    """A multi-dimensional recoding, its payout and its number of suppressed records.
 
     Parameters
     ----------
@@ -156,13 +156,16 @@ class Recoding:
     suppressed: int
 
     def value(self, charge: float) -> float:
-        """Return the payout minus `charge`, in currency units, for each suppressed record."""
+        """Return the total payout minus `charge` times the number of suppressed records.
+
+        Both amounts are in currency units.
+        """
         return self.payout - charge * self.suppressed
 
 
 @dataclass(frozen=True, eq=False)
 class MultiDimensional(Recoding):
-    """A solution: the region of each cell.
+    """Result of multi-dimensional recoding: the region of each cell (distinct record).
 
     If no recoding keeps to the suppression limit, all records are suppressed, with payout 0.
 
@@ -281,7 +284,16 @@ class _BestSplits:
         self.value = 0.0
 
     def visit(self, visit: Visit) -> None:
-        """Decide for each class of a node."""
+        """Decide for each class of a visited node whether it is split, and by which attribute.
+
+        Nodes must be visited after all nodes that they generalize. At the top node, the best value of the whole domain
+        is stored in `value`.
+
+        Raises
+        ------
+        InputError
+            If the best payouts of classes held do not fit in 2 GiB of memory.
+        """
         here, game = visit.levels, self._game
         keys, class_of, released, payoff, kept = game.payoffs_at(visit)
         nothing = -self._charge * np.bincount(class_of, released, len(keys))
@@ -305,7 +317,15 @@ class _BestSplits:
             self.value = float(value.sum())
 
     def _account(self, here: Levels, keys: NDArray[np.int64]) -> None:
-        """Drop values that no later node needs; raise `InputError` at the memory limit."""
+        """Drop values that no later node needs; count the memory held.
+
+        `here` is the levels of the visited node, and `keys` the keys of its classes.
+
+        Raises
+        ------
+        InputError
+            If the values held take more than 2 GiB.
+        """
         self._bytes += 17 * len(keys)
         for position in range(len(here)):
             below = _at(here, position, here[position] - 1)
@@ -320,9 +340,10 @@ class _BestSplits:
             )
 
     def _last_above(self, below: Levels) -> Levels:
-        """Return the node just above that the walk visits last.
+        """Return the levels of the node just above that the walk visits last.
 
-        The walk raises attributes with most values first.
+        A node just above has one attribute one level higher than `below`. The walk raises attributes with most values
+        first. At the top node, the result is `below` itself.
         """
         for position in self._roll_up.order:
             if below[position] < self._top[position]:
@@ -330,7 +351,10 @@ class _BestSplits:
         return below
 
     def regions(self) -> Strategies:
-        """Return the node of each cell's region, following the splits from the top."""
+        """Return the node of each cell's region, following the splits from the top.
+
+        The result has shape (n_cells,); cells without records get the top node.
+        """
         lattice = self._game.lattice
         occupied = np.flatnonzero(self._game.released)
         number = np.empty(lattice.n_records, dtype=np.intp)
@@ -362,7 +386,7 @@ def _at(levels: Levels, position: int, level: int) -> Levels:
 
 @dataclass(frozen=True, eq=False)
 class RecordLevelSolution:
-    """The best node of every cell; arrays (n_cells,).
+    """The best node of every cell (distinct record); arrays (n_cells,).
 
     A record without a positive payoff at any node is withheld (strategy -1).
 
@@ -394,10 +418,15 @@ def record_level(game: FullDomainGame) -> RecordLevelSolution:
     computed for this cell. Among equal payoffs the first node in lattice order is kept. The suppression limit does not
     apply; the minimum levels do.
 
+    Parameters
+    ----------
+    game : FullDomainGame
+        Game with the payoff parameters, the risk model and the minimum levels.
+
     Returns
     -------
     RecordLevelSolution
-        Exact.
+        Exact: the best node of every cell, or -1 (withheld) if none pays more than 0.
     """
     cells, kind = game.lattice.n_records, game.cell_kind
     benefit = game.prices.benefit[kind]

@@ -58,16 +58,22 @@ class FullDomainSolution:
     def gap(self) -> float:
         """Bound on the distance to the optimal payout, as a share of the best case.
 
-        It is 0 if the node is proved optimal.
+        The distance is from the payout of this solution. It is 0 if the node is proved optimal, or if the best case is
+        0.
         """
         return max(self.bound - self.payout, 0.0) / self.best_case if self.best_case > 0 else 0.0
 
 
 class Incumbent:
-    """The best node found so far.
+    """The best node found so far in a search of a full-domain game.
 
-    Among payouts that are equal up to rounding the node with the lower total level is better, then the first in
-    lattice order.
+    Among payouts that are equal up to rounding the node with the lower total level is better, then the first in lattice
+    order.
+
+    Parameters
+    ----------
+    game : FullDomainGame
+        Game with the suppression limit; before the first node is found, all of its records are suppressed.
     """
 
     def __init__(self, game: FullDomainGame) -> None:
@@ -79,7 +85,7 @@ class Incumbent:
         self._tie = INDIFFERENCE * max(game.best_case, 1.0)
 
     def offer(self, node: int, height: int, outcomes: Floats) -> None:
-        """Replace the incumbent by a node that is better and within the suppression limit.
+        """Replace the incumbent by a node if it is better and within the suppression limit.
 
         `height` is the sum of its levels, and `outcomes` has shape (4,), see `FullDomainGame.outcomes`.
         """
@@ -90,15 +96,18 @@ class Incumbent:
     def is_beaten_at(self, bound: float, node: int, height: int) -> bool:
         """Return whether a node with a payout of at most `bound` can be better.
 
-        The result also holds for generalizations of the node.
+        It can be better than the best node found so far if `bound` is higher by more than the tie tolerance, or equal
+        within it while the node has a lower sum of levels (`height`), or the same sum and a lower number (`node`). The
+        result also holds for generalizations of the node.
         """
         ahead, first = bound - self.payout, (height, node) < (self._height, self.node)
         return ahead > self._tie or (first and ahead >= -self._tie)
 
     def solution(self, bound: float, evaluated: int, *, exact: bool) -> FullDomainSolution:
-        """Return the incumbent as the solution.
+        """Return the best node found as a `FullDomainSolution`.
 
-        `bound` is an upper bound of the payout of nodes that were not evaluated.
+        `bound` is an upper bound of the payout of nodes that were not evaluated; the payout replaces it if it is
+        higher. `evaluated` is the number of nodes evaluated, and `exact` whether the node is proved optimal.
         """
         payout, suppressed, attacked, adversary = self._outcomes.tolist()
         numbers, bound = (round(suppressed), round(attacked)), max(bound, payout)
@@ -136,7 +145,8 @@ class NodeOutcomes:
     def from_outcomes(cls, game: FullDomainGame, nodes: Sequence[int], outcomes: Sequence[Floats]) -> NodeOutcomes:
         """Collect the outcomes of distinct nodes, which may be in any order.
 
-        Each outcome has shape (4,), see `FullDomainGame.outcomes`.
+        `outcomes` holds one array of shape (4,) for each number in `nodes`, see `FullDomainGame.outcomes`. The result
+        is sorted by node number, and numbers of records are rounded.
         """
         order = np.argsort(nodes)
         table = np.array(outcomes, dtype=np.float64).reshape(-1, 4)[order]
@@ -151,7 +161,7 @@ class NodeOutcomes:
         )
 
     def take(self, rows: NDArray[np.intp]) -> NodeOutcomes:
-        """Return the outcomes of the nodes at these positions."""
+        """Return the outcomes of the nodes at positions `rows`, in the order of `rows`."""
         return NodeOutcomes(**{item.name: getattr(self, item.name)[rows] for item in fields(self)})
 
     def best(self, count: int) -> NodeOutcomes:
@@ -169,9 +179,9 @@ class NodeOutcomes:
     def pareto_front(self) -> NodeOutcomes:
         """Return the Pareto front of the feasible nodes in payout and attacked records.
 
-        These are the nodes for which no other node has at least the payout with at most as many attacked records. Of
-        nodes that are equal in both, the lowest number is kept. Nodes are in ascending order of the number of attacked
-        records.
+        These are the nodes for which no other node has at least the payout (within the tie tolerance) with at most as
+        many attacked records. Of nodes that are equal in both, the lowest number is kept. Nodes are in ascending order
+        of the number of attacked records.
         """
         rows = np.flatnonzero(self.feasible)
         rows = rows[np.lexsort((self.nodes[rows], -self.payout[rows], self.attacked[rows]))]
@@ -181,7 +191,7 @@ class NodeOutcomes:
 
 
 def every_node(game: FullDomainGame) -> NodeOutcomes:
-    """Compute the outcomes of all nodes at or above the minimum levels.
+    """Compute the outcomes of all nodes at or above the game's minimum levels.
 
     Raises
     ------

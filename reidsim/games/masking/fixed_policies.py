@@ -20,11 +20,30 @@ def fixed_choice(
     sharing_rate: float = 0.15,
     linked: Collection[str] = (),
 ) -> Choice:
-    """Return the strategies of a policy that needs no search.
+    """Return the strategies of a policy of a masking game that needs no search.
 
-    Policy no-protection shares all attributes, demographics-only the attributes in `linked`, random-masking each
-    attribute with probability `sharing_rate`. Under random-opt-in, records share everything with probability
-    `opt_in_rate`, and are withheld otherwise.
+    Policy ``"no-protection"`` shares all attributes, ``"demographics-only"`` the attributes named in `linked`,
+    ``"random-masking"`` each attribute of each record with probability `sharing_rate`. Under ``"random-opt-in"``,
+    records share everything with probability `opt_in_rate`, and are withheld otherwise. Any other name shares all
+    attributes.
+
+    Parameters
+    ----------
+    game : RecordGame or MaskingGame
+        Game over a `MaskingSpace`; the adversary has no effect.
+    policy : str
+        Name of the policy.
+    rng : numpy.random.Generator
+        Source of the draws of the random policies.
+    opt_in_rate, sharing_rate : float
+        Probabilities, see above.
+    linked : collection of str
+        Names of the attributes shared by ``"demographics-only"``.
+
+    Returns
+    -------
+    Choice
+        Not exact; one strategy evaluated per record.
     """
     n, space = game.n_records, game.space
     assert isinstance(space, MaskingSpace)  # noqa: S101 - the game is one in which attributes are masked

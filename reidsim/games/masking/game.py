@@ -77,20 +77,25 @@ class PartialMaskingSpace(MaskingSpace):
 
     @property
     def size(self) -> int:
-        """Number of strategies."""
+        """Number of strategies.
+
+        It is the product of the numbers of levels of the attributes that can be masked.
+        """
         return prod(self.shape[self.n_always :])
 
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
         """Return the strategies that share the given attributes and mask all others.
 
-        Attributes that are always shared stay shared. For the shape of `shared` see `MaskingSpace.masking`.
+        Attributes that are always shared stay shared. The result holds strategy numbers. For the shape of `shared`
+        (array of bool), and of the result, see `MaskingSpace.masking`.
         """
         return super().masking(shared | (np.arange(len(self.attributes)) < self.n_always))
 
     def successors(self, strategy: int) -> Iterator[int]:
         """Yield the strategies with one attribute masked by one more level.
 
-        They are in lattice order.
+        They are in lattice order, without strategies that mask an attribute that is always shared. `strategy` is the
+        number of the strategy to start from.
         """
         return (below for below in super().successors(strategy) if below < self.size)
 
@@ -131,7 +136,17 @@ class GameArrays(NamedTuple):
 
     @classmethod
     def from_space(cls, space: MaskingSpace, benefit: float | Floats, loss: float | Floats, n_bits: int) -> GameArrays:
-        """Return the arrays of a game; for `benefit` and `loss` see `MaskingGame`."""
+        """Return the arrays of a masking game.
+
+        Parameters
+        ----------
+        space : MaskingSpace
+            Strategies of the game.
+        benefit, loss : float or ndarray of shape (n_targets,)
+            See `MaskingGame`; in currency units per record.
+        n_bits : int
+            Number of attributes at the end that are either shared or masked.
+        """
         n, n_linked, n_forms = space.n_records, len(space.attributes) - n_bits, space.size >> n_bits
         levels = space.levels(np.arange(n_forms) << n_bits)[:, :n_linked]
         form_kept = np.ones((n_forms, n_linked))
@@ -157,14 +172,20 @@ def _always_shared(space: MaskingSpace) -> int:
 
 
 def level_counts(space: MaskingSpace) -> NDArray[np.int64]:
-    """Return the number of levels of each attribute; 1 if it is always shared."""
+    """Return the number of levels of each attribute; 1 if it is always shared.
+
+    The result has shape (n_attributes,).
+    """
     sizes = np.array(space.shape, dtype=np.int64)
     return np.where(np.arange(len(sizes)) < _always_shared(space), 1, sizes)
 
 
 @borrowing()
 def utility_of(game: GameArrays, target: int, strategy: int) -> float:
-    """Return a strategy's utility for a target, in [0, 1]; full sharing has utility 1."""
+    """Return a strategy's utility for a target (record number), in [0, 1].
+
+    It is the share of the total weight that the strategy keeps, at most 1. Full sharing (strategy 0) has utility 1.
+    """
     if strategy == 0:
         return 1.0
     weights = game.weights[target if len(game.weights) > 1 else 0]
@@ -183,7 +204,7 @@ def utility_of(game: GameArrays, target: int, strategy: int) -> float:
 def payoff_of(game: GameArrays, target: int, strategy: int, reply: Reply) -> float:
     """Return the subject's payoff from a strategy, given the adversary's reply.
 
-    The payoff is expected, in currency units.
+    The payoff is expected, in currency units. `target` is the number of the subject's record.
     """
     worth = game.benefit[target] * utility_of(game, target, strategy)
     return float(worth - game.loss[target] * reply.success if reply.attacks else worth)
@@ -194,8 +215,8 @@ def is_ahead(payoff: float, confidence: float, best: float, best_confidence: flo
     """Return 1 if the first of two strategies is preferred, -1 the second, 0 neither.
 
     Parameters come in pairs: `payoff` and `confidence` of the first, `best` and `best_confidence` of the second. The
-    higher payoff is preferred. Of equal payoffs, the lower confidence of the adversary in the inferred surname is
-    preferred.
+    higher payoff is preferred; payoffs that differ by at most `tie`, in currency units, are equal. Of equal payoffs,
+    the lower confidence of the adversary in the inferred surname is preferred.
     """
     if payoff > best + tie:
         return 1
@@ -215,14 +236,17 @@ class MaskingGame:
     strategy in a game with the believed parameters, and receives the payoff of the game with the true parameters.
 
     Of equally good strategies, the strategy with the lower confidence in the inferred surname is chosen, then the
-    strategy with the lowest number. Attacks other than the two-stage attack are solved by the record game, which
-    breaks ties only by the number.
+    strategy with the lowest number. Attacks other than the two-stage attack are solved by the record game, which breaks
+    ties only by the number.
 
     Parameters
     ----------
     space : MaskingSpace
+        Combinations of levels of the attributes that can be shared.
     attack : MultistageAttack
+        Stages, payoff parameters and threshold of the adversary.
     world : MultistageWorld
+        True values of the targets, and the resources that the adversary uses.
     benefit, loss : float or ndarray of shape (n_targets,)
         The subject's benefit of sharing the record unmasked, and its loss if it is re-identified, in currency units per
         record.
@@ -258,7 +282,7 @@ class MaskingGame:
 
     @property
     def n_records(self) -> int:
-        """Number of subjects."""
+        """Number of subjects, with one record each."""
         return self.space.n_records
 
     @property
@@ -272,7 +296,7 @@ class MaskingGame:
 
     @cached_property
     def record_game(self) -> RecordGame:
-        """The same game as a record game, for solvers of record games."""
+        """The same game as a `RecordGame`, for solvers of record games."""
         linker = MultistageLinker(self.attack, self.world, self.space)
         adversary = self.planner or self.attack
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
@@ -284,15 +308,20 @@ class MaskingGame:
         Raises
         ------
         InputError
-            If the attack is not a two-stage attack.
+            If the attack is not a two-stage attack, or the game is against partial knowledge.
         """
         return self._compiled[0]
 
     @property
     def memory(self) -> Memory:
-        """Work arrays and inference cache of compiled solvers.
+        """Work arrays and inference cache of compiled solvers of the game.
 
         Results do not depend on them.
+
+        Raises
+        ------
+        InputError
+            If the attack is not a two-stage attack, or the game is against partial knowledge.
         """
         return self._compiled[1]
 
@@ -305,11 +334,18 @@ class MaskingGame:
 
     @cached_property
     def arrays(self) -> GameArrays:
-        """The subjects' arrays for compiled solvers; see `attack_arrays` for the attack's."""
+        """The subjects' side of the game, as `GameArrays` for compiled solvers.
+
+        For the adversary's side see `attack_arrays`.
+        """
         return GameArrays.from_space(self.space, self.benefit, self.loss, count_bits(self.attack, self.space))
 
     def evaluate(self, choice: Choice) -> Equilibrium:
-        """Return the outcome of chosen strategies, with this game as the true game."""
+        """Return the outcome of chosen strategies, with this game as the true game.
+
+        In the result, an `Equilibrium` with arrays of shape (n_records,), a withheld record (strategy -1) has payoffs
+        and utility 0 and generalization intensity 1.
+        """
         if not self.is_compiled:
             return evaluate(self.record_game, choice)
         strategies = np.asarray(choice.strategies, dtype=np.int64)
@@ -349,8 +385,10 @@ class MaskingGame:
     def _replies(self, strategies: Strategies) -> tuple[Floats, NDArray[np.bool_], NDArray[np.int64]]:
         """Return columns (5, n_records), attacked records and inferred surnames.
 
-        The columns are the subject's and the adversary's payoff, the success probability, the utility and the
-        confidence.
+        The columns are the subject's and the adversary's expected payoff (in currency units), the success probability,
+        the utility and the adversary's confidence in the surname. The other results, shape (n_records,), are flags, and
+        surnames by position in the attack's list of surnames, -1 without one. Withheld records (strategy -1) have
+        columns of 0, no attack and no surname.
         """
         n, arrays, attack = self.n_records, self.arrays, self.attack_arrays
         columns, attacked = np.zeros((5, n)), np.zeros(n, dtype=np.bool_)
@@ -364,7 +402,7 @@ class MaskingGame:
 
     @cached_property
     def memories(self) -> list[Memory]:
-        """Work arrays and inference caches, one for each thread."""
+        """Work arrays and inference caches of compiled solvers, one for each thread."""
         others = (memory_beside(self.memory, self.attack_arrays) for _ in range(1, n_threads(self.n_records)))
         return [self.memory, *others]
 
@@ -373,22 +411,35 @@ class MaskingGame:
     ) -> Choice:
         """Return a solver's choice, withholding the records whose best payoff is negative.
 
-        `payoffs` (n_records,) are the payoffs of the strategies. A payoff within the tie tolerance of 0 is not
-        negative.
+        The result is a `Choice` with these `strategies`, `solver` (a name), `evaluated` (numbers of strategies
+        computed) and `exact`. `payoffs` are the subjects' payoffs of the strategies, in currency units; arrays have
+        shape (n_records,). A payoff within the tie tolerance of 0 is not negative.
         """
         worth_sharing = payoffs >= -INDIFFERENCE * (np.asarray(self.benefit) + np.asarray(self.loss))
         return Choice(np.where(worth_sharing, strategies, WITHHELD), solver, evaluated, exact)
 
 
 def n_threads(n_records: int) -> int:
-    """Return the number of threads that `in_chunks` can use."""
+    """Return the number of threads that `in_chunks` can use for some records.
+
+    It is the number of available threads, or 1 for at most 100 records.
+    """
     return available_threads() if n_records > _CHUNK else 1
 
 
 def in_chunks(n_records: int, workers: Sequence[Worker], solve: Callable[[Rows, Worker], None]) -> None:
     """Call a compiled solver on chunks of the records, in one thread per worker.
 
-    `solve` takes the record numbers of a chunk and the worker of its thread.
+    The function returns when all chunks of at most 100 records are done.
+
+    Parameters
+    ----------
+    n_records : int
+        Number of records.
+    workers : sequence
+        State of each thread, such as its caches; a worker is used by one thread at a time.
+    solve : callable
+        Takes the record numbers of a chunk, and the worker of its thread; its result is ignored.
     """
     chunks = [np.arange(at, min(at + _CHUNK, n_records)) for at in range(0, n_records, _CHUNK)]
     free = SimpleQueue[Worker]()
@@ -454,12 +505,12 @@ class PartialKnowledgeGame(MaskingGame):
         return False
 
     def one_stage(self) -> MaskingGame:
-        """Return the same game, because the attack has no inference."""
+        """Return the same game: its attack has no inference of surnames to omit."""
         return self
 
     @cached_property
     def record_game(self) -> RecordGame:
-        """The same game as a record game, for solvers of record games."""
+        """The same game as a `RecordGame`, for solvers of record games."""
         name, world = self.attack.identify.resource, self.world
         linker = MaskedRecordLinker(
             self.space,

@@ -36,7 +36,7 @@ def usefulness(values: Integers, shared: Flags, weights: Floats) -> float:
     shared : ndarray of bool, shape (n, n_attributes)
         Whether the target shares the attribute.
     weights : ndarray of float64, shape (n_attributes,)
-        Weight of each attribute.
+        Weight of each attribute; the sum must be above 0.
     """
     kept = 0.0
     for j, weight in enumerate(weights):
@@ -50,9 +50,10 @@ def usefulness(values: Integers, shared: Flags, weights: Floats) -> float:
 
 
 def gini(values: Floats) -> float:
-    """Return the Gini coefficient, 0 for equal values.
+    """Return the Gini coefficient of values, shape (n,); 0 for equal values.
 
     If any value is negative, all values are shifted so that the lowest is 0. As published, 1e-7 is then added to all.
+    There must be at least one value.
     """
     ordered = np.sort(values - min(values.min(), 0.0)) + _OFFSET
     n = len(ordered)
@@ -60,7 +61,7 @@ def gini(values: Floats) -> float:
 
 
 def fairness(values: Floats, groupings: Sequence[Integers]) -> float:
-    """Return the fairness of a measure between groups, 1 if groups are equal.
+    """Return the fairness of a measure between groups; 1 if all group means are equal.
 
     This is the mean over groupings of 1 - Gini coefficient of the group means. Groups have equal weight.
 
@@ -83,8 +84,8 @@ def fairness_of_usefulness(
 ) -> float:
     """Return the fairness of usefulness between groups; see `fairness`.
 
-    The usefulness is computed within each group. Subjects who mask the attribute that defines the groups have no
-    visible group, so they do not count as sharing.
+    This is the mean over groupings of 1 - Gini coefficient of the usefulness within each group. Subjects who mask the
+    attribute that defines the groups have no visible group, so they do not count as sharing.
 
     Parameters
     ----------
@@ -102,16 +103,17 @@ def fairness_of_usefulness(
 
 
 def birth_decades(ages: Integers, year: int = PUBLISHED_YEAR) -> Integers:
-    """Return the birth-year group of each subject, 0 to 9.
+    """Return the birth-year group of each subject, an integer from 0 to 9.
 
-    The groups are: before 1910, the eight decades from 1910 on, 1990 and later. The birth year is `year` less the age.
+    The groups are: before 1910, the eight decades from 1910 on, 1990 and later. The birth year is `year` less the age
+    (`ages`, shape (n,), in years).
     """
     return np.clip((year - ages) // 10 - 190, 0, 9)
 
 
 def state_groups(states: Integers) -> Integers:
-    """Return the group of each state code, 0 to 4.
+    """Return the group of each subject's state, an integer from 0 to 4.
 
-    Codes are 0 to 50; group 0 holds codes 0 to 10, and each other group the next ten.
+    `states` (n,) holds state codes from 0 to 50; group 0 holds codes 0 to 10, and each other group the next ten.
     """
     return np.maximum(states - 1, 0) // 10

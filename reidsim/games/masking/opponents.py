@@ -53,9 +53,9 @@ def game_against_several(
     Parameters
     ----------
     games : mapping of str to MaskingGame
-        Game against each adversary, with equal targets, strategies, benefits and losses.
+        Game against each adversary, by its name, with equal targets, strategies, benefits and losses.
     weights : mapping of str to float
-        Probability that each adversary is present.
+        Probability that each adversary is present, by its name.
     together : {"one-of", "all", "worst"}
         Whether exactly one adversary is present ("one-of"), each independently of the others ("all"), or the worst one
         for each record; see `TypesGame`.
@@ -67,9 +67,10 @@ def game_against_several(
 
 
 def without_inference(game: RecordGame | MaskingGame) -> RecordGame | MaskingGame:
-    """Return the game against the same adversaries without inference.
+    """Return the game against the same adversaries without inference of surnames.
 
-    Adversaries then link only on released attributes; they infer no surname.
+    The result is of the class of `game`. Adversaries then link only on released attributes. Adversaries that infer
+    nothing are unchanged.
     """
     if isinstance(game, MaskingGame):
         return game.one_stage()
@@ -79,7 +80,11 @@ def without_inference(game: RecordGame | MaskingGame) -> RecordGame | MaskingGam
 
 
 def _without_inference(linker: Linker, adversary: Adversary) -> dict[str, Any]:
-    """Return linker and adversary without inference, by name of the field of a game."""
+    """Return an adversary's linker and attack rule without inference of surnames.
+
+    The result is a dict with keys ``"linker"`` and ``"adversary"``, the names of fields of a game or an adversary type.
+    A linker or adversary that infers nothing is returned unchanged.
+    """
     if isinstance(linker, MultistageLinker):
         linker = MultistageLinker(linker.attack.one_stage(), linker.world, linker.space)
     if isinstance(adversary, MultistageAttack):
@@ -90,7 +95,7 @@ def _without_inference(linker: Linker, adversary: Adversary) -> dict[str, Any]:
 
 
 class Alike(NamedTuple):
-    """Two-stage adversaries with the same stages.
+    """Two-stage adversaries with the same stages, which share their inferences.
 
     Attributes
     ----------
@@ -183,7 +188,10 @@ class Opponents:
 
     @classmethod
     def of_one(cls, game: MaskingGame, *, no_attack: bool) -> Opponents:
-        """Return the adversary of a masking game.
+        """Return the only adversary of a masking game, as arguments of compiled solvers.
+
+        `no_attack` says whether only strategies that are not attacked are allowed. Of equally good strategies, the
+        strategy with the lower confidence in the surname is preferred.
 
         Raises
         ------
@@ -271,8 +279,8 @@ def _of_thread(alike: Sequence[Alike], thread: int) -> tuple[Alike, ...] | None:
 def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> AdversaryType | None:
     """Return an adversary without its memory, given the linker with the shared past.
 
-    Its replies are to all releases together, written as one strategy. None if the adversaries do not all remember the
-    same releases.
+    Its replies are to all releases together, written as one strategy. Without a shared past (None), it is returned
+    unchanged. The result is None if it does not remember the same releases as `shared`, or has several linkers.
     """
     if shared is None:
         return each
@@ -304,10 +312,12 @@ def _alike(staged: MultistageLinker, types: Sequence[AdversaryType]) -> Alike:
 
 
 def _tabled(linker: Linker, adversary: Adversary, space: MaskingSpace, sizes: NDArray[np.int64]) -> _Replies | None:
-    """Return replies by form of the linked attributes, and the form's steps.
+    """Return an adversary's replies by form of the attributes it links on.
 
-    They are `invited`, `reidentified` and `steps` of `Tables` for one adversary; None if linkage may depend on too many
-    attributes.
+    A form is a combination of levels of these attributes. The results are `invited` and `reidentified`, shape
+    (n_records, n_forms), and `steps`, shape (n_attributes,), of `Tables` for one adversary. The result is None if the
+    linker does not list its attributes, or if there are more than 256 forms or 20 million forms times records. `sizes`
+    (n_attributes,) is the number of levels of each attribute.
     """
     looked_at: tuple[str, ...] | None = getattr(linker, "looked_at", None)
     if looked_at is None:
@@ -327,7 +337,11 @@ def _tabled(linker: Linker, adversary: Adversary, space: MaskingSpace, sizes: ND
 
 
 def _stacked(tabled: Sequence[tuple[float, _Replies]], n_attributes: int) -> Tables:
-    """Stack tables of replies, padded to the largest number of forms."""
+    """Stack tables of replies, padded to the largest number of forms.
+
+    `tabled` holds, for each adversary, its probability of presence and the result of `_tabled`; it may be empty.
+    `n_attributes` is the number of attributes.
+    """
     shape = (len(tabled), *np.max([invited.shape for _, (invited, _, _) in tabled] or [(0, 0)], axis=0).tolist())
     stacked = Tables(
         np.array([weight for weight, _ in tabled], dtype=np.float64),
@@ -344,9 +358,19 @@ def _stacked(tabled: Sequence[tuple[float, _Replies]], n_attributes: int) -> Tab
 
 @borrowing()
 def attacked_anyway(alike: Alike, row: int, form: int) -> bool:
-    """Return whether an adversary attacks a form of the demographics for every set of loci.
+    """Return whether an adversary attacks a form for every set of loci.
 
-    An adversary for whom an attack pays without any locus attacks for every set of shared loci.
+    An adversary for whom an attack pays without any locus attacks for every set of shared loci. The result is True if
+    this holds for any adversary of the group.
+
+    Parameters
+    ----------
+    alike : Alike
+        Adversaries with the same stages.
+    row : int
+        Row of the record in the adversaries' arrays.
+    form : int
+        Combination of levels of the demographics (attributes other than loci).
     """
     believed, attacked = believed_alone(alike.arrays, row, form), False
     for each in range(len(alike.weight)):
@@ -367,8 +391,24 @@ def payoff_against(
     """Return the payoff of a strategy, and the adversary's confidence in the surname.
 
     Adversaries are added one by one, first adversaries without inference. The risk so far bounds the payoff, so
-    surnames are inferred only for strategies that can still win. The payoff is minus infinity if the strategy is not
-    allowed or pays less than `needed`. The confidence is 0 unless it matters.
+    surnames are inferred only for strategies that can still win. The payoff is expected, in currency units. It is minus
+    infinity (with confidence 0) if the strategy is not allowed or pays less than `needed`. The confidence is 0 unless
+    `rules.by_confidence` is set.
+
+    Parameters
+    ----------
+    alike : tuple of Alike, or None
+        Two-stage adversaries, grouped by stages; None without such adversaries.
+    tables : Tables
+        Adversaries with tabulated replies.
+    rules : Rules
+        How adversaries meet records, and which strategies are allowed.
+    game : GameArrays
+        Benefits, losses and weights of the subjects.
+    target, strategy : int
+        Number of the record, and of its strategy.
+    needed : float
+        Least payoff of interest, in currency units.
     """
     row, risk, confidence = rules.rows[target], 0.0, 0.0
     worth, loss = game.benefit[target] * utility_of(game, target, strategy), game.loss[target]

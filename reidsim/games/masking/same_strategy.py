@@ -37,8 +37,8 @@ def same_strategy(game: MaskingGame) -> Choice:
     Returns
     -------
     Choice
-        The same strategy for every record, or all withheld if the best mean is negative. `evaluated` counts the
-        strategies whose loss was computed for each record.
+        The same strategy for every record, or all withheld if the best mean is negative (beyond the tie tolerance).
+        `evaluated` counts the strategies whose loss was computed for each record.
 
     Raises
     ------
@@ -76,11 +76,11 @@ def _total_benefit(game: MaskingGame, strategy: int) -> float:
 
 
 def _by_mean_benefit(game: MaskingGame) -> Iterator[tuple[float, int]]:
-    """Yield bounds on the total payoff, falling, and their strategies.
+    """Yield upper bounds on the total payoff, falling, and their strategies.
 
-    See `best_first` for the order.
-
-    The bound of full sharing can be too low, because its utility is 1 for any sum of weights.
+    The total is over all subjects, in currency units, if all use the strategy; the bound is its total benefit plus a
+    margin for rounding. All strategies are yielded, in the order described in `best_first`. The bound of full sharing
+    can be too low, because its utility is 1 for any sum of weights.
     """
     arrays, total = game.arrays, game.arrays.total_weight
     n_linked = arrays.form_kept.shape[1]
@@ -122,9 +122,28 @@ def _add_losses(
 ) -> None:
     """Subtract expected losses from the total benefits of strategies, in place.
 
-    Records are processed in `order`. A strategy is no longer updated once its total is below `mark`. `totals` has one
-    entry per strategy. `lost` and `evaluated`, shape (n_records,), collect each record's losses and number of
-    strategies computed.
+    A strategy is no longer updated once its total is below `mark`.
+
+    Parameters
+    ----------
+    game : GameArrays
+        The subjects' side of the game.
+    attack : TwoStageArrays
+        The adversary's side.
+    memory : Memory
+        Work arrays and inference cache.
+    strategies : ndarray of int64, shape (n_strategies,)
+        Strategies that all subjects would use.
+    order : ndarray of int, shape (n_records,)
+        Order in which the records are processed.
+    mark : float
+        Total payoff below which a strategy cannot win, in currency units.
+    totals : ndarray of float64, shape (n_strategies,)
+        Total benefit of each strategy over all records; becomes its total payoff, if not below `mark`.
+    lost : ndarray of float64, shape (n_records,)
+        Losses of each record, to which those of all strategies are added.
+    evaluated : ndarray of int64, shape (n_records,)
+        Number of strategies computed for each record, which is increased.
     """
     for target in order:
         for k in range(len(strategies)):

@@ -68,7 +68,11 @@ class Found(NamedTuple):
 
     @classmethod
     def none(cls, n: int, incumbents: Strategies | None = None) -> Found:
-        """Return the start of a search, with strategies (n,) to start from if given."""
+        """Return the start of a search for `n` records.
+
+        `incumbents` (n,) are strategies to start from; without them, all strategies are -1 (withheld). Payoffs and
+        bounds are minus infinity, the confidence is infinite, and no strategy is evaluated.
+        """
         strategies = np.full(n, WITHHELD, dtype=np.int64) if incumbents is None else incumbents.copy()
         lowest, evaluated = np.full(n, -np.inf), np.zeros(n, dtype=np.int64)
         return cls(strategies, lowest, np.full(n, np.inf), evaluated, lowest.copy())
@@ -123,11 +127,11 @@ def best_against_several(game: RecordGame, *, no_attack: bool = False) -> Choice
     Parameters
     ----------
     game : RecordGame
-        Over a `MaskingSpace`, against two-stage attacks or adversaries that link on few attributes. Against other
+        Game over a `MaskingSpace`, against two-stage attacks or adversaries that link on few attributes. Against other
         adversaries, under rule "worst", or with very many levels of attributes, branch and bound is used, which is also
         exact.
     no_attack : bool
-        Whether to consider only strategies that no adversary attacks.
+        Whether to consider only strategies under which no adversary's attack pays.
 
     Returns
     -------
@@ -215,7 +219,8 @@ def greedy(game: MaskingGame, *, no_attack: bool = False) -> Choice:
 def greedy_path(game: MaskingGame, record: int) -> tuple[int, ...]:
     """Return the strategies on the path of greedy search, from full sharing on.
 
-    Attacks are allowed. The last strategy is where the search stops, and need not be the best.
+    The result holds strategy numbers in the order of the steps. Attacks are allowed. The last strategy is where the
+    search stops, and need not be the best.
 
     Parameters
     ----------
@@ -276,10 +281,18 @@ def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) ->
 
 
 def _run(opponents: Opponents, kernel: Callable[..., None], option: Any, incumbents: Strategies | None = None) -> Found:
-    """Run a compiled search for all records.
+    """Run a compiled search for all records, and return the strategies found.
 
-    `option` is the last argument of `kernel`. `incumbents` (n_records,) are strategies to start from; none, if not
-    given.
+    Parameters
+    ----------
+    opponents : Opponents
+        The game, as arguments of compiled solvers.
+    kernel : callable
+        Compiled search, which writes its results into a `Found`.
+    option : object
+        Last argument of `kernel`, such as the maximum number of strategies.
+    incumbents : ndarray of int64, shape (n_records,), optional
+        Strategies to start from; none, if not given.
     """
     tables, rules, game = opponents.tables, opponents.rules, opponents.game
     found = Found.none(len(game.benefit), incumbents)
@@ -299,7 +312,11 @@ def _offer(
     strategy: int,
     found: Found,
 ) -> None:
-    """Replace the best strategy of a record if another one is allowed and better."""
+    """Replace the best strategy of a record if another one is allowed and better.
+
+    Changes `found` at `target`, the record number. Of equal payoffs, the strategy with the lower confidence in the
+    surname is better, then the strategy with the lower number. For the other parameters see `payoff_against`.
+    """
     best, tie = found.payoffs[target], game.tie[target]
     payoff, confidence = payoff_against(alike, tables, rules, game, target, strategy, best - tie)
     if payoff == -np.inf:
@@ -313,8 +330,9 @@ def _offer(
 def _keeps_past(game: GameArrays, past: int, strategy: int) -> bool:
     """Return whether a strategy shares all that earlier releases shared.
 
-    An adversary that has seen an attribute learns nothing by seeing it again. So sharing it again is worth no less,
-    leads to the same replies, and has no higher strategy number. If `past` is -1, its levels are the highest.
+    It does if no attribute has a higher level than in `past`, the strategy equivalent to all earlier releases. An
+    adversary that has seen an attribute learns nothing by seeing it again. So sharing it again is worth no less, leads
+    to the same replies, and has no higher strategy number. If `past` is -1 (no earlier release), the result is True.
     """
     for j in range(len(game.places)):
         if strategy // game.places[j] % game.sizes[j] > past // game.places[j] % game.sizes[j]:
@@ -411,7 +429,11 @@ def _greedy(
     found: Found,
     path: Strategies,
 ) -> None:
-    """Run greedy search against one adversary; write the path of the last target into `path`, up to its length."""
+    """Run greedy search against one adversary for some targets (record numbers).
+
+    Writes best strategies, payoffs and numbers of strategies computed into `found`, and the path of the last target
+    into `path`, up to its length. Only the first adversary of `alike` plays; `tables` is not used.
+    """
     attack, memory, no_attack = alike[0].arrays, alike[0].memory, rules.no_attack
     for target in targets:
         tie = game.tie[target]
