@@ -75,7 +75,8 @@ class DoubleOracle:
 class _Plans:
     """Plans of the defender: plans of cross-play, then best responses.
 
-    Payoffs have one row per plan and one column per adversary. `names` holds defender and adversary planned against.
+    Payoffs, means over records in currency units, have one row per plan and one column per adversary: `payoff` of the
+    defender, `adversary_payoff` of the adversary. `names` holds defender and adversary planned against.
     """
 
     names: list[tuple[str, str]]
@@ -104,7 +105,7 @@ def double_oracle(
     Parameters
     ----------
     play : CrossPlay
-        Cross-play of these opponents; its rows are plans that can also be added.
+        Cross-play of these opponents; its plans can also be added as best responses.
     opponents : sequence of Opponent
         Opponents with several adversaries at the same time, or without a column in `play`, are excluded.
     oracle : Defender
@@ -194,10 +195,23 @@ def _come_together(opponent: Opponent) -> bool:
 def _reply(
     plans: _Plans, playing: Sequence[Opponent], oracle: Defender, mixture: Floats, weights: NDArray[np.int64] | None
 ) -> int:
-    """Return the number of the plan that responds best to mixed adversaries.
+    """Return the position in `plans.names` of the best response to mixed adversaries.
 
-    `mixture` holds one probability per adversary in `playing`. The oracle's plan is added only if it pays more than all
-    known plans (`_NEW`).
+    The oracle's new plan is appended to `plans` only if it pays more than all known plans, by more than 1e-9 times the
+    largest absolute payoff (at least 1). Otherwise, the best known plan is returned, the first of equal ones.
+
+    Parameters
+    ----------
+    plans : _Plans
+        Known plans and their payoffs.
+    playing : sequence of Opponent
+        Adversaries, in the order of the columns of the payoffs.
+    oracle : Defender
+        Defender that plans the best response.
+    mixture : ndarray of float64, shape (n_adversaries,)
+        Probability of each adversary.
+    weights : ndarray of int64, shape (n_records,), optional
+        Number of records of each row of the games; 1, if None.
     """
     faced = {each.name: share for each, share in zip(playing, mixture.tolist(), strict=True) if share > 0}
     games = {each.name: record_game_of(each.truth) for each in playing if each.name in faced}

@@ -39,7 +39,10 @@ class AttributeLinker:
     gains_from: GainsFrom
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return 1 / success probability of each record as group size; see `Linker`."""
+        """Return the linkage of all records, or of `rows`, shared under `strategy`.
+
+        Group sizes are 1 / success probability of an attempt; see `Linker`.
+        """
         sizes = 1.0 / self.groups.success(self.gains_from, strategy)
         sizes = sizes if rows is None else sizes[rows]
         return Linkage(sizes, sizes, by_chance=True)
@@ -69,7 +72,8 @@ class AdmissibleGroups:
     def at(self, strategy: int, rows: Rows | None = None) -> NDArray[np.bool_]:
         """Return whether each record, or each of `rows`, may be released at a node.
 
-        A person with several rows may be released if the groups of all its rows meet the limits.
+        The node is given by its number, `strategy`. A record may be released if its group meets the limits. A person
+        with several rows may be released if the groups of all its rows meet the limits.
         """
         within = self.groups.within(self.limits, strategy)
         if self.row_sets is not None:
@@ -93,6 +97,8 @@ class Linker(Protocol):
         """Return the linkage of all records, or of `rows`, shared under `strategy`.
 
         `rows` are record numbers; the linkage has one entry for each of them.
+
+        For group sizes, true and as the adversary believes, see `Linkage`.
         """
         ...
 
@@ -133,14 +139,19 @@ class PopulationLinker:
     population: GroupSizes | None = None
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the group sizes of records shared under `strategy`; see `Linker`."""
+        """Return the linkage of all records, or of `rows`, shared under `strategy`.
+
+        True and believed group sizes are equal. With a registry, the linkage also has the share of the population with
+        the released values (`match_probability`); see `Linker`.
+        """
         return self._linkage(lambda groups: groups.at(strategy, rows))
 
     def with_strategies(self, strategies: Strategies) -> Linker:
         """Return a linker with the group sizes under these strategies, computed at once.
 
-        The result links only released records, each under its strategy. If the strategies (n_records,) have few
-        distinct values, or the sizes cannot be computed at once, this linker is returned.
+        The result links only released records, each under its strategy. If the number of distinct strategies times
+        records is below 50 million, or the sizes cannot be computed at once, this linker itself is returned.
+        `strategies` (n_records,) holds -1 for withheld records.
         """
         rows = np.flatnonzero(strategies != WITHHELD)
         if len(np.unique(strategies[rows])) * len(strategies) < _MANY_LINKED:
@@ -177,13 +188,16 @@ class FixedLinkage:
 
     @classmethod
     def from_sizes(cls, sizes: Counts) -> FixedLinkage:
-        """Return the linkage with a group size (n_records,) for each record."""
+        """Return the linker with a group size for each record, true and believed.
+
+        `sizes`, in people, has shape (n_records,). All records are released.
+        """
         return cls(Linkage(sizes, sizes))
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the linkage of all released records, or `rows`, by their own strategy.
 
-        `strategy` is not used; all `rows` must be released. See `Linker`.
+        `strategy` is not used; all `rows` (record numbers) must be released. See `Linker`.
         """
         if rows is None:
             return self.linkage
@@ -255,11 +269,15 @@ class RecordGame:
 
     @property
     def n_records(self) -> int:
-        """Number of records."""
+        """Number of records of the game's strategy space."""
         return self.space.n_records
 
     def with_strategies(self, strategies: Strategies) -> RecordGame:
-        """Return the game of a release with these strategies (n_records,); see `ReleaseLinker`."""
+        """Return the game of a release with these strategies.
+
+        If linkage depends on the strategies of all records (`ReleaseLinker`), the linker is replaced by its linker for
+        the release; otherwise, the game is equal. `strategies` (n_records,) holds -1 for withheld records.
+        """
         return replace(self, linker=linker_of_release(self.linker, strategies))
 
     def tie(self, rows: Rows | None = None) -> Floats:
@@ -281,7 +299,7 @@ class RecordGame:
     def outcome(self, strategy: int, rows: Rows | None = None) -> Outcome:
         """Return payoff, utility and the adversary's reply under `strategy`.
 
-        The outcome covers all records, or `rows`.
+        The result, an `Outcome`, covers all records, or `rows` (record numbers), all shared under the same strategy.
         """
         response = self.adversary.respond(self.linker.link(strategy, rows), rows)
         utility = self.space.utility(strategy, rows)
@@ -313,7 +331,8 @@ class Constraint:
     ) -> NDArray[np.bool_]:
         """Return for which records the strategy is allowed, shape of `invited`.
 
-        `invited` marks the records on which an attack pays: all records, or `rows`.
+        `invited` marks the records on which an attack pays, among all records, or `rows` (record numbers). `space`
+        compares the strategy with the least protective ones (`minimum`).
         """
         allowed = ~invited if self.no_attack else np.ones(invited.shape, dtype=np.bool_)
         if self.minimum is not None:
@@ -332,18 +351,22 @@ class Constraint:
 
 
 def most_within(share: float, total: float) -> int:
-    """Return a share of all records (fewer than 10**11) as a number of records, rounded down."""
+    """Return the number of records in a share of all records, rounded down.
+
+    The total is `total`, fewer than 10**11 records. A product within rounding below a whole number counts as this
+    number.
+    """
     # The factor corrects rounding: in binary floating point, 0.29 x 100 is slightly less than 29.
     return math.floor(share * total * (1 + 1e-12))
 
 
 def shared_rows(strategies: Strategies) -> Iterator[tuple[int, Rows]]:
-    """Yield each strategy in use and the rows of its records, both ascending.
+    """Yield each strategy in use and the numbers of its records, both ascending.
 
     Parameters
     ----------
     strategies : ndarray of int64, shape (n_records,)
-        ``WITHHELD`` (-1) where a record is not shared; these records are left out.
+        Strategy of each record; ``WITHHELD`` (-1) where it is not shared. These records are omitted.
     """
     order = np.argsort(strategies, kind="stable")
     in_order = strategies[order]

@@ -85,6 +85,7 @@ def best_release(
     Parameters
     ----------
     game : RecordGame
+        Game in direction "person" or "both".
     linker : DirectedLinker
         Linker of the game.
     present : Choice
@@ -208,7 +209,16 @@ class Goal(NamedTuple):
 
 
 class _Search:
-    """Improve releases step by step, and count the strategies that are evaluated."""
+    """Improve releases step by step, and count the strategies that are evaluated.
+
+    Parameters
+    ----------
+    game : RecordGame
+    linker : DirectedLinker
+        Linker of the game.
+    limits : PersonLimits or None
+        Limits on the sensitive values of the rows that fit each person; None without limits.
+    """
 
     def __init__(self, game: RecordGame, linker: DirectedLinker, limits: PersonLimits | None) -> None:
         self._game, self._linker, self._limits = game, linker, limits
@@ -218,7 +228,11 @@ class _Search:
     def goal(
         self, strategies: Strategies, harm: Harm, allowed: Allowed, *, may_withhold: bool, is_safe: bool = False
     ) -> Goal:
-        """Return a copy of a release with a goal; the harm includes excesses over limits on sensitive values."""
+        """Return a copy of a release with the rules of its improvement.
+
+        `strategies` (n_records,) is the release, and `harm` the harm to persons, to which excesses over limits on
+        sensitive values are added. For the other parameters see `Goal`.
+        """
         release = release_of(self._linker.lattice, self._linker.rows, self._game.benefit, strategies)
         if self._limits is not None:
             harm = harm._replace(values=self._limits.fitting_values(strategies), value_weight=self._prohibitive)
@@ -226,7 +240,7 @@ class _Search:
         return Goal(release, harm, margins, work, allowed, self._game.tie(), may_withhold, is_safe, self._prohibitive)
 
     def improve(self, goal: Goal) -> None:
-        """Change single records until no such change improves the release.
+        """Change single records until no such change improves the release, in place.
 
         A pass over all records is followed by passes over the records that changed, until none changes. The loop ends
         when a pass over all records changes none.
@@ -241,9 +255,12 @@ class _Search:
             records = moved if len(moved) else everybody
 
     def exchange(self, goal: Goal) -> None:
-        """Exchange records until no exchange improves the release, or up to the limit on comparisons.
+        """Exchange records until no exchange improves the release, in place.
 
         After each exchange, single records change until none improves the release.
+
+        An exchange changes the strategies of two records at once. The search also ends at a limit on comparisons, which
+        grows with the table.
         """
         n, release = len(goal.allowed), goal.release
         left = _FEW_COMPARISONS + int(_COMPARISONS_PER_PAIR * n * len(release.cells) * len(release.levels))
@@ -257,9 +274,9 @@ class _Search:
     def safe_from(self, strategies: Strategies, needed: NDArray[np.int64], safe: Allowed) -> Goal:
         """Return a release without attacks, with as much benefit as possible.
 
-        It is the one of highest benefit among the repairs that are tried; it need not be optimal. `needed` is the
-        number of rows that must fit each person, and `safe` marks the strategies that are not attacked in direction
-        "record".
+        The search starts from `strategies` (n_records,), of which attacked records are withheld first. The result is
+        the release of highest benefit among the repairs that are tried; it need not be optimal. `needed` is the number
+        of rows that must fit each person, and `safe` marks the strategies that are not attacked in direction "record".
         """
         # A record that is attacked in direction "record" must change, no matter which rows fit its person.
         is_kept = (strategies >= 0) & safe[np.arange(len(strategies)), np.maximum(strategies, 0)]
@@ -281,10 +298,17 @@ class _Search:
         return max(found, key=lambda goal: total_benefit(goal.release))
 
     def _repair(self, goal: Goal, at_most: float) -> bool:
-        """Change records until there is no harm, then improve the release.
+        """Change records until there is no harm, then improve the release, in place.
 
         The record whose change removes most harm per unit of benefit lost changes first. Every change lowers the harm,
         so the loop ends. If no change lowers the harm, the harmed records are withheld.
+
+        Parameters
+        ----------
+        goal : Goal
+            Release, with prohibitive harm.
+        at_most : float
+            Largest acceptable loss of benefit, in currency units.
 
         Returns
         -------
@@ -326,7 +350,7 @@ class _Search:
 
 @borrowing()
 def total_benefit(release: Release) -> float:
-    """Return the total benefit of the shared records, in currency units."""
+    """Return the publisher's total benefit from shared records, in currency units."""
     total = 0.0
     for record in range(len(release.strategies)):
         if release.strategies[record] >= 0:
@@ -338,8 +362,9 @@ def total_benefit(release: Release) -> float:
 def _changes(goal: Goal, record: int, lower: Floats, more: Floats) -> float:
     """Compute by how much each change of a record lowers harm and raises benefit.
 
-    Fills `lower` (decrease of harm) and `more` (increase of benefit), shape (n_strategies + 1,). The last entry is for
-    withholding; `lower` is -inf where a change is not allowed. Return the largest harm of which differences are taken.
+    Harm includes the harm to the record's own person and to others. Fills `lower` (decrease of harm) and `more`
+    (increase of benefit), shape (n_strategies + 1,). The last entry is for withholding; `lower` is -inf where a change
+    is not allowed. Return the largest harm of which differences are taken.
     """
     release, harm, gained = goal.release, goal.harm, goal.work.gained
     form = release.strategies[record]
@@ -358,7 +383,12 @@ def _changes(goal: Goal, record: int, lower: Floats, more: Floats) -> float:
 
 @owning()
 def _improve(goal: Goal, records: Records) -> Records:
-    """Give each record in turn the strategy of highest total; return the records that changed."""
+    """Give each record in turn the strategy of highest total, in place.
+
+    The total is benefit less harm. `records` are record numbers; the result holds the numbers of the records that
+    changed. A record changes only if the total rises by more than the tie tolerance; a withheld record is shared even
+    at a negative payoff, if `goal.is_safe` or records may not be withheld.
+    """
     release, size = goal.release, goal.allowed.shape[1]
     lower, more, moved = np.empty(size + 1), np.empty(size + 1), np.zeros(len(records), dtype=np.bool_)
     for number in range(len(records)):
@@ -392,7 +422,11 @@ def _improve(goal: Goal, records: Records) -> Records:
 
 @borrowing()
 def _lacks(release: Release, harm: Harm) -> int:
-    """Return the first cell through which a shared record suffers harm, or -1."""
+    """Return the number of the first cell through which a shared record suffers harm.
+
+    A cell is a distinct combination of values. The harm excludes harm from sensitive values. The result is -1 if no
+    shared record suffers harm.
+    """
     for record in range(len(release.strategies)):
         form = release.strategies[record]
         for entry in range(release.begin[record], release.begin[record + 1]):
@@ -406,7 +440,8 @@ def _lacks(release: Release, harm: Harm) -> int:
 def _benefit_to_fit(release: Release, record: int, cell: int) -> float:
     """Return the largest benefit of a strategy under which a record fits a cell.
 
-    The result is -inf if there is no such strategy.
+    The cell is a distinct combination of values; for a record with several rows, one of them must fit. The result is in
+    currency units, -inf if there is no such strategy.
     """
     best = -np.inf
     for entry in range(release.begin[record], release.begin[record + 1]):
@@ -503,9 +538,10 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool
 
 @owning()
 def _repairs(goal: Goal, records: Records) -> tuple[Floats, Strategies]:
-    """Return each record's largest fall of harm per benefit lost, and its strategy, (n_records,).
+    """Return each record's largest fall of harm per benefit lost, and its strategy.
 
-    The strategy is -1 for withholding, and the rate is 0 if no change lowers the harm.
+    Both results have shape (len(records),). The strategy is -1 for withholding, and the rate is 0 (with strategy -1) if
+    no change lowers the harm, or if the record is withheld.
     """
     release, size = goal.release, goal.allowed.shape[1]
     lower, more = np.empty(size + 1), np.empty(size + 1)
@@ -524,7 +560,10 @@ def _repairs(goal: Goal, records: Records) -> tuple[Floats, Strategies]:
 
 @owning()
 def _suppress_few(goal: Goal) -> None:
-    """Fully suppress the records of least benefit until there is no harm."""
+    """Fully suppress the records of least benefit until there is no harm, in place.
+
+    Only shared records for which full suppression is allowed are changed; some harm may be left if there are too few.
+    """
     release = goal.release
     benefit = np.full(len(release.strategies), np.inf)
     for record in range(len(benefit)):

@@ -143,7 +143,19 @@ class Work(NamedTuple):
 
 
 def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Floats, strategies: Strategies) -> Release:
-    """Return the release for the given strategies (n_records,)."""
+    """Return the release in which each record has the given strategy; see `Release`.
+
+    Parameters
+    ----------
+    lattice : GeneralizationLattice
+        Levels and information losses of the attributes.
+    rows : FittingRows
+        Cells (distinct combinations of values) and the records' rows.
+    benefit : ndarray of float64, shape (n_records,)
+        Benefit of sharing each record unchanged, in currency units.
+    strategies : ndarray of int64, shape (n_records,)
+        Strategy of each record, -1 if withheld; copied.
+    """
     begin, own = rows.begin.astype(np.int64), rows.cell_of_entry
     alone = np.flatnonzero(np.diff(begin) == 1)
     order = np.argsort(own[begin[alone]], kind="stable")
@@ -169,7 +181,7 @@ def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Float
 
 
 def work_for(release: Release, n_forms: int) -> Work:
-    """Return work arrays of the sizes for a release and `n_forms` strategies."""
+    """Return working arrays of the sizes for a release and `n_forms` strategies."""
     n_attributes, _, widest = release.groups.shape
     shape = (int(np.diff(release.begin).max(initial=1)), n_attributes, widest)
     return Work(
@@ -190,6 +202,7 @@ def work_for(release: Release, n_forms: int) -> Work:
 def benefit_in(release: Release, record: int, form: int) -> float:
     """Return the benefit of sharing a record under a strategy, in currency units.
 
+    It is the benefit of the unchanged record times the utility of the strategy `form`; 0 if the information loss is 1.
     See `GeneralizationLattice.utility`.
     """
     loss = 0.0
@@ -204,8 +217,9 @@ def benefit_in(release: Release, record: int, form: int) -> float:
 def harm_of(release: Release, harm: Harm, record: int, form: int, rows: int) -> float:
     """Return the harm to a person under a strategy if `rows` rows fit its values.
 
-    Fewer than 1 row counts as 1. In direction "both", the number of people who fit the person's row replaces `rows` if
-    it is not larger. Harm from sensitive values is not included.
+    The person is that of `record`, and `form` is the strategy of its own row. The harm is the expected loss or the
+    weighted number of missing rows; see `Harm`. Fewer than 1 row counts as 1. In direction "both", the number of people
+    who fit the person's row replaces `rows` if it is not larger. Harm from sensitive values is not included.
     """
     rows = max(rows, 1)
     cost = harm.by_rows[harm.kind[record], rows]
@@ -220,7 +234,8 @@ def harm_of(release: Release, harm: Harm, record: int, form: int, rows: int) -> 
 def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
     """Return the harm to a person under a strategy if no other record changes.
 
-    It includes harm from sensitive values.
+    The person is that of `record`, and `form` is its new strategy. The row itself counts as shared. The harm, see
+    `Harm`, includes harm from sensitive values.
     """
     total = harm_of(release, harm, record, form, rows_of(release, record))
     if harm.value_weight > 0.0:
@@ -231,9 +246,11 @@ def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
 
 @borrowing()
 def _value_gain(harm: Harm, record: int, cell: int, persons: int, fits: bool) -> float:
-    """Return the decrease of harm from sensitive values in a cell that is due to a record's row.
+    """Return the decrease of a cell's harm from sensitive values by a record's row.
 
-    The row is added, or it `fits` the cell at present. `persons` is the number of shared records with this cell.
+    The comparison is between the row that fits the cell and no such row; `fits` is whether it fits at present. The
+    result is weighted with `persons`, the number of shared records with this cell; 0 without limits on sensitive
+    values.
     """
     if harm.value_weight == 0.0 or persons == 0:
         return 0.0
@@ -242,9 +259,10 @@ def _value_gain(harm: Harm, record: int, cell: int, persons: int, fits: bool) ->
 
 @borrowing()
 def rows_of(release: Release, record: int) -> int:
-    """Return how many rows fit a person, including its own, shared or withheld.
+    """Return how many rows fit the person of a record, including its own.
 
-    For a person with several cells, it is the minimum over the cells.
+    Rows of other withheld records do not count; the person's own row counts even if it is withheld. For a person with
+    several cells, it is the minimum over the cells.
     """
     rows = release.fitting[release.own[release.begin[record]]]
     for entry in range(release.begin[record] + 1, release.begin[record + 1]):
@@ -254,7 +272,7 @@ def rows_of(release: Release, record: int) -> int:
 
 @borrowing()
 def total_harm(release: Release, harm: Harm) -> float:
-    """Return the total harm to the persons whose rows are shared."""
+    """Return the total harm to the persons whose records are shared; see `Harm`."""
     total = 0.0
     for record in range(len(release.strategies)):
         if release.strategies[record] >= 0:
@@ -281,7 +299,10 @@ def _margin(release: Release, harm: Harm, margins: Margins, cell: int) -> None:
 
 @owning()
 def margins_of(release: Release, harm: Harm) -> Margins:
-    """Return the change of harm in each cell for one row more and one row less."""
+    """Return the change of harm in each cell for one row more and one row less.
+
+    A cell is a distinct combination of values, and the rows are the released rows that fit it; see `Margins`.
+    """
     n_cells = len(release.cells)
     margins = Margins(np.zeros(n_cells), np.zeros(n_cells), np.zeros(n_cells, dtype=np.int64))
     for cell in range(n_cells):
@@ -299,8 +320,9 @@ def _set_levels(release: Release, form: int, levels: Integers) -> None:
 def _set_places(release: Release, shared: bool, work: Work, entries: int) -> None:
     """Set ``work.place``: each value's part of the lowest strategy that fits.
 
-    With one entry, `_APART` marks values that the record's present row does not fit; `_NEVER` marks values that agree
-    at no level.
+    `entries` is the number of the record's distinct rows, and `shared` whether the record is shared; ``work.least``
+    and, if shared, ``work.before`` must have been filled. With one entry, `_APART` marks values that the record's
+    present row does not fit; `_NEVER` marks values that agree at no level.
     """
     for entry in range(entries):
         for attribute in range(len(release.levels)):
@@ -316,7 +338,7 @@ def _set_places(release: Release, shared: bool, work: Work, entries: int) -> Non
 
 @borrowing()
 def _join(release: Release, first: int, second: int) -> int:
-    """Return the lowest strategy that generalizes both strategies."""
+    """Return the number of the lowest strategy that generalizes both strategies."""
     form = 0
     for attribute in range(len(release.levels)):
         stride, levels = release.strides[attribute], release.levels[attribute]
@@ -328,7 +350,8 @@ def _join(release: Release, first: int, second: int) -> int:
 def _put(work: Work, row: int, length: int, form: int, sign: float) -> int:
     """Add the term "all strategies above `form`" to a signed sum.
 
-    Return the new number of terms.
+    Return the new number of terms. The sum is in row `row` of ``work.forms`` and ``work.signs`` and has `length` terms;
+    `sign` is added to the factor of an equal term, if there is one.
     """
     if work.at[form] < 0:
         work.at[form] = length
@@ -340,7 +363,11 @@ def _put(work: Work, row: int, length: int, form: int, sign: float) -> int:
 
 @borrowing()
 def _settle(work: Work, row: int, length: int) -> int:
-    """Remove the terms of a signed sum that cancel; return the number left."""
+    """Remove the terms of a signed sum that cancel; return the number left.
+
+    The sum is in row `row` of ``work.forms`` and ``work.signs`` and has `length` terms, whose factors are 0 if they
+    cancel. The positions in ``work.at`` are cleared.
+    """
     kept = 0
     for term in range(length):
         work.at[work.forms[row, term]] = -1
@@ -354,8 +381,9 @@ def _settle(work: Work, row: int, length: int) -> int:
 def _forms_that_fit(release: Release, work: Work, entries: int, cell: int, row: int) -> int:
     """Write the strategies under which a record fits a cell as a signed sum.
 
-    The record fits if any of its rows fits. The terms are written to row `row` of ``work.forms`` and ``work.signs``.
-    Return their number.
+    The record, whose places are in ``work.place``, has `entries` distinct rows; it fits if any of them fits. A term
+    represents all strategies above a given one. The terms are written to row `row` of ``work.forms`` and
+    ``work.signs``. Return their number.
     """
     length = 0
     for entry in range(entries):
@@ -378,7 +406,9 @@ def _forms_that_fit(release: Release, work: Work, entries: int, cell: int, row: 
 def _effect_on_several(release: Release, harm: Harm, record: int, work: Work, entries: int, shared: bool) -> float:
     """Add the effects on persons with several rows to ``work.gained``.
 
-    Return the part of the record's present row; see `effect_on_others`.
+    The effect of a strategy is the decrease of harm to these persons compared with withholding `record`. Return the
+    decrease due to its present row, 0 if it is not `shared`; see `effect_on_others`. `entries` is the number of the
+    record's distinct rows.
     """
     present = 0.0
     for other in release.several:
@@ -421,7 +451,7 @@ def _effect_on_several(release: Release, harm: Harm, record: int, work: Work, en
 
 @borrowing()
 def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int, work: Work) -> float:
-    """Compute the decrease of harm to other persons under each strategy.
+    """Compute the decrease of harm to other persons under each strategy of a record.
 
     The comparison is with withholding the record. Fills ``work.gained``, shape (n_strategies,), and ``work.least``.
 
@@ -487,7 +517,11 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
 
 @borrowing()
 def reread(release: Release, record: int, work: Work) -> None:
-    """Fill ``work.least`` with the lowest levels of agreement with a record's values."""
+    """Fill ``work.least`` with the lowest levels of agreement with a record's values.
+
+    An entry is the lowest level at which a value of an attribute and that of the record are generalized to the same
+    value, for each distinct row of the record; the number of levels if there is none.
+    """
     begin = release.begin[record]
     for entry in range(release.begin[record + 1] - begin):
         agreement(release.cells[release.own[begin + entry]], release.groups, release.levels, work.least[entry])
@@ -495,9 +529,10 @@ def reread(release: Release, record: int, work: Work) -> None:
 
 @borrowing()
 def share_as(release: Release, harm: Harm, margins: Margins, record: int, form: int, work: Work) -> None:
-    """Change a record's strategy, or withhold it (-1), and update the counts.
+    """Change a record's strategy to `form` (-1: withhold), and update the counts.
 
-    ``work.least`` must have been filled for this record.
+    Changes `release`, `margins` and the sensitive values of `harm` in place. ``work.least`` must have been filled for
+    this record; see `reread`.
     """
     was, begin, end = release.strategies[record], release.begin[record], release.begin[record + 1]
     if was >= 0:

@@ -42,6 +42,8 @@ class DirectedLinker:
     lattice : GeneralizationLattice
         Lattice with one row per record; or a `PeopleLattice`, in which a record holds all rows of a person.
     direction : {"person", "both"}
+        Whether the adversary searches for the row of a person, or uses the better of the two directions for each
+        record.
     by_record : Linker
         Linker from rows to people, as in direction "record".
     released : Linker
@@ -68,8 +70,9 @@ class DirectedLinker:
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the linkage if the whole release had one strategy.
 
-        Then the rows of an equivalence class fit the persons of the class. In direction "both", the group size is the
-        smaller of the two directions.
+        The group size of each record (of all, or of `rows`), true and believed, counts the people of the release in its
+        equivalence class: the rows of a class fit the persons of the class. In direction "both", it is the smaller of
+        this and the group size in direction "record".
         """
         return self._worse(self._released.link(strategy, rows).group_sizes, strategy, rows)
 
@@ -110,7 +113,11 @@ class DirectedLinker:
         return sizes
 
     def _limit(self, sizes: Floats, strategies: Strategies) -> None:
-        """Limit sizes in place to the people who fit each row, in direction "both"."""
+        """Limit group sizes in place to the people who fit each row, in direction "both".
+
+        In direction "person", and for withheld records (strategy -1), sizes are unchanged. Both arrays have shape
+        (n_records,).
+        """
         if self.direction == "both":
             linker = linker_of_release(self.by_record, strategies)
             for strategy, rows in shared_rows(strategies):
@@ -124,7 +131,7 @@ class DirectedLinker:
 
 
 def directed_linker(game: RecordGame) -> DirectedLinker | None:
-    """Return the directed linker of a game; None in direction "record".
+    """Return the `DirectedLinker` of a game; None in direction "record".
 
     Raises
     ------
@@ -144,7 +151,10 @@ def directed_linker(game: RecordGame) -> DirectedLinker | None:
 
 
 def by_record(game: RecordGame) -> RecordGame:
-    """Return the same game in direction "record"."""
+    """Return the same game in direction "record", from released rows to people.
+
+    Each `DirectedLinker` is replaced by its linker in this direction; other linkers are unchanged.
+    """
 
     def linker_of(linker: Linker) -> Linker:
         return linker.by_record if isinstance(linker, DirectedLinker) else linker
@@ -157,7 +167,8 @@ def by_record(game: RecordGame) -> RecordGame:
 def without_attacked(game: RecordGame, strategies: Strategies) -> Strategies:
     """Withhold records until an attack pays on no remaining record.
 
-    Each round withholds all records on which an attack pays.
+    Each round withholds all records on which an attack pays. The result is a new array of strategies (n_records,), -1
+    for withheld records.
 
     A withheld row no longer fits other persons, so an attack on them may become profitable. The loop ends, at the
     latest when all records are withheld.
@@ -194,7 +205,7 @@ class Replies(NamedTuple):
 
 
 def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
-    """Return the replies of the adversary of a game with this linker.
+    """Return the adversary's replies in a game with a directed linker; see `Replies`.
 
     Raises
     ------
@@ -209,7 +220,8 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
 def shortage(needed: NDArray[np.int64], weight: float) -> Harm:
     """Return the number of rows that each person lacks until no attack in direction "person" pays.
 
-    `needed` (n_records,) is the number of rows that must fit each person; each row that is lacking counts `weight`.
+    The result is a `Harm`. `needed` (n_records,) is the number of rows that must fit each person; each row that is
+    lacking counts `weight`, in currency units.
     """
     n_records = len(needed)
     needs, kind = np.unique(needed, return_inverse=True)

@@ -95,9 +95,10 @@ class PersonLimits:
     rows: FittingRows
 
     def fitting_values(self, strategies: Strategies) -> FittingValues:
-        """Return the sensitive values of the rows that fit each cell.
+        """Return the sensitive values of the rows that fit each cell in a release.
 
-        Strategies have shape (n_records,); -1 marks a withheld record.
+        A cell is a distinct combination of quasi-identifying values. `strategies` has shape (n_records,); -1 marks a
+        withheld record.
 
         Raises
         ------
@@ -142,7 +143,11 @@ class PersonLimits:
         )
 
     def without_exceeding(self, strategies: Strategies) -> Strategies:
-        """Withhold records until the limits hold for every released person."""
+        """Withhold records until the limits hold for every released person.
+
+        Each round withholds all records whose person has rows that exceed a limit on sensitive values. Returns a new
+        array of `strategies` (n_records,), -1 for withheld records.
+        """
         strategies = strategies.copy()
         while True:
             exceeding = (_excess_of_cells(self.fitting_values(strategies))[self.rows.cell_of_entry] > 0) & (
@@ -157,9 +162,10 @@ class PersonLimits:
 def excess_with(fitting: FittingValues, cell: int, kind: int, change: int) -> int:
     """Return the excess of a cell over the limits after adding rows of a kind.
 
-    `change` is the number of rows added; negative for rows removed. The result is a sum over columns and limits, 0
-    within the limits or without rows. For l-diversity and the largest share, the excess is the number of missing rows
-    with other values. For a distance, it is the number of steps above the limit (`_STEPS_OF_DISTANCE`).
+    `cell` and `kind` (a combination of sensitive values) are positions in `fitting`. `change` is the number of rows
+    added; negative for rows removed. The result is a sum over columns and limits, 0 within the limits or without rows.
+    For l-diversity and the largest share, the excess is the number of missing rows with other values. For a distance,
+    it is the number of steps above the limit (`_STEPS_OF_DISTANCE`).
     """
     excess = 0
     for column in range(len(fitting.start) - 1):
@@ -186,8 +192,9 @@ def excess_with(fitting: FittingValues, cell: int, kind: int, change: int) -> in
 def _distance(fitting: FittingValues, cell: int, begin: int, end: int, moved: int, change: int, rows: int) -> float:
     """Return the earth mover's distance of a cell's values from the table's values.
 
-    It is the distance in `reidsim.linkage.sensitive_values`. `begin` and `end` delimit the values of a column; `change`
-    rows with the value `moved` are added first, and `rows` is the number of rows after that.
+    It is the distance in `reidsim.linkage.sensitive_values`, in [0, 1], for the rows that fit `cell`. `begin` and `end`
+    delimit the values of a column; `change` rows with the value `moved` are added first, and `rows` is the number of
+    rows after that.
     """
     total, levels = 0.0, 0
     for level in range(len(fitting.groups)):
@@ -208,7 +215,8 @@ def _distance(fitting: FittingValues, cell: int, begin: int, end: int, moved: in
 def excess_saved(fitting: FittingValues, cell: int, kind: int, change: int) -> int:
     """Return the decrease of a cell's excess with one row of a kind more (`change` 1).
 
-    With `change` -1, return the increase with one row less.
+    With `change` -1, return the increase with one row less. `kind` is a combination of sensitive values; for the
+    excess, a whole number, see `excess_with`. The result is kept for later calls.
     """
     kept = fitting.more if change > 0 else fitting.less
     if kept[cell, kind] == _UNKNOWN:
@@ -218,7 +226,11 @@ def excess_saved(fitting: FittingValues, cell: int, kind: int, change: int) -> i
 
 @borrowing()
 def add_row(fitting: FittingValues, cell: int, kind: int, change: int) -> None:
-    """Add (1) or remove (-1) one row of a kind to or from the rows that fit a cell."""
+    """Add (1) or remove (-1) one row of a kind to or from the rows that fit a cell.
+
+    `kind` is a combination of sensitive values. Changes the counts of `fitting` in place, and drops the excesses
+    computed for this cell.
+    """
     for column in range(len(fitting.start) - 1):
         fitting.counts[cell, fitting.values[kind, column]] += change
     for each in range(len(fitting.values)):

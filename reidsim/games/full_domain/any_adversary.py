@@ -168,7 +168,10 @@ class AnyAdversaryGame(FullDomainGame):
         return np.array([amounts[:, begin:end].sum(axis=1) for begin, end in itertools.pairwise(starts.tolist())])
 
     def may_keep(self, table: ClassTable) -> NDArray[np.bool_]:
-        """Return whether each class of a table keeps records, shape (n_classes,); see `FullDomainGame.may_keep`."""
+        """Return whether each class of a table keeps records, shape (n_classes,).
+
+        This requires `by_size`; see `FullDomainGame.may_keep`.
+        """
         return self._classes(table)[0] & (table.released > 0)
 
     def _classes(self, table: ClassTable) -> tuple[NDArray[np.bool_], Floats, list[Any]]:

@@ -132,9 +132,9 @@ class RollUp:
         ]
 
     def field(self, position: int, level: int, n_steps: int | None = None) -> Field:
-        """Return the field of the attribute at `position`, starting at a level.
+        """Return the field of bits of the attribute at `position`, starting at a level.
 
-        It includes the next `n_steps` higher levels, or all of them if not given.
+        The result, a `Field`, includes `level` and the next `n_steps` higher levels, or all higher levels if not given.
         """
         losses = self._losses[position]
         parents, added = [np.arange(len(losses[level]))], [np.zeros(len(losses[level]))]
@@ -145,7 +145,11 @@ class RollUp:
         return Field(self._shifts[position], (1 << self._bits[position]) - 1, np.array(parents), np.array(added))
 
     def keys_at(self, codes: Codes, levels: Sequence[int]) -> Ints:
-        """Return the key of each row's class at a node, shape (n_rows,)."""
+        """Return the key of each row's class at a node, ndarray of int64, shape (n_rows,).
+
+        `codes`, shape (n_rows, n_attributes), are codes of the values, among those that the roll-up was made for;
+        `levels` holds the node's level of each attribute. Rows have equal keys if they belong to the same class.
+        """
         keys = np.zeros(len(codes), dtype=np.int64)
         for position, level in enumerate(levels):
             group = self._group_of_value[position][codes[:, position]]
@@ -160,6 +164,7 @@ class RollUp:
         Parameters
         ----------
         codes : ndarray of int32, shape (n_rows, n_attributes)
+            Codes of the values of each row.
         released : ndarray of int64, shape (n_rows,)
             Number of released records that each row represents.
         people : ndarray of float64, shape (n_rows,)
@@ -171,13 +176,18 @@ class RollUp:
         return table, inverse.astype(np.int32)
 
     def raised(self, keys: Ints, position: int, level: int) -> Ints:
-        """Return the keys of classes after one attribute goes from `level` up one level."""
+        """Return the keys of classes after one attribute goes from `level` up one level.
+
+        `position` is the attribute's; the result has the shape and order of `keys`, and may have equal keys.
+        """
         shift, mask = self._shifts[position], (1 << self._bits[position]) - 1
         parents = self._parents[position][level]
         return np.asarray((keys & ~(mask << shift)) | (parents[(keys >> shift) & mask] << shift))
 
     def up(self, table: ClassTable, position: int, level: int, *, follow: bool) -> tuple[ClassTable, NDArray[np.int32]]:
         """Merge classes as the attribute at `position` goes from `level` up one level.
+
+        `table` holds the classes at the lower node.
 
         Returns
         -------
@@ -198,7 +208,21 @@ class RollUp:
     ) -> tuple[ClassTable, NDArray[np.int32]]:
         """Merge the ungeneralized classes up to a node.
 
-        `group_of`, shape (n_rows,), is the class of each row before the merge; the second result is its class after it.
+        Parameters
+        ----------
+        table : ClassTable
+            The ungeneralized classes.
+        levels : sequence of int
+            The node's level of each attribute.
+        group_of : ndarray of int32, shape (n_rows,)
+            Class of each row before the merge; may be empty.
+
+        Returns
+        -------
+        ClassTable
+            Classes at the node.
+        ndarray of int32, shape (n_rows,)
+            Class of each row at the node.
         """
         for position, level in enumerate(levels):
             for below in range(level):
@@ -262,7 +286,8 @@ def finest_classes(
 def records_outside(lattice: GeneralizationLattice, released: NDArray[np.int64], population: Population) -> int:
     """Return the number of records in excess of the people with the same values.
 
-    The excess is rounded up for each combination of values, and summed.
+    For each combination of values, the excess is the number of records less the number of people of the population,
+    rounded up, and 0 if it is negative; the result is the sum. For the parameters see `finest_classes`.
     """
     return int(_excess(lattice, released, population)[0].sum())
 
@@ -313,7 +338,8 @@ def _excess(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Return the excess of records over people by class, and the class of each cell.
 
-    Classes are ungeneralized.
+    Classes are ungeneralized. The excess, an integer, is rounded up, and 0 if there are no more records than people.
+    For the parameters see `finest_classes`.
     """
     _, table, group_of = finest_classes(lattice, released, population)
     # Expected counts need not be whole numbers.
@@ -321,7 +347,11 @@ def _excess(
 
 
 def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[Ints]:
-    """Return the group number of each value at each level; siblings follow in turn."""
+    """Return the group number of each value at each level of a hierarchy.
+
+    `levels` holds, from the lowest level up, the group of each value, shape (n_values,); so does the result. Groups of
+    a level are numbered from 0 in an order in which siblings follow each other.
+    """
     order = np.lexsort(levels)
     numbers = []
     for groups in levels:
@@ -333,7 +363,7 @@ def _numbered(levels: Sequence[NDArray[np.integer[Any]]]) -> list[Ints]:
 
 @numba.njit(cache=True)
 def part(table: ClassTable, begin: int, end: int) -> ClassTable:
-    """Return the classes at positions `begin` to `end` - 1."""
+    """Return the classes of a table at positions `begin` to `end` - 1."""
     return ClassTable(table.keys[begin:end], table.released[begin:end], table.people[begin:end], table.loss[begin:end])
 
 
@@ -351,6 +381,7 @@ def raise_classes(
     Parameters
     ----------
     table : ClassTable
+        The classes.
     order : ndarray of int
         Order of the classes in which their raised keys are ascending; empty if they already have this order.
     field : Field
@@ -363,7 +394,7 @@ def raise_classes(
     ClassTable
         The merged classes. Records and people are added up; the loss is the least of the classes merged.
     ndarray of int32, shape (n_classes,)
-        The merged class of each class in `order`.
+        The merged class of each class of `table`; undefined for classes that `order` leaves out.
     """
     merged, inverse = _room(len(order) or len(table.keys)), np.empty(len(table.keys), np.int32)
     return part(merged, 0, _merge(table, order, field, step, -1, merged, 0, inverse)), inverse
@@ -382,8 +413,9 @@ def _merge(
 ) -> int:
     """Write the classes with raised keys into `merged` from position `begin` on.
 
-    `kept_bits` masks the bits of keys that are compared, -1 for all; `inverse` receives the merged class of each class.
-    The code has no branches because the starts of classes are hard to predict for the processor.
+    Return the position after the last class written. For `table`, `order`, `field` and `step` see `raise_classes`.
+    `kept_bits` masks the bits of keys that are compared and kept, -1 for all; `inverse` receives the merged class of
+    each class. The code has no branches because the starts of classes are hard to predict for the processor.
     """
     keys, released, people, loss = table
     merged_keys, merged_released, merged_people, merged_loss = merged
@@ -410,7 +442,7 @@ def _merge(
 def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
     """Merge classes that agree in one attribute and all earlier ones.
 
-    They are merged at each level of this attribute.
+    Attributes are in the order of `RollUp.order`. The classes are merged at each level of this attribute.
 
     Later attributes are ignored, as if they were fully suppressed but without adding information loss.
 
@@ -445,6 +477,8 @@ def merge_prefixes(table: ClassTable, field: Field) -> tuple[ClassTable, Ints]:
 @numba.njit(cache=True)
 def raise_kept(table: ClassTable, field: Field, step: int, kept: NDArray[np.bool_]) -> tuple[ClassTable, int]:
     """Raise one attribute by some levels, and drop classes whose prefix is not kept.
+
+    The prefix of a class is its values of this and all earlier attributes, in the order of `RollUp.order`.
 
     Parameters
     ----------

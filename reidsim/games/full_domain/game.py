@@ -53,7 +53,7 @@ class Followed:
     loss: Floats
 
     def take(self, keep: NDArray[np.bool_]) -> Followed:
-        """Return the rows selected by a mask, with their classes and losses."""
+        """Return the rows selected by the mask `keep`, with their classes and losses."""
         return Followed(self.rows[keep], self.group_of[keep], self.loss[keep])
 
 
@@ -138,7 +138,11 @@ class FullDomainGame:
     minimum: Sequence[int] | None = None
 
     def among(self, cells: Rows) -> Self:
-        """Return the game of some cells' records, without a suppression limit."""
+        """Return the game of the records of some cells, without a suppression limit.
+
+        A cell is a distinct record; `cells` holds cell numbers. Under prosecutor risk, group sizes then count only the
+        records of these cells.
+        """
         lattice = self.lattice
         lattice = GeneralizationLattice(lattice.hierarchies, lattice.codes[cells], lattice.loss_attributes)
         kind = None if self.kind is None else self.kind[cells]
@@ -146,22 +150,25 @@ class FullDomainGame:
 
     @cached_property
     def n_records(self) -> int:
-        """Number of records."""
+        """Number of records, over all cells."""
         return int(self.released.sum())
 
     @property
     def lowest(self) -> tuple[int, ...]:
-        """Lowest allowed level of each attribute."""
+        """Lowest allowed level of each attribute; 0 without minimum levels."""
         return tuple(self.minimum) if self.minimum is not None else (0,) * len(self.lattice.shape)
 
     @cached_property
     def most_suppressed(self) -> int:
-        """Largest number of records that may be suppressed."""
+        """Largest number of records that may be suppressed: the share, rounded down."""
         return most_within(self.suppression_limit, self.n_records)
 
     @cached_property
     def best_case(self) -> float:
-        """Publisher's payoff without generalization and attacks."""
+        """Publisher's payoff over all records without generalization and attacks.
+
+        It is in currency units.
+        """
         return self._benefit_of(self.released)
 
     @cached_property
@@ -171,12 +178,19 @@ class FullDomainGame:
 
     @cached_property
     def finest(self) -> tuple[RollUp, ClassTable, NDArray[np.int32]]:
-        """Roll-up of classes, the ungeneralized classes, and the class of each cell."""
+        """Roll-up of classes, the ungeneralized classes, and the class of each cell.
+
+        See `finest_classes`; a cell is a distinct record, and the last result has shape (n_cells,).
+        """
         return finest_classes(self.lattice, self.released, self.population)
 
     @cached_property
     def by_class(self) -> bool:
-        """Whether all records of a class pay the same, so that classes replace records."""
+        """Whether all records of a class pay the same, so that classes replace records.
+
+        They do if all records have the same payoff parameters, and all values in a group of a hierarchy have the same
+        information loss.
+        """
         return self.prices.n_kinds == 1 and self.finest[0].loss_is_of_class
 
     @cached_property
@@ -186,7 +200,10 @@ class FullDomainGame:
 
     @property
     def followed(self) -> Followed:
-        """Cells whose classes a walk follows: none if classes represent their records."""
+        """Cells whose classes a walk of the lattice follows, ungeneralized.
+
+        They are all cells (distinct records), or none if classes represent their records (`by_class`).
+        """
         if self.by_class:
             return NOBODY
         cells = self.lattice.n_records
@@ -195,9 +212,22 @@ class FullDomainGame:
     def walk(
         self, enter: Enter = lambda node, levels, followed: followed, followed: Followed | None = None
     ) -> Iterator[Visit]:
-        """Yield the nodes at or above the lowest levels, except in branches that `enter` closes.
+        """Yield the nodes at or above the lowest levels, except in branches closed.
 
-        `followed` are the rows (cells) to follow, with their ungeneralized classes; the game's, if not given.
+        The lowest node comes first.
+
+        Parameters
+        ----------
+        enter : callable
+            Takes a node, its levels, and the rows followed to it, with the losses at the node and the classes at the
+            node before it. Returns the rows to follow from there on, or None to close the branch: the node and its
+            generalizations that would be reached from it. By default, no branch is closed.
+        followed : Followed, optional
+            Rows (cells) to follow, with their ungeneralized classes; the game's, if not given.
+
+        Yields
+        ------
+        Visit
         """
         (roll_up, finest, _), lattice, lowest = self.finest, self.lattice, self.lowest
         followed = self.followed if followed is None else followed
@@ -240,7 +270,8 @@ class FullDomainGame:
         """Return the outcomes of a node, shape (4,).
 
         The columns are the publisher's payoff over all records (payout), numbers of suppressed and of attacked records,
-        and the adversary's payoff; amounts in currency units.
+        and the adversary's payoff over all records; amounts in currency units. `table` holds the classes of the node,
+        and `followed` the rows followed to it, which are used if records of a class differ.
 
         This class computes them from the classes of the node; subclasses may use the node itself.
         """
@@ -250,14 +281,14 @@ class FullDomainGame:
         return record_outcomes(self.released[rows], followed.loss, people, self.terms, self.cell_kind[rows])
 
     def outcomes_of_tables(self, tables: ClassTable, starts: Ints) -> Floats:
-        """Return the outcomes of nodes from class tables; see `class_outcomes`.
+        """Return the outcomes of nodes from class tables, shape (n_tables, 4).
 
-        This requires `by_class`.
+        For parameters and columns see `class_outcomes`. It requires `by_class`.
         """
         return class_outcomes(tables, starts, self.terms)
 
     def may_keep(self, table: ClassTable) -> NDArray[np.bool_]:
-        """Return which classes keep records, shape (n_classes,).
+        """Return which classes of a table keep records, shape (n_classes,).
 
         A part of a class that keeps none, with at least its information loss, keeps none either.
         """
@@ -287,7 +318,10 @@ class FullDomainGame:
         return table.keys[occupied], class_of, released, *record_payoffs(loss, people, self.terms, kind)
 
     def _benefit_of(self, records: NDArray[np.int64] | Floats) -> float:
-        """Return the benefit from `records` (n_cells,) ungeneralized records."""
+        """Return the publisher's benefit from ungeneralized records, in currency units.
+
+        `records` (n_cells,) is the number of records of each cell, not necessarily whole.
+        """
         by_kind = np.bincount(self.cell_kind, weights=records, minlength=self.prices.n_kinds)
         return float(self.prices.benefit @ by_kind)
 
@@ -299,14 +333,18 @@ class FullDomainGame:
     def bound(self, levels: Sequence[int]) -> float:
         """Bound the payout of a node and its generalizations from above.
 
-        `levels` are the node's levels. The bound is the benefit at the node without any attack (the maximal payout of
-        Eq. 6).
+        `levels` are the node's levels. The result is in currency units over all records. The bound is the benefit at
+        the node without any attack (the maximal payout of Eq. 6).
         """
         lost = sum((lost[level] for lost, level in zip(self._lost_benefit, levels, strict=True) if level), 0.0)
         return self.best_case - lost
 
     def sizes_at(self, node: int) -> Floats:
-        """Return the group size of a record of each cell at a node, shape (n_cells,)."""
+        """Return the group size of a record of each cell at a node, shape (n_cells,).
+
+        It is the number of people in the class of the records, under the risk model of the game, before suppression; at
+        least 1.
+        """
         roll_up, table, group_of = self.finest
         table, group_of = roll_up.at(table, self.lattice.levels(node), group_of)
         return np.maximum(table.people[group_of], 1.0)

@@ -40,7 +40,9 @@ _MEMORY_LIMIT = 2 * 2**30
 
 @dataclass(frozen=True, eq=False)
 class LocalRecoding:
-    """Result of local recoding: the node of each cell (distinct record) after all rounds.
+    """Result of local recoding: the node of each cell after all rounds.
+
+    A cell is a distinct record.
 
     Parameters
     ----------
@@ -284,7 +286,7 @@ class _BestSplits:
         self.value = 0.0
 
     def visit(self, visit: Visit) -> None:
-        """Decide for each class of a visited node whether it is split, and by which attribute.
+        """Decide for each class of a node whether, and by which attribute, it is split.
 
         Nodes must be visited after all nodes that they generalize. At the top node, the best value of the whole domain
         is stored in `value`.

@@ -42,18 +42,20 @@ _MOST_RECENT = 256
 
 
 def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
-    """Find the best node.
+    """Find the best node of a full-domain game.
 
     Parameters
     ----------
     game : FullDomainGame
+        Game with the payoff parameters, the minimum levels and the suppression limit.
     prune : bool
         Close branches that cannot hold the best node. That changes the time taken and `evaluated`, never the best node.
 
     Returns
     -------
     FullDomainSolution
-        Exact. Of nodes with equal payout, see `Incumbent` for the one chosen.
+        Exact; its node is -1 if no node is within the suppression limit. Of nodes with equal payout, see `Incumbent`
+        for the one chosen.
     """
     incumbent, evaluated = Incumbent(game), 0
     if prune and game.by_class:
@@ -91,7 +93,15 @@ class _Branch(NamedTuple):
 
 
 class _BranchSearch:
-    """Depth-first search over the levels of one attribute at a time."""
+    """Depth-first search over the levels of one attribute at a time.
+
+    Parameters
+    ----------
+    game : FullDomainGame
+        Game in which all records of a class have the same outcome (`by_class`).
+    incumbent : Incumbent
+        Best node found, which is replaced by better ones.
+    """
 
     def __init__(self, game: FullDomainGame, incumbent: Incumbent) -> None:
         self._game = game
@@ -103,7 +113,10 @@ class _BranchSearch:
         self._dives: list[partial[None]] = []
 
     def run(self) -> int:
-        """Search all branches, and return the number of nodes whose payout was computed."""
+        """Search all branches of the lattice; return the number of nodes evaluated.
+
+        The best node is in the incumbent. A node is evaluated if its payout is computed.
+        """
         roll_up, finest, _ = self._game.finest
         table, _ = roll_up.at(finest, self._game.lowest, np.empty(0, dtype=np.int32))
         node, height = self._game.lattice.index(self._game.lowest), sum(self._game.lowest)
@@ -113,7 +126,8 @@ class _BranchSearch:
     def _explore(self, depth: int, branch: _Branch, *, dive: bool) -> None:
         """Search for better nodes in a branch whose first `depth` attributes are fixed.
 
-        A dive looks at the most promising level alone, at each depth, to find a good node early.
+        Attributes are in the order of `RollUp.order`. Better nodes are offered to the incumbent. A dive looks at the
+        most promising level alone, at each depth, to find a good node early.
         """
         game = self._game
         tables, starts = merge_prefixes(branch.table, self._fields[depth])
@@ -153,8 +167,9 @@ class _BranchSearch:
     ) -> None:
         """Look for better nodes in the part of a branch with one level of an attribute.
 
-        The attribute is at place `depth` in the order, `step` levels above its lowest. `tables`, `starts` and `bounds`
-        are by level, see `merge_prefixes` and `class_outcomes`.
+        The attribute is at place `depth` in the order, `step` levels above its lowest. The part is skipped if its bound
+        shows that it holds no better node. With `dive`, only the most promising level is searched at each further
+        depth. `tables`, `starts` and `bounds` are by level, see `merge_prefixes` and `class_outcomes`.
         """
         node, height = branch.node + step * self._strides[depth], branch.height + step
         if not self._incumbent.is_beaten_at(float(bounds[step, PAYOUT]), node, height):
@@ -170,7 +185,7 @@ class _BranchSearch:
 def explore(
     game: FullDomainGame, *, nodes: int | None = None, seconds: float | None = None
 ) -> tuple[FullDomainSolution, NodeOutcomes]:
-    """Find a good node within a budget, and bound the optimum.
+    """Find a good node of a full-domain game within a budget, and bound the optimum.
 
     Two searches take turns. A climb follows the best successor from the lowest node to the top, and a local search
     moves from the best node found to a better neighbour while there is one: that finds good nodes early. The rest of
@@ -181,6 +196,7 @@ def explore(
     Parameters
     ----------
     game : FullDomainGame
+        Game with the payoff parameters, the minimum levels and the suppression limit.
     nodes : int, optional
         Largest number of nodes to evaluate; no limit, if not given. With this budget alone the result is reproducible.
     seconds : float, optional
@@ -200,11 +216,14 @@ def explore(
 
 
 class _BudgetSpentError(Exception):
-    """The budget is spent."""
+    """The budget of a search, in nodes or seconds, is spent."""
 
 
 class _BudgetSearch:
-    """Climb, local search and branches; see `explore`."""
+    """Search within a budget, by climb, local search and branches; see `explore`.
+
+    For the parameters see `explore`. `outcomes` holds the outcomes of each node evaluated, by its levels.
+    """
 
     def __init__(self, game: FullDomainGame, nodes: int | None, seconds: float | None) -> None:
         self._game = game
@@ -248,8 +267,9 @@ class _BudgetSearch:
     def _split(self, levels: Levels, first: int) -> Iterator[tuple[float, int, Levels, int]]:
         """Yield the branches just above a node that can hold a better node.
 
-        Only attributes from place `first` in the order on are raised. A branch is its negative bound, the sum of its
-        levels, its lowest node, and the first place whose attributes may be raised.
+        Only attributes from place `first` in `RollUp.order` on are raised, each by one level from `levels`, the node's
+        levels. A branch is its negative bound, the sum of its levels, its lowest node (levels), and the first place
+        whose attributes may be raised.
         """
         for place in range(first, len(self._order)):
             for raised in self._moved(levels, [self._order[place]], 1):
@@ -258,7 +278,11 @@ class _BudgetSearch:
                     yield -bound, sum(raised), raised, place
 
     def _moved(self, levels: Levels, positions: Sequence[int], step: int) -> Iterator[Levels]:
-        """Yield the nodes with one of the attributes `positions` moved by `step`."""
+        """Yield the nodes with one of the attributes `positions` moved by `step` levels.
+
+        A node is a tuple of levels; `levels` is the node to start from. Nodes below the minimum levels or outside the
+        lattice are left out.
+        """
         for position in positions:
             level = levels[position] + step
             if self._game.lowest[position] <= level < self._game.lattice.shape[position]:
@@ -267,14 +291,28 @@ class _BudgetSearch:
     def _climb(self) -> None:
         """Go from the lowest node to the top, each time to the best successor.
 
-        It has the highest payout.
+        The best successor has the highest payout; of equal payouts, the highest bound. All successors on the way are
+        evaluated and kept in `outcomes`.
+
+        Raises
+        ------
+        _BudgetSpentError
+            If the budget is spent.
         """
         here = self._game.lowest
         while above := list(self._moved(here, self._order, 1)):
             here = max(above, key=lambda levels: (self._evaluate(levels), self._game.bound(levels)))
 
     def _improve(self) -> None:
-        """Move from the best node to a better neighbour until there is none."""
+        """Evaluate all neighbours of the best node found, until none is better.
+
+        A neighbour has one attribute one level lower or higher.
+
+        Raises
+        ------
+        _BudgetSpentError
+            If the budget is spent.
+        """
         best = -np.inf
         while self._incumbent.payout > best:
             best, here = self._incumbent.payout, self._game.lattice.levels(self._incumbent.node)
@@ -283,7 +321,10 @@ class _BudgetSearch:
                     self._evaluate(levels)
 
     def _evaluate(self, levels: Levels) -> float:
-        """Return the payout of a node, and keep it if it is the best.
+        """Return the payout of a node, and keep it as the incumbent if it is the best.
+
+        `levels` are the node's levels. The payout, in currency units over all records, is computed only once for each
+        node.
 
         Raises
         ------
@@ -303,7 +344,12 @@ class _BudgetSearch:
         return float(self.outcomes[levels][PAYOUT])
 
     def _classes(self, levels: Levels) -> _ClassesAt:
-        """Return the classes at a node, merged from a recent node just below if possible."""
+        """Return the classes at a node, and the class of each row followed.
+
+        They are merged from those of a recent node just below if possible, otherwise from the ungeneralized classes,
+        and kept for later nodes. `levels` are the node's levels. The classes are a `ClassTable`; the class of each row
+        is empty if no rows are followed.
+        """
         roll_up, finest, group_of = self._game.finest
         below = [at for at in range(len(levels)) if _lowered(levels, at) in self._recent]
         if below:

@@ -85,9 +85,10 @@ class Incumbent:
         self._tie = INDIFFERENCE * max(game.best_case, 1.0)
 
     def offer(self, node: int, height: int, outcomes: Floats) -> None:
-        """Replace the incumbent by a node if it is better and within the suppression limit.
+        """Replace the best node found by a better one within the suppression limit.
 
-        `height` is the sum of its levels, and `outcomes` has shape (4,), see `FullDomainGame.outcomes`.
+        Otherwise, nothing changes. `height` is the sum of the levels of `node`, and `outcomes` has shape (4,), see
+        `FullDomainGame.outcomes`.
         """
         within = outcomes[SUPPRESSED] <= self._game.most_suppressed
         if within and self.is_beaten_at(float(outcomes[PAYOUT]), node, height):

@@ -59,7 +59,7 @@ class Crowd:
         return len(self.values.benefit)
 
     def without_concern(self) -> Crowd:
-        """Return the same population without concern for relatives (concern 0)."""
+        """Return the same `Crowd` without concern for relatives (concern 0)."""
         return replace(self, values=replace(self.values, concern=0.0))
 
     def match(self, generations: int) -> tuple[Floats, Floats]:
@@ -85,7 +85,9 @@ class Crowd:
     def chances_of(self, share: Floats | float) -> tuple[Floats, Floats]:
         """Return the probabilities of finding a relative and of being identified.
 
-        `share` is the participating share of the people, in [0, 1]; the results have its shape.
+        The first is the probability that a participant finds a relative worth finding, the second the probability that
+        a person who stays out is identified through matches in the database. `share` is the participating share of the
+        people, in [0, 1]: a number or an array; the results have its shape.
         """
         inside = np.asarray(share) * self.ancestry.people
         found = -np.expm1(inside * np.log1p(-self.match(self.found_within)[0].sum()))
@@ -94,13 +96,18 @@ class Crowd:
     def chances(self, joined: Joined) -> tuple[Floats, Floats]:
         """Return each type's probabilities of finding a relative and being identified.
 
-        See `JoiningGame`.
+        Both have shape (n_types,), and are equal for all types; see `chances_of`. `joined` (n_types,) is a flag per
+        type, or the share of each type that joins; only its mean matters.
         """
         found, traced = self.chances_of(joined.mean())
         return np.full(len(self), found), np.full(len(self), traced)
 
     def gains(self, joined: Joined) -> Floats:
-        """Return each type's gain from being in rather than out; see `JoiningGame.gains`."""
+        """Return each type's gain from being in rather than out of the database.
+
+        Gains, shape (n_types,), are in currency units and include the concern for relatives. `joined` (n_types,) is a
+        flag per type, or the share of each type that joins.
+        """
         own = self._own_gains(joined.mean())
         return own + self.values.concern * self._to_relatives(joined) if self.values.concern else own
 
@@ -110,10 +117,13 @@ class Crowd:
         return np.asarray(values.benefit * found + values.services - values.harm * (1.0 - traced))
 
     def _to_relatives(self, joined: Joined) -> float:
-        """Return the effect of a new participant on the payoffs of relatives.
+        """Return the effect of one new participant on the sum of relatives' payoffs.
 
         Payoffs, in currency units, are weighted by relatedness. Participants are more likely to find a relative, and
         other people more likely to be identified.
+
+        The concern for relatives is not applied. `joined` (n_types,) is a flag per type, or the share of each type that
+        joins.
         """
         people = self.ancestry.people
         inside = float(joined.mean()) * people
@@ -128,9 +138,24 @@ class Crowd:
         return float(gladdened * glad - exposed * sorry)
 
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
-        """Run best-response dynamics from `joined`; see `JoiningGame`.
+        """Run best-response dynamics of the types from `joined`.
 
-        In each round, of the types who gain by changing, the half with the largest gains changes. `rng` is not used.
+        In each round, of the types who gain by changing, the half (rounded up) with the largest gains changes. `rng` is
+        not used.
+
+        Parameters
+        ----------
+        joined : ndarray of bool, shape (n_types,)
+            Types that participate at the start; not changed.
+        rng : numpy.random.Generator, optional
+            Not used.
+
+        Returns
+        -------
+        joined : ndarray of bool, shape (n_types,)
+            Types that participate at the end.
+        settled : bool
+            Whether no type gains by changing; False if 10,000 rounds were not enough.
         """
         joined, tie = joined.copy(), self.values.tie
         for _ in range(_MOST_ROUNDS):
@@ -145,9 +170,9 @@ class Crowd:
     def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
         """Return the types whose participation maximizes the sum of payoffs, and True.
 
-        True says that the optimum is proved; `starts` is not used. Other people's payoffs depend only on the number of
-        participants. So for each number the types with the largest gains are the best choice, and only the number is
-        searched.
+        The types are flags, shape (n_types,). True means that the optimum is proved; `starts` is not used. Other
+        people's payoffs depend only on the number of participants. So for each number the types with the largest gains
+        are the best choice, and only the number is searched.
         """
         n, welfare = len(self), []
         for number in range(n + 1):
@@ -163,8 +188,9 @@ class Crowd:
     def keenest(self, share: float) -> Floats:
         """Return the share of each type that joins, shape (n_types,).
 
-        Types with larger gains, computed without the concern for relatives, join first, until the given share of the
-        people is in. Part of the last type may join.
+        `share` is the share of all people who join, in [0, 1]; gains are computed at this share. Types with larger
+        gains, computed without the concern for relatives, join first, until the given share of the people is in. Part
+        of the last type may join.
         """
         order = np.argsort(-self._own_gains(share), kind="stable")
         joined = np.empty(len(self))

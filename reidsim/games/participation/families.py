@@ -20,9 +20,9 @@ _MOST_TURNS = 1_000
 
 
 class _Joining(NamedTuple):
-    """Arrays of a game for compiled functions; see `Families` and `Values`.
+    """Arrays of a joining game for compiled functions; see `Families` and `Values`.
 
-    `few`, shape (needed,), is a work array.
+    `few`, ndarray of float64, shape (needed,), is a work array; `tie` is the tie tolerance in currency units.
     """
 
     starts: Ints
@@ -41,7 +41,7 @@ class _Joining(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Families:
-    """People and their relatives; see `JoiningGame`.
+    """People who may join a database, and their relatives (a `JoiningGame`).
 
     Parameters
     ----------
@@ -97,34 +97,53 @@ class Families:
     def chances(self, joined: Flags) -> tuple[Floats, Floats]:
         """Return each person's probabilities of finding a relative and being identified.
 
-        See `JoiningGame`.
+        Both have shape (n_people,). The first is the probability that the person, if in the database, matches a near
+        relative there; the second, that it is identified through relatives in the database, if it stays out. `joined`
+        (n_people,) marks the participants.
         """
         found, traced = _chances(self._joining, joined)
         return found, traced
 
     def gains(self, joined: Flags) -> Floats:
-        """Return each person's gain from being in, rather than out.
+        """Return each person's gain from being in the database rather than out.
 
-        See `JoiningGame.gains`.
+        Gains, shape (n_people,), are in currency units, given the choices of all others, and include the concern for
+        relatives. `joined` (n_people,) marks the participants.
         """
         return np.asarray(_gains(self._joining, joined))
 
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
-        """Run best-response dynamics from `joined`; see `JoiningGame`.
+        """Run best-response dynamics of the people from `joined`.
 
-        People change one after the other, in index order or, with `rng`, in an order drawn once. The dynamics end after
-        at most 1,000 rounds over all people.
+        People who gain by changing change one after the other, in index order or, with `rng`, in an order drawn once.
+        The dynamics end after at most 1,000 rounds over all people.
+
+        Parameters
+        ----------
+        joined : ndarray of bool, shape (n_people,)
+            Participants at the start; not changed.
+        rng : numpy.random.Generator, optional
+            Source of the order.
+
+        Returns
+        -------
+        joined : ndarray of bool, shape (n_people,)
+            Participants at the end.
+        settled : bool
+            Whether no person gains by changing; False if the rounds were not enough.
         """
         order = np.arange(len(self)) if rng is None else rng.permutation(len(self))
         end, settled = _replies(self._joining, joined.copy(), order)
         return end, bool(settled)
 
     def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
-        """Return the participants that maximize the sum of payoffs; see `JoiningGame`.
+        """Return the participants that maximize the sum of payoffs of all people.
 
-        Families of at most `largest` people are solved by enumeration of all profiles; of equal sums, the lowest number
-        is kept. Larger families are improved from each start by changes of one person that raise the sum, and the best
-        end point is kept without proof.
+        The participants are flags, shape (n_people,). The second result is whether the optimum is proved: no family has
+        more than `largest` people. Smaller families are solved by enumeration of all profiles (sets of participants);
+        of equal sums, the lowest number is kept. Larger families are improved from each of `starts` (sets of
+        participants, one or more) by changes of one person that raise the sum, and the best end point is kept without
+        proof.
         """
         values = replace(self.values, concern=1.0)
         planned = replace(self, values=values, relatedness=np.ones_like(self.relatedness))
@@ -142,7 +161,10 @@ class Families:
         return joined, proved
 
     def families(self) -> list[Ints]:
-        """Return the people of each family (connected component of relatives), ascending."""
+        """Return the people of each family (connected component of relatives).
+
+        Each family is an array of person numbers, ascending. A person without relatives is a family.
+        """
         shape = (len(self), len(self))
         graph = sparse.csr_array((np.ones(len(self.other)), self.other, self.starts), shape=shape)
         _, label = connected_components(graph, directed=False)
@@ -150,7 +172,10 @@ class Families:
         return [part for part in np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if len(part)]
 
     def among(self, people: Ints) -> Families:
-        """Return the game restricted to `people`, a family independent of all others."""
+        """Return the game restricted to `people`, a family independent of all others.
+
+        `people` holds person numbers, ascending; in the result, people are renumbered from 0 in this order.
+        """
         kept = np.concatenate([np.arange(self.starts[each], self.starts[each + 1]) for each in people.tolist()])
         lengths = (self.starts[1:] - self.starts[:-1])[people]
         values = self.values
@@ -166,7 +191,9 @@ class Families:
         )
 
     def profiles(self) -> tuple[Flags, Floats]:
-        """Enumerate every profile; bit i of a profile's number is set if person i joins.
+        """Enumerate every profile (set of participants) of the people.
+
+        Profiles are in the order of their numbers; bit i of a number is set if person i joins.
 
         Returns
         -------
@@ -180,7 +207,10 @@ class Families:
 
 
 def profile(number: int, n: int) -> Flags:
-    """Return the participants (n,) of a profile by number; see `Families.profiles`."""
+    """Return the participants of a profile by its number, ndarray of bool, shape (n,).
+
+    Person i participates if bit i of `number` is set; `n` is the number of people. See `Families.profiles`.
+    """
     return np.asarray((number >> np.arange(n)) & 1 == 1)
 
 
@@ -188,8 +218,9 @@ def profile(number: int, n: int) -> Flags:
 def _few_matches(game: _Joining, person: int, without: int, joined: Flags) -> float:
     """Return the probability that a person has too few matches to be identified.
 
-    Only participants (`joined`) count; the relative `without` is ignored (none if -1). The probability of each number
-    of matches below `needed` is written into ``game.few``.
+    These are fewer than `needed` matches with relatives in the database. Only participants (`joined`) count; the
+    relative `without` is ignored (none if -1). The probability of each number of matches below `needed` is written into
+    ``game.few``.
     """
     few = game.few
     for count in range(game.needed):
@@ -210,7 +241,8 @@ def _few_matches(game: _Joining, person: int, without: int, joined: Flags) -> fl
 def _nobody_near(game: _Joining, person: int, without: int, joined: Flags) -> float:
     """Return the probability that a person matches no participating near relative.
 
-    The relative `without` is ignored (none if -1).
+    A near relative is one whom the person benefits from finding. The relative `without` is ignored (none if -1). The
+    result is 1 if no near relative participates.
     """
     none = 1.0
     for pair in range(game.starts[person], game.starts[person + 1]):
@@ -256,7 +288,11 @@ def _gains(game: _Joining, joined: Flags) -> Floats:
 
 @njit(cache=True)
 def _wishes(game: _Joining, person: int, joined: Flags) -> bool:
-    """Return whether a person would gain by changing, beyond the tie tolerance."""
+    """Return whether a person would gain by joining or leaving the database.
+
+    The gain must exceed the tie tolerance. `joined` (n_people,) marks the participants; the person joins if it is not
+    marked, and leaves otherwise.
+    """
     gain = _gain(game, person, joined)
     return bool(gain < -game.tie if joined[person] else gain > game.tie)
 

@@ -81,7 +81,7 @@ class JoiningGame(Protocol):
 
     @property
     def values(self) -> Values:
-        """Payoff parameters."""
+        """Payoff parameters of each person; see `Values`."""
         ...
 
     def chances(self, joined: Flags) -> tuple[Floats, Floats]:
@@ -97,13 +97,15 @@ class JoiningGame(Protocol):
         """Return each person's gain from being in rather than out, given the others.
 
         Gains are in currency units and include the concern for relatives.
+
+        The result has shape (n_people,); `joined` (n_people,) marks the participants.
         """
         ...
 
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
         """Run best-response dynamics from `joined` until no person gains by changing.
 
-        `rng` draws the order of the people, where it matters.
+        `joined` (n_people,) marks the participants at the start. `rng` draws the order of the people, where it matters.
 
         Returns
         -------
@@ -117,14 +119,18 @@ class JoiningGame(Protocol):
     def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
         """Return the participants with the largest sum of all people's payoffs.
 
-        `starts` are participants to start from, if a search is needed. The second result is whether this optimum is
-        proved.
+        The participants are flags, shape (n_people,). `starts` holds sets of participants (such flags) to start from,
+        if a search is needed. The second result is whether this optimum is proved.
         """
         ...
 
 
 def outcome(game: JoiningGame, joined: Flags) -> Outcome:
-    """Return payoffs and probabilities for a set of participants (n_people,)."""
+    """Return each person's payoff and probabilities for a set of participants.
+
+    The result is an `Outcome`; payoffs exclude the concern for relatives. `joined` (n_people,) marks the participants.
+    A participant is identified with certainty; a person who stays out finds no relative.
+    """
     found, traced = game.chances(joined)
     values = game.values
     inside = values.benefit * found + values.services - values.harm
@@ -135,7 +141,8 @@ def outcome(game: JoiningGame, joined: Flags) -> Outcome:
 def unsettled(game: JoiningGame, joined: Flags) -> Flags:
     """Return whether each person would gain by changing; all False in an equilibrium.
 
-    An indifferent person does not gain.
+    A person changes by joining or leaving; `joined` (n_people,) marks the participants, and the result has the same
+    shape. An indifferent person does not gain.
     """
     gains, tie = game.gains(joined), game.values.tie
     return np.asarray(np.where(joined, gains < -tie, gains > tie))
