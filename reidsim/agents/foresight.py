@@ -204,7 +204,10 @@ class Opponent:
 
     @property
     def is_buyer(self) -> bool:
-        """Whether the adversary can buy a resource that it does not hold."""
+        """Whether a resource is for sale that the adversary does not hold.
+
+        Its budget is not considered.
+        """
         return bool(set(self.profile.prices) - self.holds)
 
     def equip(self, holds: Holdings) -> Equipment | None:
@@ -395,7 +398,18 @@ def foreseeing_choice(
 class _Search:
     """State of a search: the releases evaluated, and the best one so far.
 
-    See `foreseeing_choice` for the first fields.
+    See `foreseeing_choice` for the first five fields.
+
+    Parameters
+    ----------
+    found : Choice, optional
+        Best release so far.
+    payoff : float
+        Its expected payoff, in currency units; minus infinity if the policy forbids attacks and it is attacked.
+    evaluated : ndarray of int64
+        Number of strategies evaluated, by cell.
+    plans : dict of bytes to tuple of Foreseen
+        Each opponent's attack rule, by the strategies of the release.
     """
 
     setting: Setting

@@ -304,7 +304,10 @@ class ReidentificationModel(mesa.Model):
         self.agents_by_type[Adversary].do("attack")
 
     def resolve(self) -> None:
-        """Run the resolve phase: compute or draw the outcomes of the attacks."""
+        """Run the resolve phase: compute or draw the outcomes of the attacks.
+
+        The result is stored in `outcome` (a `RoundOutcome`), and the outcome of each adversary in that adversary.
+        """
         # Plans of absent adversaries are needed only for the publisher's belief update.
         plans = [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
         acting = np.array([adversary.acts for adversary in self.adversaries])
@@ -314,13 +317,20 @@ class ReidentificationModel(mesa.Model):
             adversary.outcome = outcome
 
     def enforce(self) -> None:
-        """Run the enforce phase: detect, fine and exclude; collect the measures."""
+        """Run the enforce phase: detect, fine and exclude; collect the measures.
+
+        Measures of the round are stored in `measures`, `reidentified`, `by_record` and `shared`, and in the data
+        collector.
+        """
         self.agents_by_type[Adversary].do("answer_for")
         self._measure_round()
         self.datacollector.collect(self)
 
     def learn(self) -> None:
-        """Run the learn phase: update the beliefs of all agents."""
+        """Run the learn phase: update the beliefs of publisher, adversaries and subjects.
+
+        Subjects learn, and decide about the next round, only if the setting has a participation rule.
+        """
         self.publisher.learn()
         self.agents_by_type[Adversary].do("learn")
         if self.setting.participation is not None:
@@ -347,7 +357,10 @@ class ReidentificationModel(mesa.Model):
 
     @property
     def is_out(self) -> NDArray[np.bool_]:
-        """Whether each subject's record is exposed, shape (n_subjects,); see `exposed`."""
+        """Whether each subject's record is exposed, shape (n_subjects,).
+
+        A record is exposed if it is released in this round, or if adversaries remember an earlier release of it.
+        """
         known, taking_part = self.setting.known, self.columns.participates
         return taking_part if known is None else taking_part | (known.gone > 0)[self.columns.cell]
 
@@ -571,7 +584,8 @@ class Adversary(mesa.Agent):
     def attack(self) -> None:
         """Plan purchases and attacks; buy the planned resources if present.
 
-        The plan of an absent adversary is needed only by a publisher who learns.
+        The plan is stored in `plan`. An absent adversary makes a plan only if the publisher learns, and buys nothing;
+        its plan is None otherwise.
         """
         model, profile, setting = self.model, self.profile, self.model.setting
         self.was_free, self.plan = self.free, None

@@ -122,7 +122,7 @@ class TypesResponse(Response):
 
     @property
     def attack_probability(self) -> Floats:
-        """Probability that at least one of the types that are present attacks the record."""
+        """Probability that at least one present adversary type attacks each record."""
         return self.chance
 
     @property
@@ -141,7 +141,7 @@ class TypesResponse(Response):
 
 @dataclass(frozen=True)
 class TypesAdversary:
-    """All types combined into a single adversary.
+    """All adversary types of a game combined into a single adversary.
 
     Parameters
     ----------
@@ -156,7 +156,8 @@ class TypesAdversary:
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the combined reply of all types; see `Adversary`.
 
-        A linkage other than `TypesLinkage` applies to all types.
+        A linkage other than `TypesLinkage` applies to all types. `rows` are the record numbers of the linkage; all, if
+        not given. The result is a `TypesResponse`, except with "worst".
 
         Returns
         -------
@@ -271,7 +272,7 @@ class TypesGame(RecordGame):
 
     @property
     def types(self) -> tuple[AdversaryType, ...]:
-        """Adversary types, in input order."""
+        """Adversary types of the game, in input order."""
         return self._together.types
 
     @property

@@ -34,6 +34,7 @@ class Opponent:
     Parameters
     ----------
     name : str
+        Name of the adversary in results.
     truth : RecordGame or MaskingGame
         Game against the adversary with the true parameters; it determines the payoffs. For an adversary who acts at
         random, a `TypesGame` of its possible behaviours gives the expected payoffs.
@@ -51,7 +52,10 @@ class Opponent:
 
     @property
     def planned(self) -> Game:
-        """Game in which the defender plans against this adversary."""
+        """Game in which a defender plans against this adversary.
+
+        It is `belief`, or `truth` if `belief` is not given.
+        """
         return self.truth if self.belief is None else self.belief
 
 
@@ -62,10 +66,11 @@ class CrossPlay:
     Parameters
     ----------
     table : DataFrame
-        One row per defender, adversary planned against and adversary faced; columns `CROSS_PLAY_COLUMNS`.
-        ``plans_against`` is empty for a defender that does not plan. Measures are means over records, money in currency
-        units. ``regret`` is the payoff of a best reply to the adversary faced, which may withhold records, less the
-        defender's payoff. Adversaries in `left_out` have no rows.
+        One row per defender, adversary planned against and adversary faced. Columns: ``defender``, ``plans_against``,
+        ``adversary``, ``publisher_payoff``, ``adversary_payoff``, ``utility``, ``share_attacked``, ``risk``,
+        ``regret``. ``plans_against`` is empty for a defender that does not plan. Measures are means over records, money
+        in currency units. ``regret`` is the payoff of a best reply to the adversary faced, which may withhold records,
+        less the defender's payoff. Adversaries in `left_out` have no rows.
     left_out : tuple of str
         Messages about players that cannot play, with the reason, and about plans that are not made because there are
         too many strategies.
@@ -188,7 +193,10 @@ def cross_play(
     cannot: dict[str, InputError] = {}
 
     def played(opponent: Opponent, paid: Game, choice: Choice) -> NDArray[np.float64] | None:
-        """Return `averages_of` the choice; None once the adversary has failed to play."""
+        """Return `averages_of` the choice; None once the adversary has failed to play.
+
+        The payoffs of `choice` are evaluated in the game `paid`. The first error of the adversary is kept in `cannot`.
+        """
         if opponent.name not in cannot:
             try:
                 return averages_of(paid, choice, weights)

@@ -70,7 +70,7 @@ def zero_sum(payoff: Floats) -> Mixtures:
     Raises
     ------
     InputError
-        If the matrix is empty, an entry is not finite, or the linear programming solver fails.
+        If the matrix is empty or not two-dimensional, an entry is not finite, or the linear programming solver fails.
     """
     scaled = _scaled(payoff)
     rows, columns = _maximin(scaled), _maximin(1.0 - scaled.T)
@@ -94,7 +94,7 @@ def equilibrium(row_payoff: Floats, column_payoff: Floats, *, for_rows: Literal[
     Raises
     ------
     InputError
-        If a matrix is empty, an entry is not finite, or the linear programming solver fails.
+        If a matrix is empty or not two-dimensional, an entry is not finite, or the linear programming solver fails.
     """
     first, second = _scaled(row_payoff), _scaled(column_payoff)
     rows, columns = _extreme(first, second, 1.0 if for_rows == "best" else -1.0)
@@ -218,7 +218,9 @@ def _extreme(first: Floats, second: Floats, sign: float) -> tuple[Floats, Floats
     def add(rows: Decided, columns: Decided, bound: float, solution: Floats | None = None) -> None:
         """Add a node if it may have a better equilibrium than the known one.
 
-        `bound` is a known bound, and `solution` the node's best column mixture followed by u, if known.
+        A node is kept in `waiting`. `rows` and `columns` hold its decision for each strategy: none (0), `_UNPLAYED` or
+        `_BEST`. `bound` is a known upper bound of the row player's payoff (times `sign`), and `solution` the node's
+        best column mixture followed by the payoff u, if known.
         """
         played = columns != _UNPLAYED
         allowed = first[rows != _UNPLAYED][:, played]

@@ -204,8 +204,8 @@ def linker_with_past(game: RecordGame) -> RememberingLinker | None:
 def payoff_of_withholding(game: RecordGame, rows: Rows | None = None) -> Floats:
     """Return the publisher's payoff of withholding each of `rows`, or all, (n,).
 
-    The payoff is 0 less the expected loss from attacks on earlier releases, in currency units; 0 for a record without
-    earlier release, or if no adversary remembers.
+    `rows` are record numbers. The payoff is 0 less the expected loss from attacks on earlier releases, in currency
+    units; 0 for a record without earlier release, or if no adversary remembers.
     """
     rows = np.arange(game.n_records) if rows is None else np.asarray(rows)
     payoff, linker = np.zeros(len(rows)), linker_with_past(game)

@@ -185,8 +185,9 @@ def _undominated(
 def _settle(utility: Floats, same: float, falling: NDArray[np.int64]) -> int:
     """Sort strategies of equal utility in lattice order; return how many are allowed.
 
-    `falling` holds the strategies by decreasing utility and is changed in place. `utility` is -1 for strategies that
-    are not allowed, which come last. Utilities closer than `same` are equal.
+    All arrays, shape (n_strategies,), are of one record. `falling` holds the strategies by decreasing utility and is
+    changed in place. `utility` is -1 for strategies that are not allowed, which come last. Utilities closer than `same`
+    are equal.
     """
     allowed = 0
     while allowed < len(falling) and utility[falling[allowed]] >= 0.0:

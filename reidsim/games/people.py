@@ -105,7 +105,7 @@ class PeopleLinker:
     Parameters
     ----------
     linker : Linker
-        Linker of the cells.
+        Linker of the cells (distinct records).
     row_sets : RowSets
         Cells of each person's records.
     """

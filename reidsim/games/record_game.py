@@ -119,7 +119,11 @@ class ReleaseLinker(Linker, Protocol):
 
 
 def linker_of_release(linker: Linker, strategies: Strategies) -> Linker:
-    """Return the linker of a release, if the linker is a `ReleaseLinker`, else the linker itself."""
+    """Return the linker for a release in which each record has its own strategy.
+
+    A linker that is not a `ReleaseLinker` is returned unchanged. `strategies` (n_records,) holds -1 for withheld
+    records.
+    """
     return linker.with_strategies(strategies) if isinstance(linker, ReleaseLinker) else linker
 
 
@@ -248,7 +252,7 @@ class RecordGame:
     Raises
     ------
     InputError
-        If a benefit or loss is negative.
+        If a benefit or loss is negative or missing (NaN).
     """
 
     space: StrategySpace
@@ -283,7 +287,8 @@ class RecordGame:
     def tie(self, rows: Rows | None = None) -> Floats:
         """Return the tie tolerance of each record, or of `rows`, in currency units.
 
-        Payoffs of the publisher closer than this count as equal.
+        Payoffs of the publisher closer than this count as equal. It is 1e-12 times benefit plus loss of the record;
+        `rows` are record numbers.
         """
         of = slice(None) if rows is None else rows
         return np.asarray(INDIFFERENCE * (self.benefit[of] + self.loss[of]))
@@ -291,7 +296,8 @@ class RecordGame:
     def benefit_of(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return v(g), the benefit of sharing all records, or `rows`, under `strategy`.
 
-        It is the publisher's payoff without an attack, in currency units per record.
+        It is the publisher's payoff without an attack, in currency units per record: one entry for each of `rows`
+        (record numbers).
         """
         benefit = self.benefit if rows is None else self.benefit[rows]
         return benefit * self.space.utility(strategy, rows)

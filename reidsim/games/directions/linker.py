@@ -77,12 +77,12 @@ class DirectedLinker:
         return self._worse(self._released.link(strategy, rows).group_sizes, strategy, rows)
 
     def with_strategies(self, strategies: Strategies) -> FixedLinkage:
-        """Return the linker of a release.
+        """Return the linker of a release, with the linkage of each record.
 
         `strategies` (n_records,) holds one strategy per record, -1 if withheld.
 
-        The group size of a person is the number of released rows that fit it, at least 1; in direction "both", at most
-        the number of people who fit the person's row.
+        The group size of a record's person, true and believed, is the number of released rows that fit it, at least 1;
+        in direction "both", at most the number of people who fit the person's row.
         """
         # A choice of a user may have integers of another size.
         return self._of_release(strategies.astype(np.int64).tobytes())
@@ -218,10 +218,10 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
 
 
 def shortage(needed: NDArray[np.int64], weight: float) -> Harm:
-    """Return the number of rows that each person lacks until no attack in direction "person" pays.
+    """Return the rows that each person lacks to be safe, weighted, as harm.
 
-    The result is a `Harm`. `needed` (n_records,) is the number of rows that must fit each person; each row that is
-    lacking counts `weight`, in currency units.
+    A person is safe if no attack in direction "person" pays. The result is a `Harm`. `needed` (n_records,) is the
+    number of rows that must fit each person to be safe; each row that is lacking counts `weight`, in currency units.
     """
     n_records = len(needed)
     needs, kind = np.unique(needed, return_inverse=True)
@@ -271,7 +271,8 @@ def _by_people(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.flo
 
     The arrays, shape (n_records, n_strategies), are the number of people who fit the row (at most the number of records
     plus 1), the probability that the person is attacked and re-identified, and whether an attack does not pay. The
-    first is (0, 0) in direction "person", and the second is (0, 0) if all numbers of people are integers.
+    first two have shape (0, 0) in direction "person", and the last is then all True. The second also has shape (0, 0)
+    if all numbers of people are integers.
     """
     n_records, n_forms = game.n_records, game.space.size
     if linker.direction == "person":

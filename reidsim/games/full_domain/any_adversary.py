@@ -36,22 +36,22 @@ class AnyAdversaryGame(FullDomainGame):
     records that do not pay are suppressed, and every search accepts the game. The searches only require that a record
     pays at most its benefit at the node, which also holds for adversaries who make errors. The No-Attack game
     suppresses records that any adversary attacks, and records that would be profitable to attack for an adversary who
-    makes errors. If only larger classes are safe, `of` also suppresses records to which a one-shot adversary is
-    indifferent.
+    makes errors. If only larger classes are safe (`safe_class`), the game made by `from_record_game` also suppresses
+    records to which a one-shot adversary is indifferent.
 
     For the other parameters see `FullDomainGame`.
 
     Parameters
     ----------
     record_game : RecordGame
-        Game whose records are the lattice's cells, with the benefits of `prices`. Gain
-        and cost of `prices` have no effect.
+        Game whose records are the lattice's cells, with the benefits of `prices`. Gain and cost of `prices` have no
+        effect.
     by_size : bool
         Whether responses depend only on the group size of a record as this game counts it, losses are equal for all
         records, and the larger of two classes never keeps fewer records. The game is then computed by class instead of
         by record, and branch search accepts it. This holds for one or several one-shot adversaries: each attacks up to
-        some class size, the success probability falls with size, and under every rule for several types the
-        probability that any type succeeds rises with the probability of each type.
+        some class size, the success probability falls with size, and under every rule for several types the probability
+        that any type succeeds rises with the probability of each type.
     admissible : AdmissibleGroups, optional
         Limits on sensitive attributes; records of groups that violate them are suppressed.
     cells : ndarray of int, shape (n_cells,), optional
@@ -97,7 +97,10 @@ class AnyAdversaryGame(FullDomainGame):
 
     @cached_property
     def by_class(self) -> bool:
-        """Whether replies depend only on class sizes; otherwise, the record game evaluates every cell."""
+        """Whether replies depend only on class sizes; the same as `by_size`.
+
+        Otherwise, the record game evaluates every cell (distinct record).
+        """
         return self.by_size
 
     @property
@@ -213,7 +216,8 @@ class AnyAdversaryGame(FullDomainGame):
     def kept_at(self, node: int) -> NDArray[np.bool_]:
         """Return whether the records of each cell are kept at a node, shape (n_cells,).
 
-        No record is kept at node -1 (`NO_SOLUTION`).
+        The records of a cell (distinct record) are kept or suppressed together, by the replies of the record game. No
+        record is kept at node -1 (`NO_SOLUTION`).
         """
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)

@@ -173,7 +173,10 @@ class FullDomainGame:
 
     @cached_property
     def cell_kind(self) -> NDArray[np.int64]:
-        """Kind of each cell: its column in the arrays of `prices`, shape (n_cells,)."""
+        """Kind of the records of each cell, ndarray of int64, shape (n_cells,).
+
+        It is the position of their payoff parameters in the arrays of `prices`; 0 if there is a single kind.
+        """
         return np.zeros(self.lattice.n_records, dtype=np.int64) if self.kind is None else self.kind.astype(np.int64)
 
     @cached_property
@@ -295,7 +298,7 @@ class FullDomainGame:
         return may_be_kept(table, self.terms)
 
     def payoffs_at(self, visit: Visit) -> tuple[Ints, Ints, Ints, Floats, NDArray[np.bool_]]:
-        """Return the payoffs of the records at a node.
+        """Return the publisher's payoffs of the records at a node.
 
         Returns
         -------
@@ -350,9 +353,9 @@ class FullDomainGame:
         return np.maximum(table.people[group_of], 1.0)
 
     def kept_at(self, node: int) -> NDArray[np.bool_]:
-        """Return which cells' records are kept at a node, shape (n_cells,).
+        """Return whether the records of each cell are kept at a node, shape (n_cells,).
 
-        No record is kept at node -1 (`NO_SOLUTION`).
+        Records that are not kept are suppressed. No record is kept at node -1 (`NO_SOLUTION`).
         """
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)

@@ -46,7 +46,7 @@ class Prices:
     Raises
     ------
     InputError
-        If an amount is negative or not finite.
+        If an amount is negative or not finite; the message names the first such amount.
     """
 
     benefit: Floats
@@ -70,7 +70,7 @@ class Prices:
 
     @property
     def n_kinds(self) -> int:
-        """Number of kinds of records."""
+        """Number of kinds of records, each with its own payoff parameters."""
         return len(self.benefit)
 
 
@@ -82,7 +82,7 @@ class Terms(NamedTuple):
     benefit, loss, gain, cost : ndarray of float64
         In currency units per record; see `Prices`.
     safe_from : ndarray of float64
-        Smallest group size that is not attacked (``G / C``).
+        Smallest group size that is not attacked (``G / C``, or the next larger number in a strict No-Attack game).
     ruinous_at : ndarray of float64
         Attacked records whose group size times utility is not larger are suppressed (``L / B``); infinite in the
         No-Attack game.

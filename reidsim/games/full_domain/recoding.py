@@ -60,7 +60,7 @@ class LocalRecoding:
     rounds: tuple[FullDomainSolution, ...]
 
     def suppressed(self, released: NDArray[np.int64]) -> int:
-        """Return how many records stay suppressed.
+        """Return how many records stay suppressed after all rounds of local recoding.
 
         `released` (n_cells,) is the number of records of each cell.
         """

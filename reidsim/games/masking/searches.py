@@ -165,7 +165,8 @@ def anytime(game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool 
     Returns
     -------
     BoundedChoice
-        Exact if every gap is 0. Records are withheld as by `best_first`.
+        Exact if every gap is 0. `evaluated` counts the strategies of both searches. Records are withheld as by
+        `best_first`.
 
     Raises
     ------
@@ -257,7 +258,8 @@ def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) ->
     Returns
     -------
     Choice
-        Exact; equal to the result of `best_first`.
+        Exact; the strategies equal those of `best_first`. A record whose best payoff is negative, or that has no
+        allowed strategy, is withheld.
 
     Raises
     ------

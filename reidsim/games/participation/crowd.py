@@ -200,7 +200,8 @@ class Crowd:
     def wishing(self, share: float) -> float:
         """Return the share of people who gain by being in, given the participating share.
 
-        The participants are the people with the largest gains; see `keenest`. Indifferent people are not counted.
+        The participants are the people with the largest gains; see `keenest`. Both shares are of all people, in [0, 1].
+        Gains include the concern for relatives; indifferent people are not counted.
         """
         return float((self.gains(self.keenest(share)) > self.values.tie).mean())
 
@@ -210,6 +211,8 @@ class Crowd:
         They are bracketed between 401 shares from 0 to 1; two equilibria in the same bracket may be missed. If more
         people want to join than are in on one side of a share, and fewer on the other side, one type is indifferent at
         that share and only part of it joins.
+
+        The participating share is the share of all people who join, in [0, 1].
         """
         shares = np.concatenate([[0.0], np.geomspace(1.0 / self.ancestry.people, 1.0, _TRIED)])
         ahead = [self.wishing(share) - share for share in shares.tolist()]

@@ -53,7 +53,10 @@ class Values:
 
     @property
     def tie(self) -> float:
-        """Largest gain or loss, in currency units, at which a person is still indifferent."""
+        """Largest gain or loss, in currency units, at which a person is still indifferent.
+
+        It is 1e-12 times the largest absolute benefit, value of services or harm of any person.
+        """
         return TIE * float(max(np.abs(each).max(initial=0.0) for each in (self.benefit, self.services, self.harm)))
 
 
@@ -77,7 +80,7 @@ class Outcome:
 
 
 class JoiningGame(Protocol):
-    """People who may join the database, and the consequences of their choices."""
+    """People who may join a genomic database, and the consequences of their choices."""
 
     @property
     def values(self) -> Values:
