@@ -552,8 +552,8 @@ def subject_draws(setting: Setting, decision: str, agent: str, round_number: int
 def target_shares(plans: Sequence[AttackPlan], participants: Counts) -> Floats:
     """Return the attacked share of each cell for each plan, shape (n_types, n_cells).
 
-    It is the plan's number of targets divided by the number of exposed records of the cell (`participants`, shape
-    (n_cells,)); 0 for cells without any.
+    `plans` holds the attack plan of each adversary type. The share is the plan's number of targets divided by the
+    number of exposed records of the cell (`participants`, shape (n_cells,)); 0 for cells without any.
     """
     targets = np.stack([plan.targets for plan in plans])
     # Division of floats by floats takes half the time of division by integers.

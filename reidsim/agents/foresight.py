@@ -211,9 +211,9 @@ class Opponent:
         return bool(set(self.profile.prices) - self.holds)
 
     def equip(self, holds: Holdings) -> Equipment | None:
-        """Return the adversary's equipment, given the names of the resources held.
+        """Return the adversary's linker and attack rule, given the resources held.
 
-        The result is None if the adversary can attack no record with them.
+        `holds` are the names of the resources. The result is None if the adversary can attack no record with them.
         """
         return self.profile.equip(holds, self.expected_accuracy, believed=self.believed)
 

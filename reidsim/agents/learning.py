@@ -93,7 +93,7 @@ def _log_of_missing(overlaps: Floats, members: NDArray[np.integer] | NDArray[np.
 
 
 def observations(overlaps: Floats, actor: int, noticed: float) -> Floats:
-    """Return the probability that each set of types is ruled out when one type attacks.
+    """Return the probability that each set of types is ruled out if one type attacks.
 
     A type is ruled out if at least one noticed attack is not in its plan.
 
@@ -376,8 +376,8 @@ def _all_ways(acting: Floats, each: list[tuple[Ints, Floats]]) -> tuple[Ints, Fl
 def _sample(acting: Floats, each: list[tuple[Ints, Floats]], stream: np.random.Generator) -> tuple[Ints, Floats]:
     """Return drawn observations for every set of noticed adversaries, with weights.
 
-    Parameters and results are those of `_all_ways`; `stream` is the source of the draws. Each set of adversaries gets
-    about 8,192 times its probability rows, at least one.
+    The parameters `acting` and `each`, and both results, are those of `_all_ways`; `stream` is the source of the draws.
+    Each set of adversaries gets about 8,192 times its probability rows, at least one.
     """
     seen, weight = np.zeros((1, 0), dtype=np.int64), np.ones(1)
     for acts, (_, probability) in zip(acting.tolist(), each, strict=True):

@@ -243,7 +243,9 @@ class ParticipationRule(Section):
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Adversaries' knowledge of earlier releases, by row; see `reidsim.agents.learning`.
+    """Adversaries' knowledge of earlier releases, by row.
+
+    A row is a distinct pair of a record and the information released about it earlier; see `reidsim.agents.learning`.
 
     Parameters
     ----------
@@ -252,8 +254,8 @@ class Known:
     past : ndarray of int64, shape (n_rows,)
         Strategy that is as informative as all earlier releases of the row together; -1 without an earlier release.
     gone : ndarray of int64, shape (n_rows,)
-        Number of subjects of the row with an earlier release who do not take part in the round. It is either 0 or
-        the number of all subjects of the row.
+        Number of subjects of the row with an earlier release who do not take part in the round. It is either 0 or the
+        number of all subjects of the row.
     meet : callable
         Returns the meet of strategies: the strategy that is as informative as two strategies together.
     alone : Setting

@@ -293,7 +293,7 @@ def _checked(opponents: Sequence[Opponent], defenders: Sequence[Defender], own: 
 def can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
     """Return whether plans against several adversaries at once are possible.
 
-    They are if the first opponent's game has at most 2**20 (`MOST_FORMS`) strategies.
+    They are if the game of the first of `opponents` has at most 2**20 (`MOST_FORMS`) strategies.
     """
     return record_game_of(opponents[0].truth).space.size <= MOST_FORMS
 

@@ -104,7 +104,8 @@ def equilibrium(row_payoff: Floats, column_payoff: Floats, *, for_rows: Literal[
 def exploitability(row_payoff: Floats, column_payoff: Floats, mixtures: Mixtures) -> float:
     """Return the sum of both players' gains by best responses to the other's mixture.
 
-    It is 0 in an equilibrium, and never negative. The matrices, shape (n_rows, n_columns), hold each player's payoffs.
+    It is 0 in an equilibrium, and never negative. `row_payoff` and `column_payoff`, shape (n_rows, n_columns), hold
+    each player's payoffs; `mixtures` holds their mixed strategies and expected payoffs.
     """
     best_row = float((row_payoff @ mixtures.columns).max()) - mixtures.row_payoff
     best_column = float((mixtures.rows @ column_payoff).max()) - mixtures.column_payoff
@@ -114,7 +115,7 @@ def exploitability(row_payoff: Floats, column_payoff: Floats, mixtures: Mixtures
 def _scaled(payoff: Floats) -> Floats:
     """Return payoffs as shares of their range, from 0 to 1; 0 if all are equal.
 
-    The lowest entry of the matrix becomes 0, and the highest 1.
+    The lowest entry of the matrix `payoff` becomes 0, and the highest 1.
 
     Raises
     ------

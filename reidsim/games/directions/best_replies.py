@@ -231,7 +231,7 @@ class _Search:
         """Return a copy of a release with the rules of its improvement.
 
         `strategies` (n_records,) is the release, and `harm` the harm to persons, to which excesses over limits on
-        sensitive values are added. For the other parameters see `Goal`.
+        sensitive values are added. For `allowed`, `may_withhold` and `is_safe` see `Goal`, the class of the result.
         """
         release = release_of(self._linker.lattice, self._linker.rows, self._game.benefit, strategies)
         if self._limits is not None:

@@ -338,7 +338,10 @@ def _set_places(release: Release, shared: bool, work: Work, entries: int) -> Non
 
 @borrowing()
 def _join(release: Release, first: int, second: int) -> int:
-    """Return the number of the lowest strategy that generalizes both strategies."""
+    """Return the number of the lowest strategy that generalizes two strategies.
+
+    Each attribute has the higher of its levels in `first` and `second`, the numbers of the strategies.
+    """
     form = 0
     for attribute in range(len(release.levels)):
         stride, levels = release.strides[attribute], release.levels[attribute]

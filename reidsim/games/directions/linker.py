@@ -97,9 +97,10 @@ class DirectedLinker:
     def weighted(self, strategies: Strategies) -> Floats:
         """Return 1 / success probability of a guess weighted to rarer rows, (n_records,).
 
-        The adversary draws one of the rows that fit a person. The probability of a row is proportional to 1 over the
-        number of people of the release that the row fits. In direction "both", the result is at most the number of
-        people who fit the person's row. The result is 1 for a withheld record (strategy -1).
+        The release is `strategies` (n_records,). The adversary draws one of the rows that fit a person. The probability
+        of a row is proportional to 1 over the number of people of the release that the row fits. In direction "both",
+        the result is at most the number of people who fit the person's row. The result is 1 for a withheld record
+        (strategy -1).
         """
         people = np.ones(len(self.rows.cell_of_entry))
         released = linker_of_release(self._released, strategies)
@@ -115,8 +116,8 @@ class DirectedLinker:
     def _limit(self, sizes: Floats, strategies: Strategies) -> None:
         """Limit group sizes in place to the people who fit each row, in direction "both".
 
-        In direction "person", and for withheld records (strategy -1), sizes are unchanged. Both arrays have shape
-        (n_records,).
+        In direction "person", and for withheld records (strategy -1), sizes are unchanged. `sizes` and `strategies`
+        have shape (n_records,).
         """
         if self.direction == "both":
             linker = linker_of_release(self.by_record, strategies)

@@ -226,10 +226,10 @@ def excess_saved(fitting: FittingValues, cell: int, kind: int, change: int) -> i
 
 @borrowing()
 def add_row(fitting: FittingValues, cell: int, kind: int, change: int) -> None:
-    """Add (1) or remove (-1) one row of a kind to or from the rows that fit a cell.
+    """Add or remove one row of a kind to or from the rows that fit a cell.
 
-    `kind` is a combination of sensitive values. Changes the counts of `fitting` in place, and drops the excesses
-    computed for this cell.
+    `change` is 1 to add the row and -1 to remove it; `kind` is a combination of sensitive values. Changes the counts of
+    `fitting` in place, and drops the excesses computed for this cell.
     """
     for column in range(len(fitting.start) - 1):
         fitting.counts[cell, fitting.values[kind, column]] += change

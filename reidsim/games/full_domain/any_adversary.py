@@ -77,7 +77,8 @@ class AnyAdversaryGame(FullDomainGame):
     ) -> AnyAdversaryGame:
         """Replace the one-shot adversary of a game by the adversaries of a record game.
 
-        In the No-Attack game, adversaries attack when indifferent if only larger classes are safe; see `safe_class` of
+        The records of `record_game` are the cells of the game. For the other parameters see `AnyAdversaryGame`. In the
+        No-Attack game, adversaries attack when indifferent if only larger classes are safe; see `safe_class` of
         `FullDomainGame`. `by_size` is dropped if records of a class differ in payoff parameters or loss, or with
         `admissible`.
         """
@@ -148,8 +149,9 @@ class AnyAdversaryGame(FullDomainGame):
     def payoffs_at(self, visit: Visit) -> tuple[Ints, Ints, Ints, Floats, NDArray[np.bool_]]:
         """Return the payoffs of every cell with records at a node.
 
-        They are keys of classes, and for each such cell: position of its class in the keys, number of records,
-        publisher's payoff of a record, and whether the records are kept; see `FullDomainGame.payoffs_at`.
+        The node is that of `visit`. The results are keys of classes, and for each such cell: position of its class in
+        the keys, number of records, publisher's payoff of a record, and whether the records are kept; see
+        `FullDomainGame.payoffs_at`.
         """
         rows, outcome = np.flatnonzero(self.released), self.record_game.outcome(visit.node, self.cells)
         keys, class_of = np.unique(self.finest[0].keys_at(self.lattice.codes[rows], visit.levels), return_inverse=True)

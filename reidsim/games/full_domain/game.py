@@ -300,6 +300,8 @@ class FullDomainGame:
     def payoffs_at(self, visit: Visit) -> tuple[Ints, Ints, Ints, Floats, NDArray[np.bool_]]:
         """Return the publisher's payoffs of the records at a node.
 
+        The node, its classes and the rows followed to it are those of `visit`.
+
         Returns
         -------
         keys : ndarray of int64

@@ -223,7 +223,7 @@ def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms) -> Floats:
 
 @numba.njit(cache=True)
 def may_be_kept(table: ClassTable, terms: Terms) -> NDArray[np.bool_]:
-    """Return which classes keep records, shape (n_classes,).
+    """Return which classes of a table keep records, shape (n_classes,).
 
     A class keeps records if it has any, and its records are not suppressed: they have utility (or the game is a
     No-Attack game), and are not attacked or pay in spite of the attack. `terms` holds the payoff parameters of a single

@@ -257,12 +257,12 @@ def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
 
 
 class _BestSplits:
-    """Decide whether, and by which attribute, to split each class, from the lowest node up.
+    """Decide for each class, from the lowest node up, whether and how to split it.
 
-    The best payout of a class is the larger of its payout as one region and the sum of its parts' best payouts after
-    the best split, minus a charge for each suppressed record. Parts are computed before the class. If payouts are
-    equal, the class is split if `splits_at_equal_payoff`, along the first such attribute; a class whose records are
-    all suppressed is not split.
+    A split divides a class by one level of one attribute. The best payout of a class is the larger of its payout as one
+    region and the sum of its parts' best payouts after the best split, minus a charge for each suppressed record. Parts
+    are computed before the class. If payouts are equal, the class is split if `splits_at_equal_payoff`, along the first
+    such attribute; a class whose records are all suppressed is not split.
 
     Parameters
     ----------

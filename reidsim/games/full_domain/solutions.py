@@ -147,7 +147,8 @@ class NodeOutcomes:
         """Collect the outcomes of distinct nodes, which may be in any order.
 
         `outcomes` holds one array of shape (4,) for each number in `nodes`, see `FullDomainGame.outcomes`. The result
-        is sorted by node number, and numbers of records are rounded.
+        is sorted by node number, and numbers of records are rounded. A node is feasible if it keeps the suppression
+        limit of `game`.
         """
         order = np.argsort(nodes)
         table = np.array(outcomes, dtype=np.float64).reshape(-1, 4)[order]

@@ -387,8 +387,8 @@ class MaskingGame:
 
         The columns are the subject's and the adversary's expected payoff (in currency units), the success probability,
         the utility and the adversary's confidence in the surname. The other results, shape (n_records,), are flags, and
-        surnames by position in the attack's list of surnames, -1 without one. Withheld records (strategy -1) have
-        columns of 0, no attack and no surname.
+        surnames by position in the attack's list of surnames, -1 without one. `strategies` has shape (n_records,).
+        Withheld records (strategy -1) have columns of 0, no attack and no surname.
         """
         n, arrays, attack = self.n_records, self.arrays, self.attack_arrays
         columns, attacked = np.zeros((5, n)), np.zeros(n, dtype=np.bool_)

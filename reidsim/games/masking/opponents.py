@@ -277,10 +277,11 @@ def _of_thread(alike: Sequence[Alike], thread: int) -> tuple[Alike, ...] | None:
 
 
 def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> AdversaryType | None:
-    """Return an adversary without its memory, given the linker with the shared past.
+    """Return an adversary without its memory of earlier releases.
 
-    Its replies are to all releases together, written as one strategy. Without a shared past (None), it is returned
-    unchanged. The result is None if it does not remember the same releases as `shared`, or has several linkers.
+    `shared` is the linker with the past of all adversaries. The result replies to all releases together, written as one
+    strategy. Without a shared past (None), it is returned unchanged. The result is None if it does not remember the
+    same releases as `shared`, or has several linkers.
     """
     if shared is None:
         return each

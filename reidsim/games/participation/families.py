@@ -241,8 +241,8 @@ def _few_matches(game: _Joining, person: int, without: int, joined: Flags) -> fl
 def _nobody_near(game: _Joining, person: int, without: int, joined: Flags) -> float:
     """Return the probability that a person matches no participating near relative.
 
-    A near relative is one whom the person benefits from finding. The relative `without` is ignored (none if -1). The
-    result is 1 if no near relative participates.
+    A near relative is one whom the person benefits from finding. `joined` (n_people,) marks the participants. The
+    relative `without` is ignored (none if -1). The result is 1 if no near relative participates.
     """
     none = 1.0
     for pair in range(game.starts[person], game.starts[person + 1]):
