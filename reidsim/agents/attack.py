@@ -758,6 +758,7 @@ def weighted_quantiles(values: Floats, weights: Counts, levels: Iterable[float])
     Parameters
     ----------
     values : ndarray of float64, shape (n,)
+        Values, in any order.
     weights : ndarray of int64, shape (n,)
         Number of records with each value.
     levels : iterable of float

@@ -246,8 +246,7 @@ class Opponent:
         """Return the adversary's equipment, restricted to the attacks of a plan.
 
         The equipment is that of the resources held and bought. Its adversary attacks only the records that the plan's
-        rule `foreseen` attacks, with the rule's share as frequency; see `Foreseen`. The result is None if no record can
-        be attacked.
+        rule `foreseen` attacks; see `Foreseen`. The result is None if no record can be attacked.
         """
         equipment = self.equip(self.holds | foreseen.buys)
         if equipment is None or (foreseen.bar == -np.inf and foreseen.share == 1.0):

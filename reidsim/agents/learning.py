@@ -340,6 +340,7 @@ def _crossed(columns: Ints, weight: Floats, values: Ints, shares: Floats) -> tup
     Parameters
     ----------
     columns : ndarray of int64, shape (n_rows, n_columns)
+        Rows to be combined.
     weight : ndarray of float64, shape (n_rows,)
         Weight of each row.
     values, shares : ndarray, shape (n_values,)

@@ -146,6 +146,7 @@ class TypesAdversary:
     Parameters
     ----------
     types : tuple of AdversaryType
+        Types with their weights and adversaries.
     together : {"one-of", "all", "worst"}
         See `TypesGame`.
     """
@@ -239,8 +240,8 @@ def _weighted(weights: Floats, amounts: Floats) -> Floats:
 class TypesGame(RecordGame):
     """One publisher against several adversary types, one game per record.
 
-    Let ``r_t`` be the probability that type t re-identifies the released record, 0 if it does not attack. The
-    publisher gets ``benefit x utility - loss x r``, where
+    Let ``r_t`` be the probability that type t re-identifies the released record, 0 if it does not attack. The publisher
+    gets ``benefit x utility - loss x r``, where
 
     - "one-of": the attacker has one type, drawn with the weights: ``r = sum of w_t r_t``;
     - "all": each type is present with probability ``w_t``, attempts are independent, and the loss is incurred once:
@@ -253,9 +254,12 @@ class TypesGame(RecordGame):
     Parameters
     ----------
     space : StrategySpace
+        Strategies under which records can be shared.
     types : sequence of AdversaryType
+        Types with their weights, linkers and adversaries.
     benefit, loss : ndarray of float64, shape (n_records,)
-        See `RecordGame`.
+        The publisher's benefit of sharing the record unchanged, and its loss if the record is re-identified, in
+        currency units.
     together : {"one-of", "all", "worst"}
         Rule that combines the types, see above.
     """

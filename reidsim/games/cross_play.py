@@ -105,6 +105,7 @@ def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
         One row per defender, adversary planned against and adversary faced, and per run, if there are several; columns
         `CROSS_PLAY_COLUMNS`.
     measure : str
+        Column of the measure, such as ``"regret"``.
 
     Raises
     ------
@@ -163,6 +164,7 @@ def cross_play(
     opponents : sequence of Opponent
         Adversaries, whose games have the same records, strategies, benefits and losses.
     defenders : sequence of Defender
+        Solvers and policies, with distinct names.
     own : str, optional
         Name of the scenario's own adversary; the first opponent, if not given.
     against_each : collection of str, optional

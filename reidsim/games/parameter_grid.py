@@ -63,6 +63,7 @@ def undominated_options(space: StrategySpace, linker: Linker, constraint: Constr
     Parameters
     ----------
     space : StrategySpace
+        Strategies under which records can be shared.
     linker : Linker
         Linker whose true group sizes are used; believed group sizes are not.
     constraint : Constraint, optional
@@ -105,6 +106,7 @@ def best_options(
     Parameters
     ----------
     options : Options
+        Result of `undominated_options`.
     benefit, loss : float
         The publisher's benefit of an unchanged record, and its loss from a re-identification; in currency units.
     gain, cost : float

@@ -75,9 +75,11 @@ def sampled_shares(value: SetValue, n_parts: int, orders: int, rng: np.random.Ge
         Takes a set of parts, an integer in which bit i is 1 if part i is in the set, and returns its values, shape
         (n_values,); may be called more than once for the same set.
     n_parts : int
+        Number of parts.
     orders : int
         Number of orders; standard errors require at least 2.
     rng : Generator
+        Source of the orders.
 
     Returns
     -------

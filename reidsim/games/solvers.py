@@ -33,6 +33,7 @@ def backward_induction(
     Parameters
     ----------
     game : RecordGame
+        Game that the publisher believes in.
     constraint : Constraint, optional
         No constraint, if not given.
     progress : callable, optional
@@ -99,6 +100,7 @@ def branch_and_bound(
     Parameters
     ----------
     game : RecordGame
+        Game that the publisher believes in.
     constraint : Constraint, optional
         No constraint, if not given.
     progress : callable, optional
@@ -199,6 +201,7 @@ def lattice_search(game: RecordGame) -> Choice:
     Parameters
     ----------
     game : RecordGame
+        Game that the publisher believes in.
 
     Returns
     -------

@@ -68,6 +68,7 @@ def paid_in(defender: Defender, game: Game, choice: Choice) -> Game:
     Parameters
     ----------
     defender : Defender
+        Defender that made the choice.
     game : RecordGame or MaskingGame
         The true game.
     choice : Choice

@@ -214,6 +214,7 @@ class _Search:
     Parameters
     ----------
     game : RecordGame
+        Game in direction "person" or "both".
     linker : DirectedLinker
         Linker of the game.
     limits : PersonLimits or None

@@ -215,7 +215,7 @@ class FullDomainGame:
     def walk(
         self, enter: Enter = lambda node, levels, followed: followed, followed: Followed | None = None
     ) -> Iterator[Visit]:
-        """Yield the nodes at or above the lowest levels, except in branches closed.
+        """Yield the nodes at or above the lowest levels, except in closed branches.
 
         The lowest node comes first.
 

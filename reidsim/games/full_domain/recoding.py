@@ -81,6 +81,7 @@ def local_recoding(
     Parameters
     ----------
     game : FullDomainGame
+        Game over all records, with the suppression limit.
     rounds : int
         Maximum number of rounds.
     solve : callable
@@ -201,6 +202,7 @@ def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
     Parameters
     ----------
     game : FullDomainGame
+        Game with the payoff parameters, the minimum levels and the suppression limit.
 
     Returns
     -------

@@ -216,7 +216,8 @@ def is_ahead(payoff: float, confidence: float, best: float, best_confidence: flo
 
     Parameters come in pairs: `payoff` and `confidence` of the first, `best` and `best_confidence` of the second. The
     higher payoff is preferred; payoffs that differ by at most `tie`, in currency units, are equal. Of equal payoffs,
-    the lower confidence of the adversary in the inferred surname is preferred.
+    the lower confidence of the adversary in the inferred surname is preferred; confidences within rounding (1e-12) are
+    equal.
     """
     if payoff > best + tie:
         return 1

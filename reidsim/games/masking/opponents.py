@@ -178,7 +178,9 @@ class Opponents:
     tables : Tables
         Adversaries with tabulated replies.
     rules : Rules
+        How adversaries and records meet, and which strategies are allowed.
     game : GameArrays
+        The subjects' side of the game.
     """
 
     alike: list[tuple[Alike, ...] | None]
@@ -190,8 +192,8 @@ class Opponents:
     def of_one(cls, game: MaskingGame, *, no_attack: bool) -> Opponents:
         """Return the only adversary of a masking game, as arguments of compiled solvers.
 
-        `no_attack` says whether only strategies that are not attacked are allowed. Of equally good strategies, the
-        strategy with the lower confidence in the surname is preferred.
+        With `no_attack`, only strategies that are not attacked are allowed. Of equally good strategies, the strategy
+        with the lower confidence in the surname is preferred.
 
         Raises
         ------
@@ -224,6 +226,7 @@ class Opponents:
         Parameters
         ----------
         game : RecordGame
+            Game against one adversary or several types.
         no_attack : bool
             Whether only strategies that no adversary attacks are allowed.
         """

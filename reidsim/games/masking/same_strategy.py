@@ -141,7 +141,7 @@ def _add_losses(
     totals : ndarray of float64, shape (n_strategies,)
         Total benefit of each strategy over all records; becomes its total payoff, if not below `mark`.
     lost : ndarray of float64, shape (n_records,)
-        Losses of each record, to which those of all strategies are added.
+        Losses of each record, to which its losses under all strategies are added.
     evaluated : ndarray of int64, shape (n_records,)
         Number of strategies computed for each record, which is increased.
     """

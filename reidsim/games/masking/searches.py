@@ -252,6 +252,7 @@ def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) ->
     Parameters
     ----------
     game : MaskingGame
+        Game against any attack; a two-stage attack is solved by compiled functions.
     no_attack : bool
         Consider only strategies that are not attacked.
 
