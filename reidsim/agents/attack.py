@@ -410,7 +410,11 @@ class Attacks:
 
     @cached_property
     def success(self) -> Floats:
-        """Success probability of an attack of each plan, shape (n_types, n_cells)."""
+        """Success probability of an attack of each plan, shape (n_types, n_cells).
+
+        It is the true probability for one record of the cell; where the adversary does not attack, the probability that
+        its reply contains, or 0.
+        """
         return np.stack([plan.replies.success for plan in self.plans])
 
     def outcome(self) -> RoundOutcome:

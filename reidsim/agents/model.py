@@ -578,7 +578,11 @@ class Adversary(mesa.Agent):
 
     @property
     def free(self) -> float:
-        """Probability that the adversary is not excluded from the round."""
+        """Probability that the adversary is not excluded from the round.
+
+        It changes in the enforce phase, when an exploit is detected or a round of exclusion ends; it is 0 or 1 if
+        outcomes are drawn.
+        """
         return float(self._exclusion[0])
 
     def attack(self) -> None:

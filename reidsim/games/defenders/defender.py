@@ -31,7 +31,10 @@ Game = RecordGame | MaskingGame
 
 
 class Defender(Protocol):
-    """A solver or policy that chooses the release of each record."""
+    """Interface of a solver or policy that chooses the release of each record.
+
+    Implementations are, for example, `BestReply`, which depends on the adversary, and `FixedForms`, which does not.
+    """
 
     @property
     def name(self) -> str:
@@ -105,7 +108,7 @@ def record_game_of(game: Game) -> RecordGame:
 def outcome_of(game: Game, choice: Choice) -> Equilibrium:
     """Return the outcome of a choice in the game with the true parameters.
 
-    In a masking game, compiled functions compute it; otherwise, see `evaluate`.
+    The result is an `Equilibrium`. In a masking game, compiled functions compute it; otherwise, see `evaluate`.
     """
     return game.evaluate(choice) if isinstance(game, MaskingGame) else evaluate(game, choice)
 

@@ -181,7 +181,10 @@ def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Float
 
 
 def work_for(release: Release, n_forms: int) -> Work:
-    """Return working arrays of the sizes for a release and `n_forms` strategies."""
+    """Return working arrays of the sizes for a release and `n_forms` strategies.
+
+    Counts and lowest levels are 0; see `Work`.
+    """
     n_attributes, _, widest = release.groups.shape
     shape = (int(np.diff(release.begin).max(initial=1)), n_attributes, widest)
     return Work(

@@ -198,7 +198,10 @@ class FullDomainGame:
 
     @cached_property
     def terms(self) -> Terms:
-        """Payoff parameters, with the ratios that decide whether records are kept."""
+        """Payoff parameters, with the ratios that decide whether records are kept.
+
+        They are arrays by kind of record; see `Terms`.
+        """
         return Terms.from_prices(self.prices, self.no_attack, self.safe_class == "above")
 
     @property
@@ -293,7 +296,8 @@ class FullDomainGame:
     def may_keep(self, table: ClassTable) -> NDArray[np.bool_]:
         """Return which classes of a table keep records, shape (n_classes,).
 
-        A part of a class that keeps none, with at least its information loss, keeps none either.
+        This requires `by_class`. A class keeps records if it has any, and these are not suppressed at the node of the
+        table. A part of a class that keeps none, with at least its information loss, keeps none either.
         """
         return may_be_kept(table, self.terms)
 

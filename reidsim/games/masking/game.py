@@ -292,7 +292,10 @@ class MaskingGame:
         return self.planner is None and is_two_stage(self.attack, self.space)
 
     def one_stage(self) -> MaskingGame:
-        """Return the game against the same adversary without inference of surnames."""
+        """Return the game against the same adversary without inference of surnames.
+
+        The adversary then links only on attributes that are released.
+        """
         return replace(self, attack=self.attack.one_stage())
 
     @cached_property
@@ -304,7 +307,7 @@ class MaskingGame:
 
     @property
     def attack_arrays(self) -> TwoStageArrays:
-        """The attack as arrays for compiled solvers.
+        """The adversary's side of the game, as `TwoStageArrays` for compiled solvers.
 
         Raises
         ------
