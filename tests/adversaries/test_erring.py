@@ -209,17 +209,6 @@ def observed(rng, n, precision):
     )
 
 
-@pytest.mark.parametrize("precision", cases([0.02, 0.1], [0.1]))
-def test_a_fit_recovers_the_precision_of_simulated_attacks(precision):
-    rng = np.random.default_rng(np.random.SeedSequence(31))
-    fits = [reidsim.fit_precision(observed(rng, 1000, precision)) for _ in range(20)]
-    errors = np.array([(fit.precision - precision) / fit.standard_error for fit in fits])
-    # Standard normal each: none beyond five, and the mean of twenty within five of its own standard errors.
-    assert np.abs(errors).max() < 5
-    assert abs(errors.mean()) < 5 / math.sqrt(20)
-    assert sum(fit.low <= precision <= fit.high for fit in fits) >= 15
-
-
 def test_a_fit_is_where_the_likelihood_is_highest(tmp_path):
     table = observed(np.random.default_rng(np.random.SeedSequence(32)), 300, 0.05)
     table.to_csv(tmp_path / "attacks.csv", index=False)

@@ -125,18 +125,6 @@ def test_programs_of_too_many_states_are_refused_with_advice(solver):
         assert "backward-induction" in caught.value.hint
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("registry_size", [50, 6_018_999])
-def test_tails_of_a_belief_that_the_solver_would_drop_are_not_lost(registry_size):
-    # HiGHS drops entries of at most 1e-9; without scaling V(x0) is wrong by up to 5e-6.
-    attack = replace(XIA, access_cost=0)
-    belief = BinomialBelief(registry_size, np.array([20 / registry_size]))
-    induction = plan_unknown(attack, np.array([20]), belief).value[0]
-    for solver in PROGRAMS:
-        found = plan_unknown(replace(attack, solver=solver), np.array([20]), belief).value[0]
-        assert found == pytest.approx(induction, rel=1e-12)
-
-
 def free(discount, prior=1.0):
     return SequentialAttack(gain=100, discount=discount, prior=prior)
 

@@ -39,17 +39,9 @@ def test_wrong_entries_of_a_drawn_list_lower_the_success_of_a_sequential_attack_
     assert reply.exploits.tolist() == pytest.approx([1.5])
 
 
-@pytest.mark.parametrize(("expected", "experience"), [(0.4, 10.0), (0.7, 20.0)])
-def test_where_right_entries_never_fail_the_belief_counts_successes_and_failures(expected, experience):
-    belief = AccuracyBelief(expected, experience)
-    assert belief.mean == pytest.approx(expected, rel=1e-5)
-    belief.learn(np.ones(3), np.array([4.0, 0.0, 2.5]), np.array([1.0, 0.0, 2.0]))
-    assert belief.mean == pytest.approx((expected * experience + 3.0) / (experience + 6.5), rel=1e-5)
-
-
 def test_a_failure_tells_less_where_a_right_entry_may_fail_too():
     """Bayes' rule by integration: success is accuracy times the own chance."""
-    share, attempts, successes = np.array([0.5, 0.0, 0.25, 0.5]), np.array([3, 7, 4, 2.0]), np.array([1, 0, 1, 2.0])
+    share, attempts, successes = np.array([0.5, 0.0, 0.25, 1.0]), np.array([3, 7, 4, 2.5]), np.array([1, 0, 1, 2.0])
 
     def density(accuracy):
         prior = accuracy ** (0.4 * 10 - 1) * (1 - accuracy) ** (0.6 * 10 - 1)

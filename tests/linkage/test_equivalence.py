@@ -78,15 +78,6 @@ def test_records_match_whose_values_include_the_persons(release):
     assert group_sizes_on(merged, known).tolist() == scanned(persons, records, known)
 
 
-@given(rows=st.lists(st.tuples(*[st.integers(0, 3)] * 4), max_size=20))
-def test_distinct_rows_are_those_of_a_set(rows):
-    columns = [np.array([row[j] for row in rows], dtype=np.int32) for j in range(4)]
-    first, kind = distinct_rows(columns, len(rows))
-    assert len(first) == len(set(rows))
-    assert [rows[first[k]] for k in kind] == rows
-    assert [rows[k] for k in first] == sorted(set(rows))
-
-
 # Groups of equal rows, against counting by hand.
 
 

@@ -75,7 +75,7 @@ def test_nearest_neighbour_equals_plain_loops(genealogy, data):
     assert found[1][0] == confidence
 
 
-@pytest.mark.parametrize("rates", [[0.1, -0.1], [0.1, np.nan], [0.1] * 61])
+@pytest.mark.parametrize("rates", [[0.1, -0.1], [0.1, 1.0], [0.1, np.nan], [0.1] * 61])
 def test_impossible_mutation_rates_are_refused(rates):
     with pytest.raises(InputError, match="mutation rate"):
         Ancestry(np.array(rates))

@@ -7,7 +7,6 @@ ARX does not bound a at 0, so the `toy` sample, whose likelihood is largest ther
 import itertools
 import json
 import math
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ import pytest
 from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import gammaln
 from simulated_samples import frequencies_of
 from tiers import examples
 
@@ -43,28 +41,6 @@ def likelihood(sample, theta, a):
     """Return the log-likelihood without constants."""
     model = PitmanLikelihood(sample, sample.records)
     return model.inner_part(1 - a, theta + a) + model.outer_part(1 - a)
-
-
-def log_likelihood(sample, theta, a):
-    """Return the log probability of a sample's frequencies under Pitman's formula."""
-    sizes, counts = sample.sizes, sample.frequencies
-    ways = gammaln(sample.records + 1) - counts @ gammaln(sizes + 1) - gammaln(counts + 1).sum()
-    return likelihood(sample, theta, a) + float(ways)
-
-
-def sequential(theta, a, records, start=()):
-    """Return the probability of each list of group sizes, by the sequential rule."""
-    states = {tuple(start): 1.0}
-    for n in range(sum(start), records):
-        following = Counter()
-        for groups, probability in states.items():
-            founding = (theta + len(groups) * a) / (theta + n) if groups else 1.0
-            following[(*groups, 1)] += probability * founding
-            for at, size in enumerate(groups):
-                grown = (*groups[:at], size + 1, *groups[at + 1 :])
-                following[grown] += probability * (size - a) / (theta + n)
-        states = following
-    return states
 
 
 def by_definition(sizes, theta, a):
@@ -101,17 +77,6 @@ def test_uniques_are_those_of_other_programs(vector, population):
     people = population["population_size"]
     estimate = estimate_uniqueness(sample, people)
     assert estimate.p_unique_given_sample_unique == pytest.approx(population["p_unique_given_sample_unique"], rel=2e-8)
-
-
-@pytest.mark.parametrize(("theta", "a"), [(1.5, 0.0), (0.3, 0.6), (-0.4, 0.5), (40.0, 0.9)])
-def test_probabilities_are_those_of_the_sequential_rule(theta, a):
-    by_frequencies = Counter()
-    for groups, probability in sequential(theta, a, 8).items():
-        by_frequencies[tuple(sorted(Counter(groups).items()))] += probability
-    assert len(by_frequencies) == 22  # the partitions of 8
-    for sizes, probability in by_frequencies.items():
-        sample = frequencies_of(dict(sizes))
-        assert math.exp(log_likelihood(sample, theta, a)) == pytest.approx(probability, rel=1e-12)
 
 
 @given(sample=ordinary_samples, parameters=parameters, step=st.sampled_from([1e-3, 1e-2, 0.1, 0.5]))

@@ -132,15 +132,6 @@ def test_a_column_of_lists_is_not_of_values(town, tmp_path):
         town(recipe=RECIPE.replace("people.csv", "people.parquet"))
 
 
-def test_an_unknown_kind_of_recipe_is_named_with_the_known_kinds(town):
-    with pytest.raises(InputError, match=r"town.toml: kind: .*found 'count'") as caught:
-        town(recipe=RECIPE.replace('"counts"', '"count"'))
-    expected = set(str(caught.value.expected).removeprefix("one of ").split(", "))
-    assert {"counts", "fitted", "ystr-genealogy"} <= expected
-    # Values of other keys are not listed.
-    assert not {"drop", "simupop"} & expected
-
-
 def test_an_unknown_name_is_told_with_the_nearest():
     with pytest.raises(InputError, match=r"no bundled population recipe of this name.*did you mean 'tennessee-2010'"):
         load_population("tennesse-2010")

@@ -116,6 +116,8 @@ def test_recipe_with_expected_counts(area: Path) -> None:
     # The odds ratio of sex and age in the sample.
     assert by_age[0, 0] * by_age[1, 1] / (by_age[0, 1] * by_age[1, 0]) == pytest.approx(8 * 5 / (2 * 5))
     assert population.source.startswith("made up (fitted in ")
+    area.write_text(RECIPE.replace("seed = 5", "seed = 5\npeople = 2000"))
+    np.testing.assert_allclose(table_of(made(area, expected=True)), 2 * table, atol=1e-9)
 
 
 def test_recipe_drawn(area: Path) -> None:
