@@ -126,19 +126,6 @@ def test_beliefs_converge_to_a_fixed_type_at_the_stated_rate(mode, town, profile
         assert 1 - model.publisher.beliefs[0] == pytest.approx(3 / (4 + t), rel=1e-9)
 
 
-def test_a_publisher_who_learns_ends_up_with_the_best_reply_to_the_truth(town, profile_of_small, setting_of_small):
-    types = [
-        profile_of_small(town, "keen", weight=1.0, gain=60.0, cost=0.5),
-        profile_of_small(town, "idle", weight=0.0, gain=10.0, cost=9.0),
-    ]
-    knows = ReidentificationModel(setting_of_small(town, types), "basic").run()
-    learns = setting_of_small(town, types, rounds=60, learning=Learning(np.array([1.0, 3.0])), tolerance=0.0)
-    model = ReidentificationModel(learns, "basic").run()
-    payoffs = model.datacollector.get_model_vars_dataframe()["publisher_payoff"]
-    assert payoffs.iloc[0] < knows.measures["publisher_payoff"]
-    assert payoffs.iloc[-1] == pytest.approx(knows.measures["publisher_payoff"])
-
-
 @pytest.mark.parametrize(
     ("acting", "present", "after"),
     [

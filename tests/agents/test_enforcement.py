@@ -49,14 +49,3 @@ def test_a_fine_that_is_expected_deters(mode, town, profile_of_small, setting_of
     # Groups of at most two people are worth 30 or more, groups of three 20: 60 / 3 < 24 < 60 / 2.
     sizes = np.array([3, 4, 30, 1, 2, 6])[answered.columns.cell]
     assert answered.measures["attacks"] == (sizes <= 2).sum()
-
-
-def test_an_overconfident_adversary_attacks_less_once_it_knows(town, profile_of_small, setting_of_small):
-    adversary = profile_of_small(
-        town, gain=60.0, cost=12.0, accuracy=0.3, expected_accuracy=0.95, experience=5.0, learns=True
-    )
-    model = ReidentificationModel(setting_of_small(town, [adversary], rounds=12), "no-protection").run()
-    rounds = model.datacollector.get_model_vars_dataframe()
-    assert rounds["attacks"].is_monotonic_decreasing
-    assert rounds["attacks"].iloc[-1] < rounds["attacks"].iloc[0]
-    assert rounds["adversary_payoff"].iloc[0] < rounds["adversary_payoff"].iloc[-1]

@@ -1,7 +1,6 @@
-"""Pitman's formula, against software, its sequential rule and simulation.
+"""Pitman's formula, against other software and Hoshino's (2001) likelihood.
 
-`pitman_vectors.json` has estimates of a separate program and of ARX (`arx_*`, its Newton iteration, commit aacd487).
-ARX does not bound a at 0, so the `toy` sample, whose likelihood is largest there, has no value of ARX.
+`pitman_vectors.json` has estimates of a separate program, and of ARX for another estimator (`arx_zayatz`).
 """
 
 import itertools

@@ -85,30 +85,18 @@ def test_uniqueness_is_estimated_for_every_set_on_its_own():
     groups = (AttributeGroup(("x", "y"), 0.4), AttributeGroup(("z",), 0.3))
     knowledge = Knowledge(("x", "y", "z"), (Source("s", (SourceProfile(groups),), np.zeros(400, dtype=np.intp)),))
     found = assess(codes, knowledge, EstimatedUniqueness("pitman", 50_000))
-    expected = {}
+    expected = np.zeros((3, 400))
     for known, columns, p in ((("x", "y"), [0, 1], 0.28), (("x", "y", "z"), [0, 1, 2], 0.12)):
-        sizes = np.unique(codes[:, columns], axis=0, return_counts=True)[1]
-        expected[known] = estimate_uniqueness(GroupFrequencies.from_group_sizes(sizes), 50_000)
+        _, of_row, sizes = np.unique(codes[:, columns], axis=0, return_inverse=True, return_counts=True)
+        estimate = estimate_uniqueness(GroupFrequencies.from_group_sizes(sizes), 50_000)
+        chances = estimate.p_unique_given_sample_unique, estimate.low, estimate.high
         number = found.sets.index(known)
         assert found.probability[number] == pytest.approx(p)
-        estimate = expected[known]
-        assert tuple(found.chances[:, number]) == (estimate.p_unique_given_sample_unique, estimate.low, estimate.high)
-    alone = {
-        known: assess(
-            codes[:, [("x", "y", "z").index(n) for n in known]], everything(known, 400), HALF
-        ).risks.prosecutor
-        for known in expected
-    }
-    for risk, of in (
-        (found.risks.journalist, "p_unique_given_sample_unique"),
-        (found.risks.journalist_low, "low"),
-        (found.risks.journalist_high, "high"),
-    ):
-        sums = sum(
-            p * alone[known] * getattr(expected[known], of)
-            for known, p in ((("x", "y"), 0.28), (("x", "y", "z"), 0.12))
-        )
-        np.testing.assert_allclose(risk, sums, atol=1e-12)
+        assert tuple(found.chances[:, number]) == chances
+        expected += p * np.outer(chances, sizes[of_row.ravel()] == 1)
+    risks = found.risks
+    journalist = [risks.journalist, risks.journalist_low, risks.journalist_high]
+    np.testing.assert_allclose(journalist, expected, atol=1e-12)
 
 
 def test_what_is_refused():

@@ -36,14 +36,18 @@ def seven_groups(n: int, seed: int) -> tuple[np.ndarray, Knowledge]:
     return codes, Knowledge(NAMES, (Source("s", told, rng.integers(0, 2, n)),))
 
 
+def value(risks, risk):
+    return risks.overall(NETWORK) if risk is NETWORK else getattr(risks, risk)
+
+
 def test_drawn_risks_are_within_four_standard_errors_of_exact_ones():
     codes, knowledge = seven_groups(300, 1)
     exact = assess(codes, knowledge, HALF).risks
     drawn = assess(codes, knowledge, HALF, method="monte-carlo", trials=4000, rng=np.random.default_rng(2)).risks
     assert (exact.method, drawn.method, drawn.trials) == ("exact", "monte-carlo", 4000)
     for risk in ("prosecutor", "journalist", "marketer", NETWORK):
-        ours = drawn.overall(NETWORK) if risk is NETWORK else getattr(drawn, risk)
-        truth = exact.overall(NETWORK) if risk is NETWORK else getattr(exact, risk)
+        ours = value(drawn, risk)
+        truth = value(exact, risk)
         # A person never drawn as unique has an estimated error of 0, so the true error is used if it is larger.
         error = np.maximum(drawn.standard_error(risk), np.sqrt(truth * (1 - truth) / 4000) * (truth < 0.01))
         assert (np.abs(ours - truth) <= 4 * error + 1e-12).all(), risk
@@ -56,7 +60,7 @@ def test_standard_errors_are_the_spread_of_many_estimates():
         for run in range(150)
     ]
     for risk in ("prosecutor", "marketer", NETWORK):
-        estimates = np.array([run.overall(NETWORK) if risk is NETWORK else getattr(run, risk) for run in runs])
+        estimates = np.array([value(run, risk) for run in runs])
         claimed = np.sqrt(np.mean([run.standard_error(risk) ** 2 for run in runs], axis=0))
         # A standard deviation over 150 runs is within 5 / sqrt(2 x 150) of the truth for each of 40 persons.
         ratio = estimates.std(axis=0, ddof=1)[claimed > 0.005] / claimed[claimed > 0.005]
@@ -89,7 +93,7 @@ def test_the_error_of_the_mean_is_that_of_its_values_trial_by_trial(case, seed):
             values["marketer"][trial] += 1 / a
             values[NETWORK][trial] += 1 - (1 - u * 0.4 * 0.7) * (1 - u * b * 0.3) * (1 - 0.6 / a)
     for risk in RISKS:
-        mean = found.risks.overall(NETWORK) if risk is NETWORK else getattr(found.risks, risk)
+        mean = value(found.risks, risk)
         np.testing.assert_allclose(mean.mean(), values[risk].mean() / case.n, atol=1e-12)
         expected = values[risk].std(ddof=1) / case.n / np.sqrt(trials)
         np.testing.assert_allclose(found.standard_error_of_mean(risk), expected, atol=1e-12)
