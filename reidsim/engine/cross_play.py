@@ -276,7 +276,11 @@ class CrossPlayWork(ScenarioWork):
         return {"cross_play": self.play.facts}
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
-        """Run a task and return its tables and warnings."""
+        """Run a task of the batch; return its tables and warnings.
+
+        Tables are given by name, as columns (`columns_of_table`): ``runs``, and the tables of `DoubleOracle` if best
+        replies are requested.
+        """
         with locating(self.loaded.path):
             tables, left_out = self._players(task).play(self.play, lambda task, done, total: None)
         return {name: columns_of_table(found) for name, found in tables.items()}, left_out
@@ -315,7 +319,28 @@ def cross_play_loaded(
     executor: Executor | None = None,
     **keeping: Any,
 ) -> CrossPlayResult:
-    """Play every defender against every adversary of a scenario."""
+    """Play every defender against every adversary of a scenario.
+
+    All named adversaries play, also if the scenario draws one of them at random.
+
+    Parameters
+    ----------
+    loaded : Scenario
+    options : CrossPlayOptions, optional
+    executor : Executor, optional
+        Where the runs of a batch are done; not used for a single run (see `has_several_plays`).
+    **keeping
+        ``progress``, and further arguments of `run_job`, which are not used for a single run.
+
+    Returns
+    -------
+    CrossPlayResult
+
+    Raises
+    ------
+    InputError
+        If a file of the scenario or an option cannot be used, or the scenario has no policies.
+    """
     options, loaded = options or CrossPlayOptions(), without_adversary_uncertainty(loaded)
     if not has_several_plays(loaded.scenario):
         return _once(loaded, options, keeping.get("progress"))
@@ -411,9 +436,11 @@ def equilibrium_tables(runs: pd.DataFrame, design: Design) -> tuple[dict[str, pd
 
 
 def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
-    """Return the tables of one point of the sweep, and warnings.
+    """Return the tables of one point of the sweep by name, and warnings.
 
-    Warnings are about omitted defenders and concepts.
+    The tables are ``equilibria``, ``mixtures`` and ``exploitability`` of `equilibrium_tables`, without the swept keys.
+    There are none if no defender has a payoff against all adversaries. Warnings are about omitted defenders and
+    concepts. `runs` are the rows of the point.
     """
     means = runs.groupby([*ROWS, "adversary"], sort=False, observed=True)
     wide = [
@@ -523,10 +550,12 @@ def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
 
 
 def _extreme(by_cell: Floats, cells: list[str], name: str, *, sign: float) -> pd.DataFrame:
-    """Return the largest mean of each row over cases, its interval and its case.
+    """Return a table with the largest mean of each row over cases, and its case.
 
-    If `sign` is -1, it is the smallest mean. Columns are `name` and, after it, ``_low``, ``_high`` and ``_at``. They
-    are missing for a row that lacks a value in some run in which another row has one.
+    If `sign` is -1, it is the smallest mean. `by_cell` holds values by row, case, sample and replication; means are
+    over the last two. `cells` are names of cases. Columns are `name` and, after it, ``_low`` and ``_high`` (interval
+    that holds for all cases together) and ``_at`` (the case). They are missing for a row that lacks a value in some run
+    in which another row has one.
     """
     played = np.isfinite(by_cell).any(axis=(0, 2, 3))
     values, names = sign * by_cell[:, played], np.array(cells, dtype=object)[played]
@@ -541,9 +570,9 @@ def _extreme(by_cell: Floats, cells: list[str], name: str, *, sign: float) -> pd
 
 
 def _best(costs: Floats) -> NDArray[np.bool_]:
-    """Return a mask of the lowest costs, including all that are equal within `_EQUAL`.
+    """Return whether each cost is the lowest, or equal to it within `_EQUAL`.
 
-    Missing costs never count as lowest.
+    `_EQUAL` is a fraction of the largest absolute cost, or of 1 if that is larger. Missing costs never count as lowest.
     """
     known = costs[np.isfinite(costs)]
     return np.asarray(costs <= known.min(initial=np.inf) + _EQUAL * np.abs(known).max(initial=1.0))

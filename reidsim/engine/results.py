@@ -117,7 +117,10 @@ def removing_unused(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def writing_results(folder: Path) -> Iterator[None]:
-    """Convert an OSError in the block to an InputError about results."""
+    """Convert an OSError in the block to an InputError about results.
+
+    The message names `folder` and the cause, in particular a full disk.
+    """
     try:
         yield
     except OSError as error:
@@ -127,7 +130,10 @@ def writing_results(folder: Path) -> Iterator[None]:
 
 
 def keep_private(folder: Path, *, of_folders: int = 0o700, of_files: int = 0o600) -> None:
-    """Restrict a folder and its content to the user, or set other permissions."""
+    """Restrict a folder and its content to the user, or set other permissions.
+
+    `of_folders` and `of_files` are permission bits. Symbolic links in the folder are unchanged.
+    """
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             path.chmod(of_folders if path.is_dir() else of_files)
@@ -229,7 +235,10 @@ def make_manifest(
 def common_fields(
     loaded: Scenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any], warnings: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return the fields that every `Result` has; see `make_manifest` for `timings` and `facts`."""
+    """Return the fields that every `Result` has: ``name``, ``manifest`` and ``warnings``.
+
+    See `make_manifest` for `timings` and `facts`.
+    """
     manifest = make_manifest(loaded, timings, facts)
     return {"name": loaded.name, "manifest": manifest, "warnings": tuple(warnings)}
 
@@ -329,7 +338,7 @@ def require_sound(manifest: Mapping[str, Any], path: Path) -> None:
 
 
 def scenario_hash(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a scenario given as plain data.
+    """Return the SHA-256, in hexadecimal digits, of a scenario given as plain data.
 
     It does not depend on the order of keys.
     """
@@ -522,10 +531,10 @@ class RunResult(Result):
 
 
 def run_table(name: str, seed: int, replication: int, summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of one replication for the table of runs.
+    """Return the rows of one replication for the table of runs, one per policy.
 
-    `summary` holds the measures, indexed by policy, and `seed` the root seed. The point is 0 and the state
-    ``complete``.
+    `summary` holds the measures, indexed by policy, `name` the scenario, and `seed` the root seed. The point is 0 and
+    the state ``complete``.
     """
     place = pd.DataFrame({"scenario": name, "point": 0, "replication": replication}, index=range(len(summary)))
     return pd.concat([place, summary.reset_index()], axis=1).assign(state="complete", seed=seed)
@@ -686,7 +695,7 @@ def distributions_of_result(result: RunResult) -> pd.DataFrame:
         With agents, the table ``distributions`` of the result; see `reidsim.engine.single_run.AgentAnalysis`. Otherwise
         rows as in `quantile_rows`, by policy (in assessments, by ``records``, the size of the release, and
         ``knowledge``). The risk of a record that is not attacked is 0. In scenarios that count people, each person
-        counts once. The table is empty if the result has no records.
+        counts once. The table is empty if the result has no records, or if these have none of the grouping columns.
     """
     of_rounds = result.analysis.tables().get("distributions")
     if of_rounds is not None:

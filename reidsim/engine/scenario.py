@@ -72,7 +72,12 @@ def scenario_method(play: Callable[P, R]) -> Callable[P, R]:
 
 
 def _outside(error: InputError, path: Path, place: TemporaryDirectory[str] | None) -> InputError:
-    """Return the error with names in place of paths in a temporary folder."""
+    """Return the error with names in place of paths in a temporary folder.
+
+    `path` is that of the scenario, `place` its temporary folder, if any. An error of option ``--set``, or of a scenario
+    file in the temporary folder, has `SOURCE` as source; one of another file there, the file name. Others are
+    unchanged.
+    """
     folder, source = None if place is None else Path(place.name), Path(error.source or "")
     if error.source == "--set" or (source == path and path.parent == folder):
         return error.but(source=SOURCE)
@@ -477,7 +482,8 @@ class Scenario(load.Scenario[ScenarioHead]):
         Raises
         ------
         InputError
-            If a file of the scenario cannot be used, or the scenario has no policies.
+            If a file of the scenario or an option cannot be used, the scenario has no policies, or `workers`,
+            `scheduler`, `timeout` or `folder` is given for a scenario that is a single run.
         """
         processes = {"workers": workers, "scheduler": scheduler, "timeout": timeout}
         used, into = self._executor(executor, **processes), _results_folder(folder, resume or rerun_failed)
@@ -533,7 +539,15 @@ class Scenario(load.Scenario[ScenarioHead]):
         return attributes_loaded(self, orders=orders, progress=progress)
 
     def _key(self, name: str) -> str:
-        """Return the key path of a parameter name."""
+        """Return the key path of an argument name, such as ``economics.loss`` of ``loss``.
+
+        ``__`` is replaced by dots. The name of a section is unchanged.
+
+        Raises
+        ------
+        InputError
+            If the name is none of these.
+        """
         if name in _AMOUNTS:
             return f"economics.{name}"
         if name == "policies":
@@ -547,7 +561,11 @@ class Scenario(load.Scenario[ScenarioHead]):
         return name
 
     def _executor(self, name: str | None, **options: Any) -> Executor:
-        """Return the executor; this process for user-defined objects, which others may be unable to import."""
+        """Return the executor with a name; by default, ``auto``.
+
+        If the scenario has user-defined objects, which other processes may be unable to import, ``auto`` means this
+        process, unless `options` set workers or a timeout. `options` are those of `executor_named`.
+        """
         used = executor_named(name or "auto", **options)
         is_alone = self.objects and name in (None, "auto") and not (options.get("workers") or options.get("timeout"))
         return SerialExecutor() if is_alone else used
@@ -702,7 +720,15 @@ def stress(
 
 
 def _joined(before: Mapping[str, Any], plain: Mapping[str, Any], key: str = "") -> dict[str, Any]:
-    """Return the union of the content of two arguments; refuse a value that both give."""
+    """Return the union of the content of two arguments, sections merged key by key.
+
+    `key` is the key path of both, for messages. At the top level, values None and ``{}`` are left out.
+
+    Raises
+    ------
+    InputError
+        If a key has a value in both.
+    """
     found = dict(before)
     for name, value in plain.items():
         own, path = found.get(name), f"{key}.{name}" if key else name

@@ -49,9 +49,9 @@ class ScoreResult(Result):
     measures: dict[str, Measure]
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of the results folder.
+        """Return the tables of the results folder by name: ``scores`` and ``records``.
 
-        They are measures by policy, and outcomes of the file's records.
+        ``scores`` has the measures of `summary` by policy, ``records`` the outcomes of the file's records.
         """
         return {"scores": self.summary.reset_index(), "records": self.records}
 
@@ -85,7 +85,8 @@ def score_loaded(
     Raises
     ------
     InputError
-        If the scenario is of another kind, or a row or cell cannot be read.
+        If the scenario is of another kind or has no policies, a file that it names cannot be used, or a row or cell of
+        the released file cannot be read.
     """
     path = Path(file)
     kind, clock, report = begun(loaded, progress)
@@ -138,7 +139,7 @@ class AttributesResult(Result):
     table: pd.DataFrame
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of the results folder, by name."""
+        """Return the tables of the results folder by name: only ``attributes``."""
         return {"attributes": self.table}
 
 

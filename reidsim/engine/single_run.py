@@ -144,14 +144,17 @@ class PlayedPolicy(NamedTuple):
 
 
 def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: int = 0) -> PlayedPolicy:
-    """Return the outcomes of all rounds of a policy.
+    """Return a `PlayedPolicy`: the outcomes of all rounds of a policy.
 
     Parameters
     ----------
     setting : Setting
+        Subjects, adversaries, rounds and payoff parameters.
     policy : str
+        Name of the policy.
     replication, draw : int
-        Number of the draw of the records, and number of the repetition of all rounds on these records.
+        Number of the draw of the records, and number of the repetition of all rounds on these records; only labels in
+        the tables, because `setting` already belongs to this draw.
     """
     # Imported here because mesa is slow to import and not needed elsewhere.
     from reidsim.agents.model import THROUGH, Adversary, ReidentificationModel
@@ -253,10 +256,11 @@ def _of_guarantee(played: PlayedPolicy, corrected: str) -> pd.DataFrame:
 
 
 def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -> Played:
-    """Return the outcomes of every policy in every draw.
+    """Return a `Played`: the outcomes of every policy in every draw of rounds.
 
-    Records, facts and warnings are from the last round of the first draw. With `explain`, policies whose guarantee did
-    not hold in the first draw are played again with corrected beliefs; see `broken_guarantees`.
+    The table of runs has one row per replication and policy. Records, facts and warnings are from the last round of the
+    first draw. With `explain`, policies whose guarantee did not hold in the first draw are played again with corrected
+    beliefs; see `broken_guarantees`. `report` is called with the task, the completed steps and all steps.
 
     Raises
     ------
@@ -300,9 +304,10 @@ def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -
 
 
 def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Study[Any], dict[str, PolicyOutcome]]:
-    """Return a study and the outcome of each policy's last round, with the same rows.
+    """Return a study and the last round's outcome by policy, with the same rows.
 
-    If the cells of some policy changed during the rounds, the rows of both are data subjects.
+    These are `study` and the outcomes unchanged, unless the cells of some policy changed during the rounds. Then each
+    row of both is a data subject.
     """
     if all(each.row_of_subject is None for each in played):
         return study, {each.policy: PolicyOutcome(each.last) for each in played}
@@ -314,9 +319,9 @@ def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Stu
 
 
 def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
-    """Return `RUN_MEASURES` over rounds and draws, indexed by policy.
+    """Return a table of `RUN_MEASURES` over rounds and draws, indexed by policy.
 
-    Measures are means over rounds and draws, except for the number of distinct people re-identified (mean over draws of
+    `played` holds all policies and draws; `policies` gives the order of rows. Measures are means over rounds and draws, except for the number of distinct people re-identified (mean over draws of
     its value after the last round), measures of the distribution of people re-identified in a round, and quantiles of
     risk (over the records of all rounds and draws; see `PlayedPolicy`).
     """
@@ -357,7 +362,10 @@ def _over_draws(
 
 
 def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
-    """Return the combined tables of all policies and draws."""
+    """Return an `AgentAnalysis`: the combined tables of all policies and draws.
+
+    Its table ``broken_guarantees`` is empty.
+    """
     people, records = _over_draws(played)
     rows = [quantile_rows({"policy": policy}, *each) for policy, each in records.items()]
     tables: dict[str, Any] = {name: _stacked([each.tables[name] for each in played]) for name in played[0].tables}
@@ -368,8 +376,8 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
 def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:
     """Return the records of the last round with a column ``participates``.
 
-    It holds whether the subject of a record took part in the last round, and comes after the outcomes. `played` are the
-    policies in the order of `records`.
+    It holds whether the subject of a record took part in the last round, and follows ``generalization_intensity``.
+    `played` are the policies in the order of `records`, in which each policy has all records.
     """
     takes_part = np.concatenate([each.participants for each in played])
     if len(takes_part) < len(records):
@@ -382,7 +390,10 @@ def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) ->
 
 
 def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
-    """Return warnings about adversaries whose budget is too small for any attack."""
+    """Return warnings about adversaries whose budget is too small for any attack.
+
+    There is one warning per such adversary, or a single one if no adversary can attack; none if all can.
+    """
     poor = [profile for profile in profiles if profile.budget < profile.cheapest]
     amounts = [f"{profile.name!r} has {profile.budget:,g}, an attack costs {profile.cheapest:,g}" for profile in poor]
     below = "below the cost of the cheapest attack"
@@ -394,7 +405,7 @@ def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
 def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return the rows of several tables with the same columns as one table.
 
-    Names become categories.
+    Columns ``policy``, ``adversary``, ``holds`` and ``through`` become categorical.
     """
     # pandas before 3 warns about empty tables.
     table = pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
@@ -454,9 +465,10 @@ def run_once(
 
 
 def check_once(loaded: Scenario[ScenarioHead]) -> str:
-    """Check all inputs of one run of a scenario; return one line on its size.
+    """Check all inputs of one run of a scenario; return a line of text on its size.
 
-    No game is solved.
+    No game is solved. With agents, the line has the numbers of adversaries, rounds and, if there may be several,
+    replications.
 
     Raises
     ------
@@ -476,9 +488,10 @@ def check_once(loaded: Scenario[ScenarioHead]) -> str:
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:
-    """Return the outcomes of every policy in every draw of a study without rounds.
+    """Return a `Played`: the outcomes of every policy in every draw, without rounds.
 
-    Records, facts, warnings and most tables for figures are from the first draw. Runtimes and the distribution of the
+    The table of runs has one row per draw (``replication``) and policy. `report` is called with the task, the completed
+    steps and all steps. Records, facts, warnings and most tables for figures are from the first draw. Runtimes and the distribution of the
     number of people re-identified cover all draws.
     """
     kind, scenario = kind_of(study.scenario), study.scenario

@@ -65,7 +65,10 @@ class PlannedAt(NamedTuple):
 
 
 def payoffs_of(outcomes: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Return the publisher's payoff of each policy."""
+    """Return the publisher's payoff per record, in currency units, by policy name.
+
+    `outcomes` maps each policy to its mean measures, by measure; see `PlannedAt`.
+    """
     return {policy: measures[PUBLISHER_PAYOFF.column] for policy, measures in outcomes.items()}
 
 
@@ -117,10 +120,10 @@ class Amounts:
         self._points = kind.amount_points(study) if kind.amounts_at_once(scenario, (key,)) else None
 
     def at(self, amount: float, policies: Sequence[str] | None = None) -> PlannedAt:
-        """Return plans and outcomes at a value of the payoff parameter.
+        """Return a `PlannedAt`: plans and outcomes at a value of the payoff parameter.
 
-        Plans are made under the publisher's beliefs at this value, outcomes hold under the true parameters. `policies`
-        selects some policies; the default is all.
+        Plans are made under the publisher's beliefs at this value, outcomes hold under the true parameters. `amount` is
+        in currency units. `policies` selects some policies by name; the default is all.
         """
         policies = self.policies if policies is None else policies
         if self._points is not None:
@@ -135,7 +138,8 @@ class Amounts:
     def outcomes_at(self, plans: Mapping[str, Any], amount: float) -> dict[str, dict[str, float]]:
         """Return the mean measures per record of plans at a value, by policy and measure.
 
-        The plans may have been made at another value. Means are over records, then over the draws of the study.
+        `plans` is as in `PlannedAt`, possibly made at another value than `amount`. Outcomes are under the true payoff
+        parameters. Means are over records, then over the draws of the study.
         """
         if self._points is not None:
             truth, weights = self.economics(amount), self._study.world(0).weights.astype(np.int64)
@@ -153,7 +157,7 @@ class Amounts:
         return found
 
     def economics(self, amount: float) -> EconomicsSection:
-        """Return the true payoff parameters at a value of the varied one."""
+        """Return the section of true payoff parameters if the varied one has a value."""
         return economics_of(self._scenario_at(amount).scenario)[0]
 
     def scale(self, amount: float) -> float:
@@ -222,7 +226,7 @@ class BreakEven:
         return min(self.payoffs), max(self.payoffs)
 
     def for_policy(self, policy: str) -> tuple[BestAt, ...]:
-        """Return the ranges of losses in which a policy is the best."""
+        """Return the ranges of losses in which a policy is the best; empty if there is none."""
         return tuple(each for each in self.best if each.policy == policy)
 
 
@@ -247,7 +251,8 @@ def break_even(loaded: Scenario[ScenarioHead], *, progress: Progress | None = No
     Raises
     ------
     InputError
-        If a file of the scenario cannot be used, or the loss is 0 or differs between records.
+        If a file of the scenario cannot be used, or the scenario has no loss, or one that is 0 or differs between
+        records.
     """
     kind = kind_of(loaded.scenario)
     with locating(loaded.path):
@@ -393,8 +398,9 @@ def switch_loaded(
     Raises
     ------
     InputError
-        If a file that the scenario names cannot be used, the scenario has no such payoff parameter, the parameter
-        differs between records, or the range is invalid.
+        If a file that the scenario names cannot be used, the scenario has no policies or no such payoff parameter, the
+        parameter differs between records, `link_gain` is set for another parameter than the loss, or the range is
+        invalid: `low` below 0, or not below `high`.
 
     Examples
     --------
@@ -451,9 +457,9 @@ def switch_loaded(
 
 
 def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
-    """Return the reason why payoffs are not upper envelopes of straight lines.
+    """Return a text with the reason why payoffs are not upper envelopes of lines.
 
-    The result is None if they are.
+    The result is None if they are, so that an exact search is possible.
     """
     beliefs = getattr(study.scenario, "beliefs", None)
     stated = set() if beliefs is None else set(beliefs.model_dump(exclude_defaults=True))
@@ -496,8 +502,9 @@ def _thresholds(amounts: Amounts, largest: int, low: float, high: float) -> tupl
 def _merged(stretches: Iterable[Stretch], narrowest: float) -> tuple[list[Stretch], list[float]]:
     """Merge neighbouring stretches with the same best policies.
 
-    A stretch of at most twice `narrowest` whose best policy was not determined is divided between its neighbours, in
-    the middle. Wider ones are kept.
+    A stretch whose best policy was not determined is divided between its neighbours, in the middle, if its width is at
+    most twice `narrowest`. Wider ones, and one at the beginning, are kept; a narrow one at the end is added to the one
+    before it.
 
     Returns
     -------
@@ -581,7 +588,7 @@ class Envelope:
     Attributes
     ----------
     payoffs : dict of tuple to float
-        Payoffs at the evaluated values, by value and policy.
+        Publisher's payoffs per record at the evaluated values, by value and policy.
     tried : int
         Number of evaluations.
     """
@@ -594,7 +601,10 @@ class Envelope:
         self._scale = max(amounts.scale(low), amounts.scale(high))
 
     def solve(self, amount: float, policies: Sequence[str] | None = None) -> PlannedAt:
-        """Return plans and outcomes at a value, and note the payoffs."""
+        """Return a `PlannedAt`: plans and outcomes of policies at a value.
+
+        Its payoffs are added to `payoffs`. `policies` are names of policies; by default, all are evaluated.
+        """
         planned = self._amounts.at(amount, policies)
         self.payoffs |= {(amount, policy): payoff for policy, payoff in planned.payoffs.items()}
         self.tried += 1
@@ -648,7 +658,10 @@ class Envelope:
             return low, self._high if number == thresholds else threshold(number)
 
         def inside(number: int) -> tuple[float, float]:
-            """Return two values just inside the lower and upper end of a cell."""
+            """Return two values, just inside the lower and the upper end of a cell.
+
+            A cell is the range between two neighbouring thresholds; `number` counts cells from 0.
+            """
             low, high = cell(number)
             margin = min(max(_INSIDE * (high - low), _BESIDE * high), (high - low) / 4)
             return low + margin, high - margin
@@ -656,10 +669,11 @@ class Envelope:
         def cells(
             first: int, last: int, left: PlannedAt, right: PlannedAt, policies: Sequence[str]
         ) -> Iterator[Stretch]:
-            """Yield the stretches of the cells from `first` to `last`.
+            """Yield the stretches of the cells with numbers `first` to `last`, both included.
 
-            Every payoff is monotone across these cells, so that its values at `left` (just inside the first cell) and
-            `right` (just inside the last cell) bound it in between. Only `policies` can be the best here.
+            A cell is the range between two neighbouring thresholds. Every payoff is monotone across these cells, so
+            that its values at `left` (just inside the first cell) and `right` (just inside the last cell) bound it in
+            between. Only `policies` can be the best here.
             """
             low, high = cell(first)[0], cell(last)[1]
             bounds = {name: sorted((left.payoffs[name], right.payoffs[name])) for name in policies}

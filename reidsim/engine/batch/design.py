@@ -125,9 +125,9 @@ def has_numbered_replications(scenario: ScenarioHead) -> bool:
 
 
 def draw_of(scenario: ScenarioHead, replication: int) -> int:
-    """Return the number of the study's draw in a replication of cross-play.
+    """Return the number of the study's draw in a replication, from 0.
 
-    The result is 0 if replications are not numbered.
+    It is `replication` if replications are numbered (see `has_numbered_replications`); otherwise, it is 0.
     """
     return replication if has_numbered_replications(scenario) else 0
 
@@ -290,9 +290,10 @@ def makers_of(loaded: Scenario[ScenarioHead], design: Design) -> dict[str, dict[
 
 
 def scenario_columns(design: Design) -> pd.DataFrame:
-    """Return the points as columns of a table.
+    """Return the points as a table, one row per point and one column per key path.
 
-    Numbers, booleans and text are unchanged, other values are JSON.
+    Columns of only numbers, only booleans or only text are unchanged. In other columns, text is unchanged and every
+    other value becomes JSON text.
     """
     columns = {}
     for key, values in design.columns.items():
@@ -329,7 +330,7 @@ def draw_points(section: schema.UncertaintySection, seed: int) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the correlations are not consistent.
+        If the correlations are not consistent, or there are too few samples for them.
     """
     keys = list(section.parameters)
     rng = random_stream(seed, "uncertainty")
@@ -374,8 +375,8 @@ def quantiles(distribution: schema.Distribution, shares: Floats) -> NDArray[Any]
     Returns
     -------
     ndarray
-        float64; int64 (rounded) for distributions of integers; the listed values, as objects, for a discrete
-        distribution.
+        One value per level: float64; int64 (rounded) for distributions of integers; for a discrete distribution, the
+        listed values (rounded, if it is one of integers) as objects.
     """
     if isinstance(distribution, schema.Discrete):
         weights = np.ones(len(distribution.values)) if distribution.weights is None else np.array(distribution.weights)
@@ -427,10 +428,15 @@ def correlate(shares: Floats, correlation: Floats, rng: np.random.Generator) -> 
         Spearman correlations.
     rng : Generator
 
+    Returns
+    -------
+    ndarray of float64, shape (n, n_parameters)
+
     Raises
     ------
     InputError
-        If the correlations are not consistent, or there are too few points to reach them.
+        If the correlations are not consistent (their matrix is not positive definite), or there are not more than two
+        points per parameter.
     """
     from scipy.special import ndtri
 
@@ -536,7 +542,7 @@ def attempt(work: Work, task: RunTask) -> RunOutcome:
 
 
 def error_line(error: BaseException) -> str:
-    """Return the type and message of an error, in one line."""
+    """Return the type and message of an error as one line, such as ``ValueError: x``."""
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
@@ -608,9 +614,10 @@ class Studies(threading.local):
         return Studies, ()
 
     def get(self, loaded: Scenario[ScenarioHead]) -> Study[Any]:
-        """Return the study of a scenario.
+        """Return the study of a scenario, from the cache if its data are the same.
 
-        Reuse a cached study with the same data and set its payoff parameters.
+        A cached study gets the values of `loaded`. Otherwise, the study is built, and replaces the one that has not
+        been used for longest if the cache is full.
 
         Raises
         ------
@@ -666,11 +673,15 @@ class ScenarioWork:
         return {}
 
     def study_at(self, task: RunTask) -> Study[Any]:
-        """Return the study at the point of a task."""
+        """Return the study at the point of a task, with the seed of the task."""
         return self.studies.get(at_point(self.loaded, task.values, task.seed))
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
-        """Run a task and return its tables and warnings."""
+        """Run a task and return its tables and warnings.
+
+        Tables are lists of values by table and column: ``runs`` (one row per policy), ``distributions`` and, depending
+        on the kind of scenario, ``runtimes`` or the tables of rounds.
+        """
         kind = kind_of(self.loaded.scenario)
         if not kind.decides or kind.in_rounds(self.loaded.scenario):
             return _run_any(at_point(self.loaded, task.values, task.seed))
@@ -738,9 +749,9 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
 
 
 def columns_of_table(table: pd.DataFrame) -> dict[str, list[Any]]:
-    """Return a table as plain columns.
+    """Return the columns of a table as lists, by name.
 
-    Missing text becomes None, missing numbers stay NaN.
+    Missing values become None, except that missing numbers stay NaN.
     """
     numbers = set(table.select_dtypes(["number", "bool"]).columns)
     return {

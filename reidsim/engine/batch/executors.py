@@ -72,7 +72,10 @@ class Executor(Protocol):
 
 
 def available_cores() -> int:
-    """Return the number of processor cores that this process may use."""
+    """Return the number of processor cores that this process may use.
+
+    Where the operating system does not report it, this is the number of the computer's cores, or 1 if unknown.
+    """
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -264,7 +267,16 @@ class _Pool:
         self.workers: set[_Worker] = set()
 
     def next_group(self) -> list[RunOutcome]:
-        """Wait a moment for the processes; return the outcomes that arrived."""
+        """Wait up to `HAND_OVER_SECONDS`; return the outcomes that arrived.
+
+        Start missing processes, give tasks to idle ones, and end the ones whose run exceeds the time limit; the outcome
+        of such a run is ``timeout``. The list may be empty.
+
+        Raises
+        ------
+        InputError
+            If processes repeatedly die before they are ready.
+        """
         while len(self.workers) < min(self._size, self.unfinished):
             self.workers.add(_Worker(self._work, self._events))
         group: list[RunOutcome] = []
@@ -430,7 +442,7 @@ class DaskExecutor:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[Any]:
-        """Yield a client of an existing scheduler."""
+        """Yield a dask client of the scheduler; raise an InputError if it cannot be reached."""
         distributed, address = _distributed(), self._scheduler
         try:
             # A dask client without a scheduler prints errors when it is deleted, so look for a listener first.
@@ -482,7 +494,15 @@ def _distributed() -> Any:
 
 
 def _outcome(future: Any) -> RunOutcome | None:
-    """Wait for the outcome of a run; return None if its worker died."""
+    """Wait for the outcome of a run; return None if its worker died.
+
+    `future` is the dask future of the run.
+
+    Raises
+    ------
+    InputError
+        If the cluster was lost, a worker lacks a module, or `_loaded` raised it.
+    """
     try:
         outcome: RunOutcome = future.result()
     except _distributed().KilledWorker:
@@ -500,9 +520,12 @@ def _outcome(future: Any) -> RunOutcome | None:
 
 
 def _cores(client: Any) -> int:
-    """Return the total number of threads of all workers.
+    """Return the total number of threads of all workers of a dask client, at least 1.
 
-    Raise an error if there is no worker.
+    Raises
+    ------
+    InputError
+        If no worker appears within `_FIRST_WORKER_SECONDS`.
     """
     try:
         client.wait_for_workers(1, timeout=_FIRST_WORKER_SECONDS)
@@ -513,14 +536,19 @@ def _cores(client: Any) -> int:
 
 
 def _do(work: bytes, task: RunTask) -> RunOutcome:
-    """Run a task in a worker."""
+    """Run a task in a worker of the cluster; return its outcome.
+
+    `work` is the pickled message that `_loaded` reads. One thread is used.
+    """
     with threadpool_limits(1), in_one_thread():
         return attempt(_loaded(work), task)
 
 
 @functools.lru_cache(maxsize=2)
 def _loaded(sent: bytes) -> Work:
-    """Return the work in a worker that has the same program, files and modules.
+    """Return the callable that does runs, in a worker with the same program and files.
+
+    `sent` holds, pickled, the pickled callable, the hashes of files by path, and the program's version.
 
     Raises
     ------

@@ -196,7 +196,8 @@ def keeps_runs(folder: Path) -> bool:
 def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
     """If the block fails, add to its message that finished runs are kept.
 
-    The message also says how to continue the batch.
+    The message also contains `how_to_go_on`, an instruction to continue the batch. Nothing is added if there is no
+    folder, or its journal has no run.
     """
     try:
         yield
@@ -342,7 +343,8 @@ def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Sce
     Raises
     ------
     InputError
-        If the scenario is not valid in this version of the program.
+        If the scenario is not valid in this version of the program, or its kind is defined in a user's module that may
+        not, or cannot, be imported.
     """
     path, content = Path(manifest["scenario_file"]), dict(manifest["content"])
     scenario = validated(scenario_kind(content, path, allow_code=allow_code).schema, content, path)
@@ -362,7 +364,7 @@ def read_runs(folder: Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the folder does not hold a batch.
+        If the folder does not hold a batch, or its table of runs was changed or cannot be read.
     """
     manifest = read_manifest(folder)
     options = {name: manifest[name] for name in _OPTIONS if name in manifest}
@@ -382,8 +384,8 @@ def require_same(folder: Path, manifest: Mapping[str, Any]) -> str:
     Raises
     ------
     InputError
-        If the folder holds another batch, its manifest is damaged, or its batch was started with other data or by
-        another program version.
+        If the folder holds another batch (another seed, scenario or command-line options), its manifest is damaged, or
+        its batch was started with other data or by another program version.
     """
     found, expected = read_manifest(folder), {**manifest, "code_version": code_version()}
     for key, problem in _IDENTITY.items():
@@ -402,7 +404,8 @@ def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
     ----------
     folder : Path
     write : callable
-        Called with a folder; writes all files except the manifest into it, and returns the manifest.
+        Called with a temporary folder; writes all files except the manifest into it, and returns the manifest. The
+        files are then moved to `folder`, where they replace files of the same name.
 
     Raises
     ------
@@ -625,7 +628,10 @@ class _Files:
                         self.follow(read_toml(path), path.parent)
 
     def note(self, path: Path) -> bool:
-        """Add the path of an existing file; return whether the file is new."""
+        """Add the path of an existing file to `paths`; return whether the file is new.
+
+        The result is False if there is no such file, or the text is not a valid path.
+        """
         try:
             if not path.is_file():
                 return False

@@ -101,14 +101,15 @@ def run_job(
 ) -> R:
     """Run every point and replication of a scenario; return the result.
 
-    See `reidsim.run_batch` for the arguments. If `folder` already holds the complete batch, nothing is run again.
+    See `Scenario.batch` for the arguments without a description here. If a batch is continued, and `folder` already
+    holds all of its runs and tables, nothing is run again.
 
     Parameters
     ----------
     work : ScenarioWork
         Callable that does one run of the scenario.
     result_of : callable
-        Returns the result of the batch.
+        Called with the finished batch (see `Ended`); returns its result.
     illustrate : callable, optional
         Draws the figures into the folder.
 
@@ -430,7 +431,15 @@ def rerun_one(
 
 
 def _place(stored: pd.DataFrame, key: str, folder: Path) -> str:
-    """Return ``POINT/REPLICATION`` of the run whose key begins with `key`."""
+    """Return the text ``POINT/REPLICATION`` of the run whose key begins with `key`.
+
+    `stored` is the table of runs in `folder`, which is named in messages.
+
+    Raises
+    ------
+    InputError
+        If no run, or more than one, has such a key.
+    """
     found = stored.loc[stored["run"].str.startswith(key), ["run", "point", "replication"]].drop_duplicates()
     if len(found.drop_duplicates("run")) != 1:
         problem = "no such run" if found.empty else "several runs have keys that begin with this text"
@@ -459,7 +468,11 @@ def _verdict(
 def run_loaded(
     loaded: Scenario[ScenarioHead], *, executor: Executor | None = None, progress: Progress | None = None
 ) -> RunResult:
-    """Run a scenario, in memory; `executor` does the runs of a batch."""
+    """Return the result of a scenario: of a batch if it is one, else of a single run.
+
+    Results are only kept in memory. `executor` does the runs of a batch; see `is_batch`. A single run also looks for
+    wrong beliefs by which guarantees fail (see `run_once`).
+    """
     if is_batch(loaded.scenario):
         return run_batch_loaded(loaded, executor, progress=progress)
     return run_once(loaded, progress=progress, explain=True)
@@ -468,13 +481,18 @@ def run_loaded(
 def run_batch_loaded(loaded: Scenario[ScenarioHead], executor: Executor | None = None, **keeping: Any) -> RunResult:
     """Return the result of all points and replications of a loaded scenario.
 
-    See `reidsim.run_batch`.
+    `keeping` are further arguments of `run_job`, such as ``folder`` and ``progress``. For the class of the result, see
+    `batch_result`.
     """
     return run_job(ScenarioWork(loaded), batch_result, executor, **keeping)
 
 
 def batch_result(ended: Ended) -> RunResult:
-    """Return the result of a batch, with measures and statistics."""
+    """Return the result of a batch, with measures and statistics, as a `BatchResult`.
+
+    If the scenario only has numbered replications, which a single run could draw itself, this is the `RunResult` of
+    that run.
+    """
     scenario, tables = ended.loaded.scenario, ended.tables
     if has_numbered_replications(scenario) and not is_batch(scenario):
         return _with_first_draw(ended)

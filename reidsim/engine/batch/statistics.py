@@ -170,7 +170,8 @@ class BatchResult(RunResult):
 def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design | None = None) -> BatchAnalysis:
     """Return the tables of a batch other than its runs, with statistics of the runs.
 
-    Without a design, the statistics must be among `tables`.
+    `tables` are those of `batch_tables`, by name. Statistics and differences are computed from table ``runs`` and
+    `design`; without a design, they are taken from `tables`. A table that is not there is empty in the result.
     """
     if design is not None:
         found = measured(tables["runs"], design)
@@ -372,7 +373,10 @@ def quantiles(values: Floats, shares: Any) -> Floats:
 
 
 def _moments(values: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Return mean, sample variance and number of finite values along the last axis."""
+    """Return mean, sample variance and number of finite values along the last axis.
+
+    Other values are ignored. The mean is NaN if there is no finite value, the variance if there are fewer than two.
+    """
     known = np.ma.masked_invalid(values)
     mean, variance = (np.ma.filled(each, np.nan) for each in (known.mean(axis=-1), known.var(axis=-1, ddof=1)))
     return mean, variance, known.count(axis=-1)
@@ -533,8 +537,9 @@ def _interval_columns(interval: MeanInterval) -> dict[str, NDArray[Any]]:
 def _interleaved(about: pd.DataFrame, parts: Mapping[str, dict[str, NDArray[Any]]]) -> pd.DataFrame:
     """Return the columns of all measures as one table.
 
-    Rows of the same point and group are neighbours. Columns are removed from `parts` as they are combined, to limit
-    memory.
+    Rows of the same point and group are neighbours, one per measure. `about` has the columns that identify point and
+    group; `parts` holds, by measure, further columns with one item per row of `about`. Columns are removed from `parts`
+    as they are combined, to limit memory. Without measures, the result is empty.
     """
     if not parts:
         return pd.DataFrame()

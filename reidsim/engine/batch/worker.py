@@ -47,7 +47,10 @@ def _watch(parent: int) -> None:
 
 
 def main() -> None:
-    """Run the tasks that the parent process sends."""
+    """Run the tasks that the parent process sends, until it closes the pipe.
+
+    The first message of standard output is `READY`; then comes one `RunOutcome` per task. Interrupts are ignored.
+    """
     # Ctrl-C is handled by the parent, which then ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")

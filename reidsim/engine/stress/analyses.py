@@ -83,7 +83,11 @@ class Outcomes:
 
 
 def at_points(points: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """Insert the value of each key path after column ``point``."""
+    """Return a table with the values of its points after its column ``point``.
+
+    `points` has one row per point and one column per key path. Column ``point`` of `table` holds row numbers in
+    `points`; its other columns follow unchanged. For the type of values, see `scenario_columns`.
+    """
     values = scenario_columns(Design(points)).iloc[table["point"].to_numpy()].reset_index(drop=True)
     return pd.concat([table[["point"]], values, table.drop(columns="point")], axis=1)
 
@@ -94,8 +98,8 @@ def at_points(points: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
 def regret(payoffs: Floats) -> Floats:
     """Return the regret of each policy at each point: the best payoff minus its own.
 
-    The result has the same shape as `payoffs`. Regrets are never negative, and 0 for the best policy. They are missing
-    at points that are not complete.
+    `payoffs` and the result have shape (n_policies, n_points). Regrets are never negative, and 0 for the best policy.
+    At points where a payoff is missing, they are missing (NaN) for all policies.
     """
     # The maximum over policies is missing if a payoff is.
     return np.asarray(payoffs.max(axis=0) - payoffs)
@@ -104,10 +108,12 @@ def regret(payoffs: Floats) -> Floats:
 def best_policies(payoffs: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Return the best policy at each point, and its margin over the second best.
 
+    `payoffs` has shape (n_policies, n_points).
+
     Returns
     -------
     best : ndarray of int64, shape (n_points,)
-        Index of the policy (the first of equally good ones); -1 at points that are not complete.
+        Index of the policy (the first of equally good ones); -1 at points where a payoff is missing.
     margin : ndarray of float64, shape (n_points,)
         Payoff of the best minus payoff of the second-best policy; 0 if several policies are equally good. Missing if
         there is only one policy or a payoff is missing.
@@ -255,7 +261,10 @@ def find_boxes(
     leaf, structure = tree.fit(points, bad).apply(points), tree.tree_
 
     def boxes(node: int, bounds: dict[int, tuple[float, float]]) -> Iterator[tuple[Any, ...]]:
-        """Yield the bounds, coverage, density and share of points of each leaf below a node."""
+        """Yield the bounds, coverage, density and share of points of each leaf below a node.
+
+        Nodes are those of the tree. Bounds are (low, high) by index of the parameter; `bounds` are those of the node.
+        """
         below, above = structure.children_left[node], structure.children_right[node]
         if below == above:
             held = leaf == node
@@ -334,6 +343,17 @@ def curve_table(
     """Return the outputs of policies by true and believed value of one parameter.
 
     Policies are planned with the believed value; outputs hold under the true one. The two may be equal.
+
+    Parameters
+    ----------
+    key, believed_key : str
+        Key paths of the true value and of the belief about it; columns of `points`.
+    points : DataFrame
+        One row per point.
+    outcomes : Outcomes
+        Outputs of each policy at each point.
+    columns : sequence of str
+        Outputs to return, columns of the table of outcomes.
 
     Returns
     -------
@@ -424,7 +444,12 @@ def guarantee_table(points: Any, policies: tuple[str, ...], believed: EconomicsS
 
 
 def _of_one_shot(plan: Any, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
-    """Return share of safe records, breaking cost and breaking gain against one-shot attacks."""
+    """Return share of safe records, breaking cost and breaking gain.
+
+    They hold for one-shot attacks under a plan; see `guarantee_table`. `weights` are numbers of records with each
+    success probability of the plan. If no safe record could be attacked successfully, cost and gain are NaN; the cost
+    is also NaN if the believed gain or cost is 0.
+    """
     success, gain, cost = np.asarray(plan.one_shot_success), believed.adversary_gain, believed.cost
     safe = ~(gain * success > cost * (1 + INDIFFERENCE))
     share = float(np.average(safe, weights=weights))
@@ -438,8 +463,9 @@ def _of_one_shot(plan: Any, weights: Counts, believed: EconomicsSection) -> tupl
 def _by_bisection(plan: Any, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
     """Return share of safe records, breaking cost and breaking gain, by bisection.
 
-    This works against any adversary. Attacks of the adversary must increase as the cost decreases or the gain
-    increases.
+    This works against any adversary; see `guarantee_table`. Attacks of the adversary must increase as the cost
+    decreases or the gain increases. If no cost, or no gain, exposes a safe record, it is NaN. `weights` are numbers of
+    records in each row of the plan.
     """
     from scipy.optimize import bisect
 
@@ -536,7 +562,9 @@ def stress_seeds(seed: int) -> tuple[int, int]:
 def sensitivity_design(
     uncertainty: schema.UncertaintySection, section: schema.SensitivitySection, seed: int
 ) -> SensitivityDesign:
-    """Return the design of a sensitivity analysis.
+    """Return the design of a sensitivity analysis, a `SensitivityDesign`.
+
+    `seed` is the root seed of the scenario.
 
     Raises
     ------
@@ -552,7 +580,11 @@ def sensitivity_design(
 
 
 def unit_design(parameters: tuple[str, ...], section: schema.SensitivitySection, seed: int) -> SensitivityDesign:
-    """Return Saltelli's design on a scrambled Sobol sequence, or random trajectories on a grid (Morris)."""
+    """Return the points of the unit cube for a sensitivity method.
+
+    For ``sobol``, this is Saltelli's design on a scrambled Sobol sequence; for ``morris``, random trajectories on a
+    grid. `parameters` are key paths; `seed` must not be 0.
+    """
     sample = import_module(f"SALib.sample.{section.method}").sample
     own: dict[str, Any] = {"num_levels": section.levels}
     if section.method == "sobol":
@@ -615,10 +647,10 @@ def analyse(design: SensitivityDesign, output: Floats, *, seed: int) -> pd.DataF
 def sensitivity_table(
     design: SensitivityDesign, outcomes: Outcomes, policies: tuple[str, ...], outputs: Sequence[str], seed: int
 ) -> pd.DataFrame:
-    """Return the sensitivity indices of every output under every policy.
+    """Return a table of the sensitivity indices of every output under every policy.
 
-    One row per output, policy, index and parameter: ``policy``, ``output``, and the columns of `analyse`. `seed` is the
-    seed of the bootstrap.
+    It has one row per output, policy, index and parameter: ``policy``, ``output``, and the columns of `analyse`. `seed`
+    is the seed of the bootstrap.
     """
     parts = {
         (policy, output): analyse(design, runs, seed=seed)

@@ -87,9 +87,9 @@ def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
 
 
 def chosen_outputs(scenario: ScenarioHead, section: StressSection) -> tuple[str, ...]:
-    """Return the outputs that the section lists.
+    """Return the names of the outputs that the section lists, also unknown ones.
 
-    If it lists none, return the default outputs that the kind of scenario has.
+    If it has no key ``outputs``, these are the default outputs, without those that the kind of scenario does not have.
     """
     has = columns_of(outputs_among(kind_of(scenario).measures))
     return tuple(output for output in section.outputs if output in has or "outputs" in section.model_fields_set)
@@ -101,7 +101,7 @@ def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[st
     Raises
     ------
     InputError
-        If the scenario lacks one of the wanted policies.
+        If the scenario lacks one of the wanted policies, or has no policies.
     """
     own = kind_of(scenario).policies_of(scenario)
     require_among("not a policy of the scenario", wanted, own, where="stress.policies")
@@ -299,7 +299,10 @@ class StressWork(ScenarioWork):
         return {"stress": {name: getattr(self, name) for name in ("policies", "informed", "planned", "named")}}
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
-        """Run a task and return its tables and warnings."""
+        """Run a task and return its tables, and no warnings.
+
+        Tables are those of `run_tables`, by name, as columns. A policy that cannot plan has no row.
+        """
         values = dict(task.values)
         comes = values.pop(WHO_COMES) if self.named else None
         loaded, planned = (at_point(self.loaded, {**values, **own}, task.seed) for own in ({}, self.planned))
@@ -345,9 +348,12 @@ def check_opponents(loaded: Scenario[ScenarioHead], names: list[str]) -> None:
 
 
 def opponent_named(players: Players, name: str) -> Opponent:
-    """Return the adversary of cross-play with this name.
+    """Return the adversary of cross-play with this name; see `Opponent`.
 
-    Raise an InputError if it cannot play.
+    Raises
+    ------
+    InputError
+        If there is none, or it cannot play; the hint then gives the reason.
     """
     opponents = {opponent.name: opponent for opponent in players.opponents.opponents}
     if name in opponents:
@@ -375,7 +381,8 @@ def belief_key(scenario: ScenarioHead, key: str) -> str | None:
 def own_value(scenario: ScenarioHead, key: str) -> Any:
     """Return the scenario's value of a key; None if it has none.
 
-    If the scenario does not state the adversary's gain, the gain equals the publisher's loss.
+    If the scenario does not state the adversary's gain, the gain equals the publisher's loss. Keys of section
+    ``adversary`` have no value if the scenario has several adversaries.
     """
     if key == "economics.gain" and isinstance(economics := getattr(scenario, "economics", None), EconomicsSection):
         return economics.adversary_gain
@@ -492,7 +499,7 @@ def with_method(loaded: Scenario[ScenarioHead], method: str | None, samples: int
     Raises
     ------
     InputError
-        If the number of samples is invalid for the method.
+        If there is no such method, or the number of samples is invalid for the method.
     """
     given = {f"stress.sensitivity.{name}": value for name, value in (("method", method), ("samples", samples))}
     try:
@@ -535,14 +542,17 @@ Part = tuple[str, Any, Planning, list[pd.DataFrame]]
 
 
 def parts_of(scenario: ScenarioHead, section: schema.StressSection) -> Iterator[Part]:
-    """Yield the analyses that evaluate points.
+    """Yield the analyses that evaluate points, in the order of computation.
 
-    See `Evaluator.at` for planning. The points of belief curves include the believed values.
+    Each is a tuple of its name (``sensitivity``, ``robustness``, ``belief_curves`` or ``policy_map``), its section, its
+    planning (see `Evaluator.at`) and a list of tables with one row per point and one column per key path. There is one
+    table, or, for belief curves, one per curve, which includes the believed values.
 
     Raises
     ------
     InputError
-        If correlations are not consistent, or the scenario has no belief about the key of a curve.
+        If parameters are uncertain but the scenario has no section ``uncertainty``, correlations are not consistent or
+        not supported, or the scenario has no belief about the key of a curve.
     """
     if section.sensitivity is not None:
         uncertainty = uncertainty_of(scenario)
@@ -620,7 +630,29 @@ def stress_loaded(
     progress: Progress | None = None,
     runs: Path | None = None,
 ) -> StressResult:
-    """Compute the effects of a scenario's uncertain parameters on the decision."""
+    """Compute the effects of a scenario's uncertain parameters on the decision.
+
+    Parameters
+    ----------
+    loaded : Scenario
+        Section ``stress`` states the analyses; default: sensitivity and robustness.
+    executor : Executor, optional
+        Where runs are done; default: the choice of the batch engine.
+    progress : callable, optional
+        Called with the task, the completed steps and all steps.
+    runs : Path, optional
+        Folder that keeps finished runs for a repeated call.
+
+    Returns
+    -------
+    StressResult
+
+    Raises
+    ------
+    InputError
+        If a key is not supported, a point is invalid, a file cannot be used or changes, or every run of an analysis
+        failed.
+    """
     check_stress(loaded)
     with locating(loaded.path):
         _, clock, report = begun(loaded, progress)
@@ -642,7 +674,15 @@ class _Stress:
         self._tables, self._warnings = dict[str, pd.DataFrame](), list[str]()
 
     def run(self, clock: Clock) -> StressResult:
-        """Perform every requested analysis."""
+        """Perform every requested analysis; return the result.
+
+        `clock` records the time of each. A failed point adds a warning, and the state is then ``incomplete``.
+
+        Raises
+        ------
+        InputError
+            If every run of an analysis failed, or a data file changed.
+        """
         facts = dict[str, Any](points={}, failed_points={}, state=COMPLETE)
         files = DataFiles(self._loaded, Design(pd.DataFrame(index=range(1))))
         for part, section, planning, drawn in parts_of(self._scenario, self._section):
@@ -711,8 +751,9 @@ class _Stress:
     ) -> Outcomes:
         """Return the outcomes with robust strategies as further policies.
 
-        A robust strategy is chosen for each record by a criterion over all points; the policy is named ``robust-`` plus
-        the criterion. Also stores table ``robust_strategies``.
+        `points` has one row per point and columns of payoff parameters only. A robust strategy is chosen for each
+        record by a criterion over all points; the policy is named ``robust-`` plus the criterion. Also stores table
+        ``robust_strategies``.
         """
         truths, plans = [truth for truth, _ in self._evaluator.economics(points)], self._evaluator.plans
         choices = robust_choices(
