@@ -83,7 +83,7 @@ class InputError(ValueError):
         return "".join(character if character.isprintable() else repr(character)[1:-1] for character in message)
 
     def located(self, source: str | Path | None = None, where: str | None = None) -> InputError:
-        """Return the error with a source file, a key, or both added.
+        """Return a copy of the error with a source file, a key, or both added.
 
         An existing source is kept; `where` is put in front of the existing key.
         """
@@ -91,7 +91,7 @@ class InputError(ValueError):
         return self.but(source=self.source or source, where=place)
 
     def but(self, **changes: Any) -> InputError:
-        """Return the error with some fields replaced; see `InputError` for the fields."""
+        """Return a copy of the error with some fields replaced; see `InputError`."""
         parts = ("problem", "source", "where", "found", "expected", "hint")
         return InputError(**{name: getattr(self, name) for name in parts} | changes)
 
@@ -231,7 +231,7 @@ def refuse_rows(
     Raises
     ------
     InputError
-        For the first invalid row.
+        For the first invalid row; the message counts rows from 1.
     """
     if not wrong.any():
         return
@@ -244,7 +244,7 @@ def refuse_rows(
 
 
 def listed(names: Iterable[object], limit: int = 8) -> str:
-    """Join names for an error message.
+    """Return names as one text for an error message, separated by commas.
 
     Of more than `limit` names, only the first ones and their total number are shown.
     """

@@ -57,8 +57,8 @@ def require_plain(name: str, where: str) -> None:
     Raises
     ------
     InputError
-        If the name is empty, contains path separators, or is not a valid file name. The message names the key or
-        argument `where`.
+        If the name is empty or only dots and spaces, or contains a slash, backslash, colon or character that cannot be
+        printed. The message names the key or argument `where`.
     """
     if not name.strip(". ") or not name.isprintable() or any(sign in name for sign in "/\\:"):
         raise InputError("not a valid name", where=where, found=name, expected="letters and digits, without / or \\")

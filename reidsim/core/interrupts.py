@@ -25,7 +25,8 @@ _handled: set[signal.Signals] = set()
 def remember() -> None:
     """Record interrupts until `forget`.
 
-    Otherwise a library may mistake an interrupt during its import for a missing dependency.
+    Otherwise a library may mistake an interrupt during its import for a missing dependency. Interrupts are SIGINT and
+    SIGTERM; a signal that already has another handler is left as it is. Outside the main thread, nothing is recorded.
     """
     forget()
     if threading.current_thread() is not threading.main_thread():
@@ -69,15 +70,20 @@ def tell_kept(description: str) -> None:
 
 
 def ending() -> tuple[str, int]:
-    """Return the message and exit code (128 plus the signal's number) of a program that an interrupt ends."""
+    """Return the message and exit code of a program that an interrupt ends.
+
+    The message includes the text of `tell_kept`, if any; the code is 128 plus the number of the first signal recorded
+    (of SIGINT if there is none).
+    """
     number = _interrupts[0] if _interrupts else signal.SIGINT
     return f"interrupted; {_kept[0] if _kept else 'nothing was written'}", 128 + number
 
 
 def caused(error: BaseException | None, kind: type[BaseException] = KeyboardInterrupt) -> bool:
-    """Return whether an error, or an error in its chain of causes, has a class: by default, whether it is an interrupt.
+    """Return whether an error, or one in its chain of causes, is of the class `kind`.
 
-    Compiled code, for example, raises SystemError after an interrupt.
+    By default, this tells whether an interrupt caused it. The result is False for None. Compiled code, for example,
+    raises SystemError after an interrupt.
     """
     while error is not None and not isinstance(error, kind):
         error = error.__cause__ or error.__context__

@@ -49,7 +49,7 @@ def dot(first: ArrayLike, second: ArrayLike) -> float:
 def log(values: ArrayLike) -> Floats:
     """Return natural logarithms, in the shape of the values.
 
-    The function is fast if few values are distinct.
+    The bits of results are the same on all machines. The function is fast if few values are distinct.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def log(values: ArrayLike) -> Floats:
 def log2(values: ArrayLike) -> Floats:
     """Return logarithms to the base 2, in the shape of the values.
 
-    The function is fast if few values are distinct.
+    The bits of results are the same on all machines. The function is fast if few values are distinct.
 
     Raises
     ------
@@ -76,6 +76,11 @@ def exp(values: ArrayLike) -> Floats:
     """Return exponentials, in the shape of the values.
 
     The function is fast if few values are distinct.
+
+    Raises
+    ------
+    OverflowError
+        If a value is above about 709.
     """
     return _each(math.exp, values)
 

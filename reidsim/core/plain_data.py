@@ -30,7 +30,7 @@ def parse_override(text: str) -> tuple[str, object]:
     Raises
     ------
     InputError
-        If ``=`` or the key is missing.
+        If ``=`` or a part of the key is missing, or the value has too many digits or levels.
     """
     key, separator, value = text.partition("=")
     key = key.strip()
@@ -91,7 +91,10 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 
 def with_texts(content: Any, change: Callable[[str], Any]) -> Any:
-    """Return plain data in which `change` has replaced every text except keys."""
+    """Return plain data in which `change` has replaced every text except keys.
+
+    `change` is called with each text in sections and lists, at any depth, and returns the new value.
+    """
     if isinstance(content, Mapping):
         return {key: with_texts(value, change) for key, value in content.items()}
     if isinstance(content, list):
@@ -157,7 +160,15 @@ def validated_after(
 
 
 def _entry(entries: list[Any], key: str, where: str) -> int:
-    """Return the position of a list entry, given its key."""
+    """Return the position of a list entry, given its key, a number from 0 as text.
+
+    `where` is the key path of the list, for messages.
+
+    Raises
+    ------
+    InputError
+        If the key is not a number, or the list has no such entry.
+    """
     if not key.isdecimal() or int(key) >= len(entries):
         expected = f"a position from 0 to {len(entries) - 1}" if entries else "no position: the list is empty"
         raise InputError("no such list entry", source="--set", where=where, found=key, expected=expected)
@@ -165,7 +176,10 @@ def _entry(entries: list[Any], key: str, where: str) -> int:
 
 
 def _overlap(key: str, where: str) -> bool:
-    """Return whether a key path and an error's location are equal or nested."""
+    """Return whether a key path and an error's location are equal or nested.
+
+    False if the location is empty.
+    """
     place = where.partition(":")[0].replace("[", ".[")
     return bool(place) and (f"{place}.".startswith(f"{key}.") or f"{key}.".startswith(f"{place}."))
 
@@ -184,7 +198,11 @@ def toml_text(content: Mapping[str, Any]) -> str:
 
 
 def inline_toml(value: object) -> str:
-    """Return a value on one line, as after ``KEY =``."""
+    """Return a value as TOML text on one line, as after ``KEY =``.
+
+    Entries that are None are omitted. A `TypeError` is raised for values that are not text, numbers, booleans, lists or
+    sections.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -206,7 +224,11 @@ def toml_key(key: str) -> str:
 
 
 def _table(content: Mapping[str, Any], path: str) -> list[str]:
-    """Return the lines of a table: its values, then its subtables with headings; short subtables may be inline."""
+    """Return the TOML lines of a table: its values, then its subtables with headings.
+
+    `path` is the key path of the table, empty for the whole document. If all subtables of a table below are short, they
+    are written inline.
+    """
     tables = {key: value for key, value in content.items() if _holds_tables(value)}
     entries = [entry for value in tables.values() for entry in (value if isinstance(value, list | tuple) else [value])]
     if path and all(len(inline_toml(entry)) <= _SHORT for entry in entries):
@@ -229,7 +251,7 @@ def _table(content: Mapping[str, Any], path: str) -> list[str]:
 
 
 def _holds_tables(value: object) -> bool:
-    """Return whether a value is a table or a list of only tables."""
+    """Return whether a value is a table, or a list of at least one and only tables."""
     if isinstance(value, list | tuple):
         return len(value) > 0 and all(isinstance(entry, Mapping) for entry in value)
     return isinstance(value, Mapping)

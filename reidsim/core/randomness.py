@@ -59,7 +59,7 @@ def random_stream(seed: int, name: str, *place: int) -> np.random.Generator:
     seed : int
         Root seed of the run.
     name : str
-        Name of the decision, such as ``"release"``: completion of the records.
+        Name of the decision, one of `_STREAMS`, such as ``"release"``: completion of the records.
     *place : int
         Non-negative numbers, such as replication, or agent and round; draws do not depend on the number of places.
     """
@@ -67,7 +67,10 @@ def random_stream(seed: int, name: str, *place: int) -> np.random.Generator:
 
 
 def word_of(name: str) -> int:
-    """Return a number for a name as part of a stream's key; equal in every process."""
+    """Return a number from 0 to 2**32 - 1 for a name, as part of a stream's key.
+
+    It is equal in every process. Two names have the same number with negligible probability.
+    """
     # Four bytes fit into one word of a seed.
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
 
@@ -184,7 +187,11 @@ def draw_multivariate_hypergeometric(rng: np.random.Generator, counts: Counts, s
 
 @njit(cache=True)
 def _law(mode: float, lowest: float, highest: float, a: float, b: float, c: float, d: float) -> _Law:
-    """Sum the weights on both sides of the mode, and set the limits to their ends."""
+    """Return a distribution of counts as `_Law`, with the weights on both sides summed.
+
+    ``a`` to ``d`` are numbers of the ratio of neighbouring weights (see `_Law`). The limits become the counts at which
+    weights are negligible, if these lie inside `lowest` and `highest`.
+    """
     below, weight, k = 0.0, 1.0, mode
     while k > lowest and weight > _NEGLIGIBLE:
         weight *= (k * (c + d * k)) / ((a - k + 1.0) * (b - d * (k - 1.0)))

@@ -131,12 +131,20 @@ def read_table(
 
 
 def _lines(text: str, start: int = 0) -> Iterator[str]:
-    """Yield lines with their line ends."""
+    """Yield the lines of a text from position `start`, with their line ends."""
     return (line[0] for line in _LINE.finditer(text, start) if line[0])
 
 
 def _parsed(path: Path, text: str, names: list[str], delimiter: str, header: bool) -> pa.Table:
-    """Return all rows of delimited text, with the header, as columns of text."""
+    """Return all rows of delimited text, with the header, as columns of text.
+
+    `names` are the column names. `header`, whether the first row is a header, affects only row numbers in messages.
+
+    Raises
+    ------
+    InputError
+        If a row has another number of columns or is too long, or a quotation mark is not closed.
+    """
     broken: list[arrow_csv.InvalidRow] = []
 
     def note(row: arrow_csv.InvalidRow) -> str:
@@ -255,7 +263,15 @@ def _text(path: Path, encoding: str | None) -> str:
 
 
 def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
-    """Return the decoded text of a file; errors name the line."""
+    """Return the decoded text of a file, without a byte order mark.
+
+    The encoding is UTF-8 by default.
+
+    Raises
+    ------
+    InputError
+        If the encoding is unknown, or the content is not text in it; the message names the line.
+    """
     try:
         codec = codecs.lookup(encoding or "utf-8")
     except LookupError:
@@ -405,7 +421,10 @@ def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.Dat
 
 
 def text_column(column: pd.Series[Any], *, trim: bool = True) -> pd.Series[str]:
-    """Return a column as text; see `text_table`."""
+    """Return a column as text, with a new index from 0; see `text_table`.
+
+    Missing values become empty, and whole numbers have no decimals. `trim` removes spaces around values.
+    """
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.cat.categories.dtype)
     missing = column.isna().to_numpy()
@@ -486,7 +505,10 @@ def _opening(path: Path) -> Iterator[None]:
 def _statistical(
     path: Path, *, only_labels: bool = False
 ) -> tuple[pd.DataFrame, Mapping[str, str | None], Mapping[str, Mapping[Any, str]]]:
-    """Return the table of a Stata, SPSS or SAS file, the labels of its columns, and labels by column and code."""
+    """Return a file's table, the labels of its columns, and labels by column and code.
+
+    It is a Stata, SPSS or SAS file. With `only_labels`, the table has no rows.
+    """
     ending = path.suffix.lower()
     if ending in STATA:
         with StataReader(path) as reader:
@@ -512,7 +534,10 @@ def _workbook(path: Path) -> pd.DataFrame:
 
 
 def _cell(value: Any) -> str:
-    """Return a cell as text: dates without the time 00:00, integers without decimals."""
+    """Return a cell as text: dates without the time 00:00, integers without decimals.
+
+    None becomes empty.
+    """
     if value is None:
         return ""
     if isinstance(value, datetime) and value.time() == time():

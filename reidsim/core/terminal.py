@@ -34,7 +34,10 @@ _LOGGER = logging.getLogger("reidsim")
 
 
 def printable(text: str) -> str:
-    """Return text without escape sequences, control and direction characters."""
+    """Return text without escape sequences, control and direction characters.
+
+    Tabs and line feeds are kept.
+    """
     return _CONTROLS.sub("", _SEQUENCES.sub("", text))
 
 
@@ -81,7 +84,11 @@ def set_verbosity(*, quiet: bool = False, verbose: bool = False) -> None:
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print requested data or an error, also when quiet."""
+    """Print text, such as requested data or an error, also when quiet.
+
+    Control characters are removed; see `printable`. It goes to standard output, or to standard error if `err`, with a
+    line end if `nl`.
+    """
     print(printable(text), end="\n" if nl else "", file=sys.stderr if err else sys.stdout, flush=True)
 
 
@@ -111,7 +118,7 @@ class _Steps(ProgressColumn):
     """Completed and total steps and their rate; empty for a task without steps."""
 
     def render(self, task: Task) -> Text:
-        """Return the text beside the bar of a task."""
+        """Return the text beside the bar of a task; empty if the number of steps is unknown."""
         if task.total is None:
             return Text("")
         speed = task.speed or 0

@@ -62,7 +62,10 @@ class Section(BaseModel):
 
     @classmethod
     def as_written(cls, error: InputError, data: Mapping[str, Any]) -> InputError:
-        """Convert an error about written-out data to an error about the original data."""
+        """Convert an error about written-out data to an error about the original data.
+
+        `data` are the original plain data; see `spelled_out`. By default, the error is unchanged.
+        """
         return error
 
     def refuse_if(
@@ -300,7 +303,7 @@ def _section_at(model: type[BaseModel], location: tuple[int | str, ...]) -> type
 
 
 def _fields(section: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the fields of a section by key."""
+    """Return the pydantic fields of a class of sections, by key."""
     return {field.alias or name: field for name, field in section.model_fields.items()}
 
 

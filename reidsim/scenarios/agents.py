@@ -110,14 +110,14 @@ WHO_COMES = "adversary"
 
 
 def names_adversaries(values: Iterable[object]) -> bool:
-    """Return whether all values of ``adversary`` are names, not sections."""
+    """Return whether all values of the key ``adversary`` are text (names), not sections."""
     return all(isinstance(value, str) for value in values)
 
 
 def who_may_come(uncertainty: UncertaintySection | None) -> tuple[str, ...]:
     """Return the names of the possible adversaries of an uncertain ``adversary``.
 
-    The result is empty if the adversary is certain.
+    Each name occurs once. The result is empty if the adversary is certain, or one of its values is a section.
     """
     parameter = None if uncertainty is None else uncertainty.parameters.get(WHO_COMES)
     if not isinstance(parameter, Discrete) or not names_adversaries(parameter.values):
@@ -128,7 +128,8 @@ def who_may_come(uncertainty: UncertaintySection | None) -> tuple[str, ...]:
 def without_adversary_uncertainty(loaded: Scenario[S]) -> Scenario[S]:
     """Return a scenario without the uncertainty about the adversary.
 
-    Correlations with the adversary are removed too.
+    Correlations with the adversary are removed too, and section ``uncertainty`` if nothing else is uncertain. Without
+    uncertainty about named adversaries, `loaded` itself is returned.
     """
     if not who_may_come(loaded.scenario.uncertainty):
         return loaded
@@ -156,7 +157,10 @@ def types_of(scenario: ScenarioHead) -> Mapping[str, WeightedSection]:
 
 
 def section_of(scenario: ScenarioHead, name: str) -> str:
-    """Return the key path of the section that describes an adversary type."""
+    """Return the key path of the section that describes an adversary type.
+
+    It is ``adversaries.NAME``, or ``adversary`` if the scenario has no named adversaries.
+    """
     return f"adversaries.{name}" if getattr(scenario, "adversaries", {}) else "adversary"
 
 
@@ -179,7 +183,11 @@ def _fine(agents: AgentsSection) -> float:
 
 
 def with_detection(adversary: P, agents: AgentsSection) -> P:
-    """Return an adversary whose sequential attack, if any, is detected and fined by the rules of rounds."""
+    """Return an adversary whose sequential attack is fined by the rules of rounds.
+
+    The probability of detection and the fine of section ``agents`` replace the adversary's. It is unchanged if it does
+    not attack sequentially or the probability of detection is 0.
+    """
     detection = agents.enforcement.detection
     if not (adversary.plans_sequentially and detection > 0):
         return adversary
@@ -245,7 +253,7 @@ def profile_of(
 
 
 def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
-    """Return the fields of a `Setting` that follow from section ``agents``.
+    """Return the fields of a `Setting` that follow from section ``agents``, by name.
 
     With learning, the prior has one entry per adversary, in the order of `types_of`.
     """
@@ -423,9 +431,15 @@ def settings_of(kind: Any, study: Study[Any]) -> Callable[[str, int, int], Setti
 def _profile_alone(
     study: Study[Any], agents: AgentsSection, draw: int, name: str, section: WeightedSection
 ) -> AdversaryProfile:
-    """Return the profile of an adversary.
+    """Return the profile of an adversary type, with the publisher's belief about it.
 
-    The profile uses the games of the study in which this adversary is the only one.
+    Its linker and planner are from the games of the study in which this adversary is the only one. `draw` is the number
+    of the study's draw, `name` and `section` belong to the type.
+
+    Raises
+    ------
+    InputError
+        If inaccurate resources are combined with a sequential attack, or the adversary cannot play.
     """
     both, where = true_and_believed(study.scenario), section_of(study.scenario, name)
     if name in getattr(study.scenario, "adversaries", {}):
@@ -491,9 +505,9 @@ class Opponents:
     ideas: dict[str, Game] = field(default_factory=dict)
 
     def beside(self, others: Opponents) -> Opponents:
-        """Return other opponents followed by these; in `left_out`, these come first.
+        """Return the opponents of `others`, followed by those of this object.
 
-        The scenario's own adversary is that of `others`.
+        In `left_out`, the sentences of this object come first. The scenario's own adversary is that of `others`.
         """
         return replace(
             others,
@@ -523,7 +537,7 @@ class OpponentOptions:
 
     @property
     def asks_for(self) -> tuple[str, ...]:
-        """Adversaries that the options describe."""
+        """Names of the adversaries whose recipe is in the options."""
         given = {"partial-knowledge": self.knowledge, "multistage": self.stages}
         return tuple(name for name, needed in given.items() if needed is not None)
 
@@ -568,7 +582,8 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
 def study_against(study: A, **changes: object) -> A:
     """Return a study with some keys of its adversary changed.
 
-    The registry of a sequential attack is kept only if the changed adversary attacks sequentially and has no recipe of
+    `changes` are new values by key of section ``adversary``; ``planner``, a built-in one, must be among them. The
+    registry of a sequential attack is kept only if the changed adversary attacks sequentially and has no recipe of
     knowledge or stages.
     """
     own: AdversarySection = study.scenario.adversary
@@ -581,7 +596,8 @@ def study_against(study: A, **changes: object) -> A:
 def name_of(section: PlannerSection, linked_by: str) -> str:
     """Return the name of an adversary, composed of planner, linkage and rationality.
 
-    The planner ``one-shot`` is omitted if the adversary has a recipe; the rationality is omitted if it is perfect.
+    They are joined by hyphens. `linked_by` is the name of the linkage, such as ``multistage``, or empty. The planner
+    ``one-shot`` is omitted if there is a linkage; the rationality is omitted if it is perfect.
     """
     name = section.planner
     if linked_by:
@@ -593,6 +609,12 @@ def with_adversaries(others: Opponents, alone: Mapping[str, World], together: Wo
     """Return other opponents, followed by the scenario's named adversaries.
 
     The last opponent, ``types``, is all named adversaries together. It is the scenario's own adversary in cross-play.
+    `alone` holds the games against each named adversary, `together` the games against all of them.
+
+    Raises
+    ------
+    InputError
+        If an adversary cannot play.
     """
     games = {name: (world.truth, world.belief) for name, world in {**alone, TOGETHER: together}.items()}
     for name, both in games.items():
@@ -634,7 +656,10 @@ def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Colle
 
 
 def _reply(games: Games) -> None:
-    """Compute one response in each game, because some errors occur only in a response."""
+    """Compute one response in each game, because some errors occur only in a response.
+
+    Nothing is returned; an `InputError` of the response is raised unchanged.
+    """
     for game in games:
         record_game_of(game).outcome(record_game_of(game).space.most_specific)
 
@@ -688,7 +713,8 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
 def ideas_of_several(study: Study[Any], draw: int = 0) -> Opponents:
     """Return the games ``average-type`` and ``worst-of-types`` for planning.
 
-    See `types_of_setting`. There are none if the scenario has only one adversary.
+    The result has no opponents; the games are in `Opponents.ideas`. See `types_of_setting`. There are none if the
+    scenario has only one adversary. ``average-type`` may be left out, with the reason in `Opponents.left_out`.
     """
     game = study.world(draw).belief
     if not isinstance(game, TypesGame):
@@ -699,7 +725,11 @@ def ideas_of_several(study: Study[Any], draw: int = 0) -> Opponents:
 def _ideas(
     space: StrategySpace, types: Sequence[AdversaryType], benefit: Floats, loss: Floats, together: Together
 ) -> Opponents:
-    """Return the games against the average type and the worst type, as games for planning."""
+    """Return the games against the average type and the worst type, for planning.
+
+    The result has no opponents; the games are in `Opponents.ideas`. If types cannot be averaged, only the second game
+    is there, and `Opponents.left_out` has the reason.
+    """
     ideas: dict[str, Game] = {WORST_OF_TYPES: _played(space, types, benefit, loss, "worst")}
     try:
         average = _played(space, averaged(tuple(types)), benefit, loss, together)
@@ -711,7 +741,12 @@ def _ideas(
 def _played(
     space: StrategySpace, types: Sequence[AdversaryType], benefit: Floats, loss: Floats, together: Together
 ) -> RecordGame:
-    """Return the game against adversary types."""
+    """Return the game against adversary types.
+
+    It is a `TypesGame`, or a plain `RecordGame` if a single type always comes. `benefit` and `loss` are in currency
+    units per record. `together` states whether one type comes (``one-of``), each independently (``all``) or the worst
+    for a record (``worst``).
+    """
     parts = [part for each in types for part in _parts(each, together)]
     if len(parts) == 1 and together == "one-of":
         return RecordGame(space, parts[0].linker, parts[0].adversary, benefit, loss)
@@ -719,7 +754,15 @@ def _played(
 
 
 def _equipped(profile: AdversaryProfile, space: StrategySpace, *, believed: bool) -> AdversaryType:
-    """Return a type, true or believed, with all resources that it holds or may buy."""
+    """Return the adversary type of a profile, with all resources that it holds or may buy.
+
+    With `believed`, it is the type in which the publisher believes.
+
+    Raises
+    ------
+    InputError
+        If its resources allow no attack, or do not fit the records of `space`.
+    """
     seen = profile.believed if believed and profile.believed is not None else profile
     with locating(where=f"adversaries.{profile.name}"):
         equipment = seen.equip(seen.holds | frozenset(seen.prices), seen.expected_accuracy, believed=believed)

@@ -486,7 +486,15 @@ def value_labels(column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
 
 
 def _check_keys(keys: Collection[str], where: str) -> None:
-    """Refuse keys that cannot vary between points, or that contain each other."""
+    """Check that key paths can vary between points, and that none contains another.
+
+    `where` is the section in messages. The first part of a key path must not be one of `FIXED_KEYS`.
+
+    Raises
+    ------
+    InputError
+        For the first key that is wrong or not a key path.
+    """
     for number, key in enumerate(keys):
         expected, path = "keys separated by dots, such as economics.loss", f"{where}.{key}"
         refuse_first((not all(key.split(".")), "not a key path", where, key, expected))

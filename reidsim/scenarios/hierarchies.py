@@ -41,7 +41,7 @@ THOUSANDS: tuple[Thousands, ...] = get_args(Thousands)
 
 @cache
 def grouped_number(sign: Thousands) -> re.Pattern[str]:
-    """Return the pattern of numbers with digits in groups of three.
+    """Return the regular expression of numbers with digits in groups of three.
 
     The groups are separated by `sign`. Numbers with at most three digits before the decimals match too.
     """
@@ -61,7 +61,11 @@ class Reading(Section):
     missing: tuple[str, ...] = ()
 
     def label(self, value: str) -> str:
-        """Return the label of a value; empty for a missing value."""
+        """Return the label of a value; empty for a missing value.
+
+        A value is missing if it, or its label, is in `missing`. For dates, an `InputError` is raised if a year has two
+        digits and the century is not given.
+        """
         label = value if value in self.missing else self._label(value)
         return "" if label in self.missing else label
 
@@ -392,6 +396,11 @@ def hierarchy_of(
         Key path of the section, for error messages.
     rows : list of list of str, optional
         Rows of the file; required if the section is a `Table`.
+
+    Raises
+    ------
+    InputError
+        If the rule does not fit the categories of the attribute, or a category has no row.
     """
     with locating(folder / section.file if isinstance(section, Table) else None, where):
         if isinstance(section, Table):

@@ -244,7 +244,7 @@ class Kind(ABC):
         return {"publisher": "publisher", "subject": "subjects"}.get(self.decides, "")
 
     def policies_of(self, scenario: Any) -> tuple[str, ...]:
-        """Return the policies that a scenario compares.
+        """Return the names of the policies that a scenario compares, in its order.
 
         Raises
         ------
@@ -286,7 +286,7 @@ class Kind(ABC):
     def build_after(self, loaded: Scenario[Any], before: Any) -> Study[Any]:
         """Return the study of a scenario, reusing data of an earlier study.
 
-        Data are reused if both scenarios define them equally.
+        Data of `before` are reused if both scenarios define them equally; by default, all data are read anew.
 
         Raises
         ------
@@ -296,7 +296,10 @@ class Kind(ABC):
         return self.build(loaded)
 
     def describe(self, study: Any) -> str:
-        """Check that the policies can be played; return one line on the size of the study."""
+        """Check that the policies can be played; return one line on the size of the study.
+
+        By default, the line has the numbers of records and strategies, and only the game of the first draw is built.
+        """
         game = study.world(0).truth
         return f"{game.n_records:,} records, {game.space.size:,} strategies"
 
@@ -318,7 +321,7 @@ class Kind(ABC):
         timed: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Mapping[str, PolicyOutcome]:
-        """Return the outcome of each policy.
+        """Return the outcome of each policy, by policy name.
 
         Strategies are chosen in the believed game and evaluated in the true game.
 
@@ -353,13 +356,17 @@ class Kind(ABC):
         return outcomes
 
     def require_playable(self, study: Any, draw: int) -> None:  # noqa: B027 - by default, all policies can be played
-        """Check that a study's policies can be played in a draw.
+        """Check that a study's policies can be played in a draw, whose number is `draw`.
 
-        Raises `InputError` otherwise.
+        Raises `InputError` otherwise. By default, all policies can be played.
         """
 
     def outcome(self, study: Any, world: World, defender: Defender, choice: Choice) -> Equilibrium:
-        """Return the equilibrium of a choice in the true game."""
+        """Return the equilibrium of a choice in the true game of `world`.
+
+        If the policy is paid in another game (`Policy.paid_in`), it is evaluated there. A gap of the choice per record,
+        if its solver computed one, is part of the result.
+        """
         found = outcome_of(paid_in(defender, world.truth, choice), choice)
         gap = getattr(choice, "gap", None)
         return replace(found, gap=gap) if isinstance(gap, np.ndarray) else found
@@ -413,7 +420,11 @@ class Kind(ABC):
         return self.row_of_record(study, draw)
 
     def analyse(self, study: Any, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
-        """Compute the tables behind the scenario's figures, from the first draw."""
+        """Compute the tables behind the scenario's figures, from the first draw.
+
+        `outcomes` are the `PolicyOutcome` of each policy in this draw, by name; `report` is called with the progress.
+        By default, all tables are empty.
+        """
         return AnalysisTables()
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
@@ -439,7 +450,7 @@ class Kind(ABC):
         return {policy: solver_facts(outcome.equilibrium, row) for policy, outcome in outcomes.items()}
 
     def warnings(self, study: Any, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield warnings for readers of the outcomes."""
+        """Yield warnings for readers of the outcomes of a draw, as text; by default none."""
         yield from ()
 
     def assess(self, study: Any, report: Progress) -> Played:
@@ -517,7 +528,10 @@ class Kind(ABC):
         return types_of_setting(self.settings(study)(self.policies_of(study.scenario)[0], draw, 0))
 
     def cross_play_policies(self, study: Any) -> tuple[str, ...]:
-        """Return the policies of cross-play: all of the kind, then others of the scenario."""
+        """Return the names of the policies of cross-play.
+
+        They are all policies of the kind, also those that the scenario does not compare, then the scenario's others.
+        """
         return tuple(dict.fromkeys((*self.policies, *self.policies_of(study.scenario))))
 
     # Columns
@@ -525,10 +539,14 @@ class Kind(ABC):
     def dropped_columns(self, study: Any) -> Any:
         """Return an object that plays the study without some of its quasi-identifiers.
 
+        It has the attributes ``names`` (quasi-identifiers), ``policies`` (names of policies that can be played without
+        some of them) and ``warnings``, and a method ``play``, which returns the equilibrium of each policy, given the
+        names of the quasi-identifiers that are kept. By default, an error is raised.
+
         Raises
         ------
         InputError
-            If the kind shares no table, or no policy can be played without them.
+            If the kind shares no table, or no policy can be played without some quasi-identifiers.
         """
         raise self._unable("drop columns", study)
 
@@ -536,6 +554,10 @@ class Kind(ABC):
 
     def play_released(self, study: Any, path: Path, key: str | None = None) -> tuple[Equilibrium, tuple[str, ...]]:
         """Return the equilibrium of a released file, by record, and notes on the file.
+
+        `path` is the file, and `key` the column that identifies the person of a row in the file and in the scenario's
+        records; by default, rows have the same order. Notes are sentences for readers. By default of a kind, an error
+        is raised.
 
         Raises
         ------
@@ -561,7 +583,11 @@ class Kind(ABC):
         return {} if path is None or not path.is_file() else read_toml(path)
 
     def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield report sentences on the kind, adversaries, payoffs and beliefs."""
+        """Yield report sentences on the kind, adversaries, payoffs and beliefs.
+
+        `run` is a result or stored run, with the scenario as plain data in ``content``. A sentence is a tuple of texts
+        and `Code`.
+        """
         yield ("A study of the kind ", Code(str(run.content.get("game"))), ".")
         if "economics" in run.content:
             yield from adversaries(run, plan)
@@ -601,7 +627,7 @@ class Kind(ABC):
             yield Slider(key, slider.label, value, slider.high, max(1.0, slider.step)) if whole else slider
 
     def in_rounds(self, scenario: Any) -> bool:
-        """Return whether a scenario is played in repeated rounds."""
+        """Return whether a scenario is played in rounds: with section ``agents`` or ``releases``."""
         return any(getattr(scenario, key, None) is not None for key in ("agents", "releases"))
 
     def agents_of(self, scenario: Any) -> AgentsSection:
@@ -617,13 +643,16 @@ class Kind(ABC):
         return getattr(section, "planner", "one-shot"), getattr(section, "knowledge", None)
 
     def is_by_record(self, scenario: Any, price: Literal["gain", "cost"]) -> bool:
-        """Return whether the adversary's gain or cost differs between records."""
+        """Return whether the adversary's gain, or cost, differs between records.
+
+        `price` selects one of both. By default, the result is False.
+        """
         return False
 
     def decision(self, scenario: Any) -> str:
         """Describe the sharing decision in a round, as a phrase.
 
-        The text is empty if the decision is the usual one, the strategy of each record.
+        The text is empty, the default, if the decision is the usual one, the strategy of each record.
         """
         return ""
 
@@ -632,16 +661,16 @@ class Kind(ABC):
     def amounts_at_once(self, scenario: Any, keys: Sequence[str]) -> bool:
         """Return whether `amount_points` evaluates points that differ in these keys only.
 
-        `keys` are the key paths that vary. Each point then takes milliseconds.
+        `keys` are the key paths that vary. Each point then takes milliseconds. By default, the result is False.
         """
         return False
 
     def plans_under_amounts(self, scenario: Any) -> bool:
-        """Return whether `amount_points` supports the studies of a scenario."""
+        """Return whether `amount_points` supports the studies of a scenario; by default not."""
         return False
 
     def amount_points(self, study: Any) -> Any:
-        """Return a planner for any payoff parameters; None if not supported.
+        """Return a planner for any payoff parameters; None, the default, if not supported.
 
         Linkage is computed once. The planner has the attribute ``study`` and two methods: ``plan(policy, believed)``
         chooses strategies under the believed economics, ``play(strategies)`` takes given strategies. Both return an
@@ -654,15 +683,15 @@ class Kind(ABC):
         """Return whether a policy always picks the best plan from a fixed set of plans.
 
         The set is fixed if it does not depend on the publisher's benefit and loss. The policy's payoff is then the
-        highest one of any plan in the set.
+        highest one of any plan in the set. By default, the result is False.
         """
         return False
 
     def largest_group(self, study: Any) -> int | None:
         """Return the largest group size, in people, if attacks depend on group size alone.
 
-        In this case an attack is profitable if the gain, divided by the group size, exceeds the cost. Otherwise the
-        result is None.
+        In this case an attack is profitable if the gain, divided by the group size, exceeds the cost. Otherwise, and by
+        default, the result is None.
         """
         return None
 
@@ -671,12 +700,14 @@ class Kind(ABC):
     def release_file(self, scenario: Any) -> str | None:
         """Return the path of the file with the shared records, as written in the scenario.
 
-        The result is None if there is none.
+        The result is None, the default, if there is none.
         """
         return None
 
     def shared_columns(self, scenario: Any) -> SharedColumns:
-        """Return the quasi-identifiers in the shared file.
+        """Return the quasi-identifiers in the shared file; see `SharedColumns`.
+
+        By default, each attribute of the scenario is a column of the same name in a comma-separated file with a header.
 
         Raises
         ------
@@ -687,7 +718,7 @@ class Kind(ABC):
         return SharedColumns({str(name): str(name) for name in getattr(scenario, "attributes", ())}, person=person)
 
     def sensitive_column(self, scenario: Any, policy: str) -> SensitiveColumn | None:
-        """Return the column that a policy protects from inference; None if none."""
+        """Return the column that a policy protects from inference; by default None."""
         return None
 
     def limited_columns(
@@ -697,7 +728,7 @@ class Kind(ABC):
         path: Path,
         hierarchies: Callable[[], Mapping[str, list[list[str]]]],
     ) -> LimitedColumns | None:
-        """Return the sensitive columns with disclosure limits; None without limits.
+        """Return the sensitive columns with disclosure limits; by default None, no limits.
 
         Parameters
         ----------
@@ -712,19 +743,28 @@ class Kind(ABC):
         return None
 
     def read_records(self, scenario: Any, path: Path) -> pd.DataFrame:
-        """Return all columns of the shared file, with values unchanged."""
+        """Return all columns of the shared file `path` as text, with values unchanged.
+
+        By default, the file is comma-separated with a header, or of another format of `read_table`.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read.
+        """
         return read_table(path, trim=False)
 
     def true_values(self, scenario: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
         """Return the true quasi-identifiers of a file's records, one column per attribute.
 
-        Values are as released without generalization, as text.
+        Values are as released without generalization, as text. `frame` has all columns of the file `path`, which
+        messages name. By default, columns are those of `shared_columns`, without spaces around values.
         """
         columns = self.shared_columns(scenario).column_of
         return pd.DataFrame({name: frame[column].str.strip() for name, column in columns.items()})
 
     def released_values(self, scenario: Any, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
-        """Return an attribute as a policy releases it, ``*`` where it is suppressed.
+        """Return an attribute as a policy releases it, ``*`` where it is missing (suppressed).
 
         Parameters
         ----------
@@ -747,13 +787,19 @@ class Kind(ABC):
 
 
 def kind_named(name: object) -> Kind:
-    """Return a kind of reidsim or of an installed package by name; see `find_kind`."""
+    """Return a kind of reidsim or of an installed package by name; see `find_kind`.
+
+    An `InputError` is raised if there is none.
+    """
     kind: Kind = find_kind(name)
     return kind
 
 
 def kind_of(scenario: ScenarioHead) -> Kind:
-    """Return the kind of a scenario."""
+    """Return the kind of a validated scenario, by its schema, else by its key ``game``.
+
+    An `InputError` is raised if the kind is unknown.
+    """
     return MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
 
 
@@ -790,7 +836,8 @@ def adversaries(run: Any, planned: Callable[[Any, Mapping[str, Any]], Iterator[S
     """Yield sentences on each adversary, its attacks and its resources.
 
     `planned` yields the sentences on the attacks, given the run and the adversary's section as plain data, with the
-    defaults of ``[adversary]``.
+    defaults of ``[adversary]``. `run` has the scenario as plain data in ``content``. Without named adversaries, only
+    the sentences of `planned` on section ``adversary`` are yielded.
     """
     several = section(spelled_out(run.content), "adversaries")
     each_comes = section(run.content, "agents").get("together") == "all"
@@ -814,7 +861,11 @@ def adversaries(run: Any, planned: Callable[[Any, Mapping[str, Any]], Iterator[S
 
 
 def plan(run: Any, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
-    """Yield sentences on an adversary's attack, gain, cost and background knowledge."""
+    """Yield sentences on an adversary's attack, gain, cost and background knowledge.
+
+    `run` has the scenario as plain data in ``content``; `adversary` is the adversary's section as plain data. Planner
+    ``fmdp`` is described as a sequential attack, every other one as a one-shot attack.
+    """
     gain, cost = gain_and_cost(run, adversary)
     if adversary.get("planner") == "fmdp":
         sequential = section(adversary, "sequential")
@@ -834,7 +885,10 @@ def plan(run: Any, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
 
 
 def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
-    """Yield a sentence on the knowledge recipe of an adversary, if it has one."""
+    """Yield a sentence on the knowledge recipe of an adversary, if it has one.
+
+    `adversary` is its section as plain data. A recipe that is not text (name or path) gives no sentence.
+    """
     known = adversary.get("knowledge")
     if isinstance(known, str):
         yield ("The adversary's knowledge of people is limited to the recipe ", Code(known), ".")
@@ -843,8 +897,9 @@ def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
 def gain_and_cost(run: Any, adversary: Mapping[str, Any]) -> tuple[str, str]:
     """Return an adversary's gain and cost as text.
 
-    If the adversary has no own value, the value of the section ``economics`` is returned, or a phrase if the gain
-    follows a loss that varies between points.
+    `run` has the scenario as plain data in ``content``; `adversary` is the adversary's section as plain data. If the
+    adversary has no own value, the value of the section ``economics`` is returned, or a phrase if the gain follows a
+    loss that varies between points.
     """
     economics = section(run.content, "economics")
     gain = number_text(adversary.get("gain", economics.get("gain", economics.get("loss"))))
@@ -854,7 +909,10 @@ def gain_and_cost(run: Any, adversary: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def by_generalization(run: Any, defender: str) -> Iterator[Sentence]:
-    """Yield sentences on the benefit, the loss and the decision maker's beliefs."""
+    """Yield sentences on the benefit, the loss and the decision maker's beliefs.
+
+    `run` has the scenario as plain data in ``content``; `defender` is the noun for the decision maker.
+    """
     economics = section(run.content, "economics")
     yield (
         f"A record shared unchanged brings the {defender} {number_text(economics.get('benefit'))}, a generalized one "
@@ -864,7 +922,11 @@ def by_generalization(run: Any, defender: str) -> Iterator[Sentence]:
 
 
 def beliefs(run: Any, defender: str) -> Iterator[Sentence]:
-    """Yield sentences on the decision maker's beliefs that differ from the truth."""
+    """Yield sentences on the beliefs that the scenario states.
+
+    `run` has the scenario as plain data in ``content``; `defender` is the noun for the decision maker. Without section
+    ``beliefs``, there is no sentence.
+    """
     believed = dict(section(run.content, "beliefs"))
     if believed.pop("lists", "members") == "coverage":
         yield (
@@ -877,18 +939,24 @@ def beliefs(run: Any, defender: str) -> Iterator[Sentence]:
 
 
 def varied_keys(content: Mapping[str, Any]) -> list[str]:
-    """Return the keys whose values vary between the points of a batch."""
+    """Return the key paths whose values vary between the points of a batch.
+
+    They are the uncertain parameters, then the swept keys, of a scenario as plain data.
+    """
     return [*section(section(content, "uncertainty"), "parameters"), *section(section(content, "sweep"), "values")]
 
 
 def section(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return a section of a scenario as plain data; empty if it is missing."""
+    """Return a section of plain data; empty if it is missing or not a section."""
     value = content.get(key)
     return value if isinstance(value, Mapping) else {}
 
 
 def plain(value: object) -> str:
-    """Return a value of a scenario as text for a sentence."""
+    """Return a value of a scenario as text for a sentence; see `number_text`.
+
+    A section becomes its keys and values in braces.
+    """
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key} {plain(entry)}" for key, entry in value.items()) + "}"
     return number_text(value)

@@ -170,7 +170,13 @@ class Scenario(Generic[S_co]):
     ) -> Self:
         """Return the scenario with other values by key path, validated.
 
-        A key without effect is refused if it is among the changes, or in `own`, the content of the scenario's own file.
+        A key without effect is refused if it is among the changes, or in `own`, the content of the scenario's own file,
+        unless it matches a pattern in `also_read`. `seed_given` is for messages: the seed has its own option.
+
+        Raises
+        ------
+        InputError
+            As `load` does.
         """
         content = deepcopy(self.content)
         # Relative paths in overrides start in the working folder.
@@ -204,7 +210,11 @@ class Scenario(Generic[S_co]):
         return hashed_files(self.named_objects(values, required=False), self.folder)
 
     def named_objects(self, content: Any, key: str = "", *, required: bool = True) -> Any:
-        """Return the content at a key, with references to modules in place of the names of user-defined objects.
+        """Return content with references to modules in place of names of Python objects.
+
+        Objects are those passed with the scenario; a reference is text such as ``package.module:name``. If references
+        are not required, an object without one becomes a pair of its name and identity. `key` is the last key above the
+        content.
 
         Raises
         ------
@@ -242,14 +252,20 @@ class Scenario(Generic[S_co]):
             self.__dict__["scenario"] = validated(schema, self.content, self.path, self.objects)
 
     def part(self, group: Group, name: str, where: str) -> Any:
-        """Return a Python object of the scenario, or the factory of a user-defined part; see `load_part`."""
+        """Return a user-defined adversary, policy or kind, or its class or function.
+
+        It is the Python object of this name, if one was passed with the scenario; otherwise, see `load_part`.
+        """
         if name in self.objects:
             return self.objects[name]
         return load_part(group, name, where=where, folder=self.folder, allow_code=self.allow_code)
 
     @property
     def _own_parts(self) -> dict[str, tuple[Group, str]]:
-        """Group and key path of each user-defined kind, adversary and policy that the scenario names, by its name."""
+        """Group and key path of each user-defined part that the scenario names, by its name.
+
+        Parts are kinds, adversaries and policies.
+        """
         scenario: Any = self.scenario
         kind = MADE.get(type(scenario)) or find_kind(getattr(scenario, "game", None))
         defaults = {"adversary": getattr(scenario, "adversary", None)}
@@ -279,7 +295,7 @@ class Scenario(Generic[S_co]):
     def makers(self) -> dict[str, dict[str, str]]:
         """Import all user-defined parts; return the origin of each, by name.
 
-        The origin is the module, package and version.
+        Parts are adversaries, policies and the kind. The origin is the module, package and version; see `made_by`.
 
         Raises
         ------
@@ -294,7 +310,11 @@ class Scenario(Generic[S_co]):
 
     @property
     def origins(self) -> Mapping[str, Any]:
-        """Text of the scenario's files and sources of its recipes, see `origins_of`; empty if they cannot be read."""
+        """Text of the scenario's files and sources of its recipes; see `origins_of`.
+
+        Empty if they cannot be read, or if the scenario is not from a file. For a scenario from a manifest, these are
+        the recorded ones.
+        """
         if self.recorded or self.path == _IN_MEMORY:
             return self.recorded
         with suppress(InputError):
@@ -419,7 +439,8 @@ def _chain(own: Mapping[str, Any], path: Path, above: tuple[Path, ...] = ()) -> 
 def anchored(content: Any, folder: Path, key: str = "", varied: object = None) -> Any:
     """Return scenario data with absolute paths.
 
-    Scenarios in other folders can then extend it.
+    Scenarios in other folders can then extend it. Only values of keys that name a file or a recipe change; names of
+    bundled recipes and ``bundled:...`` do not.
 
     Parameters
     ----------

@@ -70,7 +70,10 @@ def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame
 
 
 def key_columns(key: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the columns of a key of people or households; none if there is no key."""
+    """Return the columns of a key of people or households.
+
+    `key` is one column, several columns, or None if there is no key; the result is then empty.
+    """
     return () if key is None else (key,) if isinstance(key, str) else tuple(key)
 
 

@@ -127,7 +127,7 @@ class Policy(ABC):
         return game
 
     def defender(self, study: Any, draw: int) -> BoundPolicy:
-        """Return the policy bound to a study and the number of a draw."""
+        """Return the policy bound to a study and the number of a draw; see `BoundPolicy`."""
         return BoundPolicy(
             self.name, not self.is_rule, partial(self.choose, study, draw=draw), partial(self.paid_in, study)
         )
@@ -181,11 +181,25 @@ class OwnPolicy(Policy):
         return replace(bound, plans=getattr(own, "plans", True), choose=partial(self._checked, own))
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the checked choice of the user's policy."""
+        """Return the checked choice of the user's policy in a game; see `Policy.choose`.
+
+        Raises
+        ------
+        InputError
+            If the user's object is not a policy, or its choice is not one valid strategy per record.
+        """
         return self.defender(study, draw).choose(game)
 
     def _checked(self, policy: Any, game: Game) -> Choice:
-        """Return the choice of a policy; refuse other results than a strategy, or -1 (withheld), for each record."""
+        """Return the choice of the user's policy in a game, after a check.
+
+        An array of strategies becomes a `Choice` that is not proved optimal.
+
+        Raises
+        ------
+        InputError
+            If it is not an array of whole numbers, shape (n_records,), each a strategy or -1 (withheld).
+        """
         chosen = policy.choose(game)
         strategies = np.asarray(chosen.strategies if isinstance(chosen, Choice) else chosen)
         n, size = game.n_records, record_game_of(game).space.size
@@ -279,12 +293,12 @@ def with_each_k(names: Sequence[str], k: int | Sequence[int]) -> tuple[str, ...]
 def k_of(policy: Policy, k: int | Sequence[int], where: str) -> int:
     """Return the k of a k-anonymity policy.
 
-    It comes from the policy's name, or from the scenario's key `where`.
+    It comes from the policy's name if that contains one, else it is `k`, the value of the scenario's key `where`.
 
     Raises
     ------
     InputError
-        If the scenario gives several k.
+        If the name contains no k and the scenario gives several.
     """
     if policy.k is None and not isinstance(k, int):
         expected = "a policy for each value, such as k-anonymity-5"
@@ -293,5 +307,5 @@ def k_of(policy: Policy, k: int | Sequence[int], where: str) -> int:
 
 
 def _k_in(name: object) -> int | None:
-    """Return the k in the name of a policy; None if there is none."""
+    """Return the k in a name such as ``k-anonymity-5``; None for any other name."""
     return int(str(name).rpartition("-")[2]) if re.fullmatch(ANONYMITY_PATTERN, str(name)) else None

@@ -37,6 +37,9 @@ from reidsim.scenarios.registry import one_line_errors
 def people_named(name: str, loaded: Scenario[Any], **made: Any) -> Population:
     """Return a population, bundled or made from a recipe file; see `load_population`.
 
+    `name` is a bundled name or a path, relative to the folder of the scenario `loaded`. `made` are further arguments of
+    `load_population`.
+
     Raises
     ------
     InputError
@@ -49,6 +52,9 @@ def table_named(
     name: str, loaded: Scenario[Any], where: str, read: Callable[[Path], pd.DataFrame]
 ) -> tuple[Path, pd.DataFrame]:
     """Return the path and rows of the table at the key `where`.
+
+    `name` is the value of the key: a path relative to the scenario's folder, or ``bundled:...``. `read` is called with
+    the path and returns the rows.
 
     Raises
     ------
@@ -145,7 +151,7 @@ def intervals(
     Raises
     ------
     InputError
-        If a width is not a whole number of 2 or more.
+        If there is no width, or a width is not a whole number of 2 or more.
 
     See Also
     --------
@@ -180,6 +186,11 @@ def prefix(
     costless_levels : sequence of int
         Levels at which generalization adds no loss; level 1 is the first of `digits`.
 
+    Raises
+    ------
+    InputError
+        If there is no level, or a value has the wrong type.
+
     See Also
     --------
     intervals : generalize whole numbers to intervals.
@@ -206,6 +217,11 @@ def groups(*levels: Sequence[Sequence[str]], suppress: bool = True, costless_lev
         Whether the last level is full suppression (``*``).
     costless_levels : sequence of int
         Levels, counted from 1, at which generalization adds no loss.
+
+    Raises
+    ------
+    InputError
+        If there is no level, or a value has the wrong type.
 
     See Also
     --------
@@ -241,7 +257,11 @@ def suppress() -> Suppress:
 
 
 def _rule(model: type[R], name: str, suppress: bool, costless_levels: Sequence[int], **own: Any) -> R:
-    """Return a rule of several levels, validated."""
+    """Return a rule of several levels, validated.
+
+    `model` is its class, `name` its value of the key ``rule``, and `own` holds its other keys. An `InputError` is
+    raised if a key is invalid.
+    """
     return validated(model, {"rule": name, "suppress": suppress, "costless_levels": list(costless_levels)} | own, name)
 
 
@@ -267,6 +287,9 @@ class InMemory:
 
     def plain(self, value: Any, key: str) -> Any:
         """Return the value at a key path as plain data.
+
+        A table or population is written to a file, and a user-defined object is kept in `objects`; the result then has
+        the name of the file or object in its place.
 
         Raises
         ------
@@ -303,7 +326,13 @@ class InMemory:
     def _named(self, part: Any, key: str, method: str, *, or_maker: bool = False) -> str:
         """Return the name of a user-defined object: its attribute ``name``, or that of its class or function.
 
-        The object has a method or, with `or_maker`, may also be a class or function that makes such an object.
+        The object has a method or, with `or_maker`, may also be a class or function that makes such an object. `method`
+        is its name and arguments, such as ``choose(game)``; `key` is for messages.
+
+        Raises
+        ------
+        InputError
+            If the object has no such method, or another object has its name.
         """
         has_method = not isinstance(part, type) and callable(getattr(part, method.partition("(")[0], None))
         if not has_method and not (or_maker and callable(part)):
@@ -317,7 +346,10 @@ class InMemory:
         return name
 
     def _recipe(self, population: Population | pd.DataFrame, key: str) -> str:
-        """Write a population as a recipe and a table of counted cells; return the name of the recipe."""
+        """Write a population as a recipe and a table of counts; return the recipe's name.
+
+        The name is that of the file, or its absolute path if the scenario names tables by absolute paths.
+        """
         name = _specific(key)[-1]
         people = population if isinstance(population, Population) else Population.from_frame(population, name=name)
         names, count = people.domain.names, "people"
@@ -340,7 +372,11 @@ class InMemory:
         return str(path) if self._absolute else path.name
 
     def _write(self, table: pd.DataFrame, key: str, *, levels: bool = False) -> str:
-        """Write a table to a new file; return its name."""
+        """Write a table to a new file named after the key; return the name of the file.
+
+        With `levels`, it has no header and semicolons between columns, as files of hierarchies have. The name is an
+        absolute path if the scenario names tables by absolute paths.
+        """
         name = plain_name("-".join(_specific(key)), {path.stem for path in self._folder.iterdir()})
         path, separator = self._folder / f"{name}.csv", ";" if levels else ","
         # Quote every cell, so that no column name is read as a comment.
@@ -358,7 +394,10 @@ def _matches(key: str, patterns: Iterable[str]) -> bool:
 
 
 def _specific(key: str) -> list[str]:
-    """Return the parts of a key path that distinguish a table from the others."""
+    """Return the parts of a key path that distinguish a table from the others.
+
+    Parts such as ``file`` and ``hierarchy`` (`_UNSPECIFIC`) are left out.
+    """
     return [part for part in key.split(".") if part not in _UNSPECIFIC]
 
 

@@ -32,7 +32,10 @@ PersonKey = Text | Annotated[tuple[Text, ...], Field(min_length=2)]
 
 
 def distinct(problem: str) -> AfterValidator:
-    """Return the validator of a list in which no entry may occur twice."""
+    """Return the pydantic validator of a list in which no entry may occur twice.
+
+    For a repeated entry, it raises an `InputError` with the text `problem`. None passes.
+    """
 
     def checked(values: tuple[str, ...] | None) -> tuple[str, ...] | None:
         require_distinct(problem, values or ())
@@ -164,7 +167,7 @@ def _conditions_of(scenario: Any, content: Mapping[str, Any]) -> dict[str, ReadI
 
 @cache
 def _keys_of(section: type[Section]) -> dict[str, tuple[str, tuple[ReadIf, ...]]]:
-    """Return the field name and the conditions of each key of a section."""
+    """Return the field name and the conditions of each key of a class of sections."""
     return {
         field.alias or name: (name, tuple(each for each in field.metadata if isinstance(each, ReadIf)))
         for name, field in section.model_fields.items()
@@ -195,7 +198,7 @@ def _conditions(value: Any, data: Any, where: str, scenario: Any) -> Iterator[tu
 
 
 def has_key(content: Mapping[str, Any], where: str) -> bool:
-    """Return whether content sets a key path.
+    """Return whether plain data set a key path to a value other than None.
 
     Only the part of the path before its first position in a list is considered.
     """

@@ -88,7 +88,7 @@ class PartName:
 
 
 def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) -> Any:
-    """Return a kind of reidsim, of an installed package, or of a module.
+    """Return a kind (see `Kind`) of reidsim, of an installed package, or of a module.
 
     Parameters
     ----------
@@ -115,7 +115,10 @@ def find_kind(name: object, folder: Path = Path(), *, allow_code: bool = False) 
 
 
 def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = False) -> Any:
-    """Return the kind of a scenario file in plain data, imported anew if it is in a module beside the file.
+    """Return the kind (see `Kind`) of a scenario file in plain data.
+
+    Without key ``game``, it is `DEFAULT_KIND`. A kind in a user's module is imported, and made again. Modules in the
+    folder of `path`, the scenario's file, precede others.
 
     Raises
     ------
@@ -147,7 +150,7 @@ def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> Non
 
 
 def load_part(group: Group, name: str, *, where: str, folder: Path, allow_code: bool) -> Any:
-    """Return the factory of a user-defined part by its name in a scenario.
+    """Return a user-defined object, class or function by its name in a scenario.
 
     Parameters
     ----------
@@ -212,7 +215,11 @@ def fault_of_parts(error: Exception) -> InputError | None:
 
 
 def made_by(part: object) -> dict[str, str]:
-    """Return the module, package and version that define a part, for manifests."""
+    """Return the module, package and version that define a part, for manifests.
+
+    The keys are ``module``, ``package`` and ``version``; the last two are missing if no installed package has the
+    module.
+    """
     module = _module_of(part)
     top = module.partition(".")[0]
     for distribution in _distributions(tuple(sys.path)).get(top, [top]):
@@ -241,7 +248,11 @@ def _module_of(part: object) -> str:
 
 @contextmanager
 def one_line_errors(problem: str, name: str, where: str) -> Iterator[None]:
-    """Convert any exception of user-defined code to a one-line `InputError`."""
+    """Convert any exception of user-defined code to a one-line `InputError`.
+
+    An `InputError` is unchanged. `problem` begins the message; `name`, the user's part, and `where`, its key, are
+    named in it.
+    """
     try:
         yield
     except InputError:

@@ -157,7 +157,7 @@ def stage_of(section: StageSection, folder: Path, loci: tuple[str, ...] = ()) ->
 
 
 def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> tuple[float, ...]:
-    """Return the mutation rate of each locus per generation.
+    """Return the mutation rate of each locus per generation, in the order of `loci`.
 
     The rates are read from `file`, relative to `folder`, or from the bundled table.
 
@@ -422,6 +422,8 @@ def drawn_lists_of(resources: Mapping[str, DrawnResourceSection]) -> tuple[str, 
 def check_together(together: object, lists: Collection[str]) -> None:
     """Check that the correlations of list memberships name only lists of the scenario.
 
+    `together` is one number, which is always accepted, or a mapping by pairs of names; `lists` are the names of lists.
+
     Raises
     ------
     InputError
@@ -484,7 +486,8 @@ class People:
     def coded(self, attribute: str, where: str) -> tuple[Integers, list[str]]:
         """Return the code of each person's value, and the values as text.
 
-        The codes have shape (n_people,). The code is -1 if the value is missing.
+        The codes, shape (n_people,), are positions in the list of texts; -1 if the value is missing. `where` is the key
+        in messages.
 
         Raises
         ------
@@ -500,6 +503,8 @@ class People:
 
     def numbers(self, attribute: str, where: str) -> Integers:
         """Return each person's value of an attribute as a whole number, shape (n_people,).
+
+        A trailing plus sign is ignored: ``90+`` counts as 90. `where` is the key in messages.
 
         Raises
         ------
@@ -563,7 +568,7 @@ def lists_of_people(
     alleles_missing: Mapping[str, float] | None = None,
     population: str = "",
 ) -> ListsOfPeople:
-    """Return the lists of a scenario.
+    """Return the lists of a scenario, ready to be drawn.
 
     Parameters
     ----------
@@ -634,20 +639,30 @@ class _Source:
         require_among("no such attribute", self.attributes, people.values, where="attributes")
 
     def rule(self) -> ListRule:
-        """Return the rule by which the list is drawn."""
+        """Return the rule by which the list is drawn; see `ListRule`.
+
+        Raises
+        ------
+        InputError
+            If neither coverage nor size is known, or the people lack an attribute that is needed.
+        """
         size = getattr(self.section, "size", None) or self.recipe.size
         missing = {**self._missing_of_kind(), **self.recipe.missing, **self.section.missing}
         return ListRule(self.attributes, self._chance(size), size, self.section.errors, missing)
 
     def price(self) -> float:
-        """Return the price of the list; of voter lists, the price for all states together, in currency units."""
+        """Return the price of the list in currency units.
+
+        Without a price in the section, it is that of the recipe (0 without a recipe); for a voter list, the sum of the
+        prices in all states that the list covers.
+        """
         if self.section.price is not None:
             return self.section.price
         is_voters = self.section.kind == "voter-list"
         return fsum(profile.price for profile in self.profiles.values()) if is_voters else self.recipe.price
 
     def read(self, name: str) -> PeopleList:
-        """Return the list `name` of kind ``file``, read from its file.
+        """Return the list of kind ``file``, read from its file; it is named `name`.
 
         Raises
         ------
@@ -670,7 +685,13 @@ class _Source:
     def _chance(self, size: int | None) -> Floats:
         """Return each person's probability of being in the list, shape (n_people,).
 
-        If `size`, the number of people in the list, is given, the numbers are relative weights of the draw.
+        If `size`, the number of people in the list, is given, the numbers are relative weights of the draw. Without a
+        coverage, voter lists use shares of registered people, social media the figures of their recipe.
+
+        Raises
+        ------
+        InputError
+            If there is neither a coverage, a size, nor such a figure.
         """
         section, people = self.section, self.people
         coverage = self.recipe.coverage if section.coverage is None else section.coverage
@@ -734,7 +755,7 @@ class _Source:
     def _at_ages(self, figures: FiguresByAge, where: str) -> Floats:
         """Return each person's probability by age, shape (n_people,).
 
-        The probability is 0 at ages without a figure.
+        The probability is 0 at ages without a figure. `where` is the key in the message if people have no age.
         """
         if figures.overall is not None and not figures.by_age:
             return np.full(self.people.n_people, figures.overall.probability)
@@ -783,7 +804,12 @@ def _people_of_rows(cells: pd.Series[str], people: People, path: Path) -> Intege
     """Return the person of each row of a file, shape (n_rows,).
 
     A person is identified by the position among the people. The position is -1 if the row has no person, or a person
-    who is not among the people.
+    who is not among the people. `cells` are row numbers of the population as text, or empty; `path` is for messages.
+
+    Raises
+    ------
+    InputError
+        If a cell is not a whole number of 0 or more, or two rows have the same person.
     """
     refuse = partial(refuse_rows, source=path, column=cells.name)
     text = cells.str.strip()
@@ -799,7 +825,13 @@ def _people_of_rows(cells: pd.Series[str], people: People, path: Path) -> Intege
 def _values_of_rows(cells: pd.Series[str], labels: Sequence[str] | None, path: Path) -> Integers:
     """Return a column of a file as numbers or codes, shape (n_rows,).
 
-    With `labels`, the code of a cell is the position of its label. Empty cells are ``UNKNOWN``.
+    With `labels`, the code of a cell is the position of its label. Empty cells are ``UNKNOWN`` (-1). `path` is for
+    messages.
+
+    Raises
+    ------
+    InputError
+        If a cell is not one of `labels` or, without labels, not a whole number of 0 or more.
     """
     is_given = cells.str.strip().ne("")
     if labels is None:

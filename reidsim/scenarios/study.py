@@ -101,7 +101,10 @@ class Study(ABC, Generic[S]):
         return self.with_sections(adversary=section)
 
     def with_sections(self, **sections: object) -> Self:
-        """Return the study with some sections of the scenario replaced, on the same data."""
+        """Return the study with some sections of the scenario replaced, on the same data.
+
+        `sections` are validated sections by name; they are not validated again.
+        """
         return replace(self, loaded=self.loaded.with_sections(**sections))
 
 
@@ -138,7 +141,7 @@ def digest_of(text: str, parts: Iterable[np.ndarray[Any, Any] | Population | Non
 
 
 def equilibria_of(outcomes: Mapping[str, PolicyOutcome]) -> dict[str, Equilibrium]:
-    """Return the equilibrium of each policy."""
+    """Return the equilibrium of each policy, by policy name, from the policies' outcomes."""
     return {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
 
 
@@ -171,7 +174,8 @@ def record_table(
     -------
     DataFrame
         Columns record, policy, strategy, publisher_payoff, adversary_payoff, attacked, success_probability, utility,
-        generalization_intensity, and the additional columns; records are numbered from 0.
+        generalization_intensity, and the additional columns; records are numbered from 0. All records of the first
+        policy come first. The strategy of a withheld record is ``withheld``.
     """
     used = np.unique(np.concatenate([np.unique(each.strategies) for each in equilibria.values()]))
     # A negative number means that the record is withheld.
@@ -203,8 +207,10 @@ def record_table(
 def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dtype[np.intp]]) -> dict[str, Any]:
     """Return facts about the solver of an outcome, for manifests.
 
-    They are its name, whether the strategies are proved optimal, the mean number of strategies evaluated per record,
-    the number of withheld records and, if the solver computes gaps, the largest gap; see `Equilibrium`.
+    They are its name (``solver``), whether the strategies are proved optimal (``proved_optimal``), the mean number of
+    strategies evaluated per record (``strategies_evaluated_per_record``), the number of withheld records (``withheld``)
+    and, if the solver computes gaps, the ``largest_gap``; see `Equilibrium`. `row_of_record`, shape (n_records,), is
+    the row of each record in the equilibrium.
     """
     facts: dict[str, Any] = {
         "solver": equilibrium.solver,

@@ -630,7 +630,7 @@ class _Files:
     def note(self, path: Path) -> bool:
         """Add the path of an existing file to `paths`; return whether the file is new.
 
-        The result is False if there is no such file, or the text is not a valid path.
+        The result is False if there is no such file, or the path is not valid.
         """
         try:
             if not path.is_file():
