@@ -28,7 +28,10 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def bundled_folder(name: str) -> Path:
-    """Return the folder ``scenarios`` or ``populations``."""
+    """Return the path of a bundled folder, ``scenarios``, ``populations`` or one below.
+
+    It is inside the package if it exists there, otherwise at the top of the repository.
+    """
     installed = _PACKAGE / "bundled" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name
 
@@ -50,7 +53,10 @@ def bundled_names(folder: str) -> list[str]:
 
 
 def bundled_titles() -> dict[str, dict[str, str]]:
-    """Return the titles of bundled files: name to title, by kind of file."""
+    """Return the titles of bundled files: name to title, by kind of file.
+
+    Kinds are ``scenarios``, ``populations``, ``background knowledge`` and ``social media``. A title may be empty.
+    """
     titles: dict[str, dict[str, str]] = {heading: {} for heading in (*BUNDLED_FOLDERS.values(), "social media")}
     for folder, kind in BUNDLED_FOLDERS.items():
         for name in bundled_names(folder):
@@ -69,7 +75,8 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
     Raises
     ------
     InputError
-        If the file or bundled name does not exist, or a table is given in place of a scenario.
+        If the file or bundled name does not exist, is a folder or cannot be read, or a table is given in place of a
+        scenario.
     """
     text = str(name_or_path)
     is_table = kind == "scenario" and text.endswith(TABLE_ENDINGS)

@@ -169,7 +169,8 @@ def require_among(
 ) -> None:
     """Check that every name is a known name; see `not_among`.
 
-    If there are no known names, the error gives `otherwise` as the expected value.
+    If there are no known names, the error gives `otherwise` as the expected value. `shown` is the largest number of
+    known names in the message; `place` is its ``source`` and ``where``.
 
     Raises
     ------
@@ -185,7 +186,10 @@ def require_among(
 def not_among(
     problem: str, found: object, known: Iterable[object], *, shown: int = 8, **place: Unpack[Place]
 ) -> InputError:
-    """Return the error for an unknown name; it lists known names and the nearest."""
+    """Return the error for an unknown name; it lists known names and the nearest.
+
+    `found` is the unknown name, `shown` the largest number of known names in the message.
+    """
     names = [str(name) for name in known]
     expected, hint = f"one of {listed(names, shown)}", nearest(str(found), names)
     return InputError(problem, found=found, expected=expected, hint=hint, **place)

@@ -46,7 +46,7 @@ class Measure:
 
     @property
     def in_text(self) -> str:
-        """The label inside a sentence."""
+        """The label inside a sentence: its first letter is in lower case."""
         return self.label[:1].lower() + self.label[1:]
 
     def text(self, value: float) -> str:

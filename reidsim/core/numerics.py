@@ -138,7 +138,7 @@ def in_one_thread() -> Iterator[None]:
 def available_threads() -> int:
     """Return the number of threads for shared work.
 
-    It is one per available core, NUMBA_NUM_THREADS, or 1 inside `in_one_thread`.
+    It is ``NUMBA_NUM_THREADS``, by default one per available core; it is 1 inside `in_one_thread`.
     """
     return 1 if _is_alone.get() else int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 

@@ -120,7 +120,10 @@ def _installed(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
 
 
 def _with_folder(module: str) -> Iterator[str]:
-    """Yield a module and, if it is a package, the modules in its folder."""
+    """Yield the name of a module and, if it is a package, of the modules in its folder.
+
+    The caller must import the first one before it asks for the next.
+    """
     yield module
     for found in iter_modules(getattr(sys.modules.get(module), "__path__", ())):
         yield f"{module}.{found.name}"

@@ -118,10 +118,12 @@ def read_json(path: Path) -> Any:
 def read_text(path: Path) -> str:
     """Read a UTF-8 text file of at most 32 MiB, such as a scenario or a manifest.
 
+    Every line end becomes a line feed.
+
     Raises
     ------
     InputError
-        If the file cannot be read, is too large, or is a pipe, device or socket.
+        If the file cannot be read, is too large, is not text in UTF-8, or is a pipe, device or socket.
     """
     require_no_device(path)
     with reading(path), path.open("rb") as file:
@@ -214,7 +216,7 @@ def revalidated(model: type[Model], values: Mapping[str, Any], source: str | Pat
 
 
 def json_of(data: object) -> str:
-    """Return plain data as the JSON text to validate."""
+    """Return plain data as the JSON text to validate; see `plain` for other objects."""
     return json.dumps(data, default=plain)
 
 
@@ -227,7 +229,11 @@ def plain(value: object) -> object:
 
 
 def _checked(validate: Callable[[Any], Model], model: type[Model], data: Any) -> Model:
-    """Return validated plain data; raise the most informative error as an `InputError`."""
+    """Return the object that `validate` makes of plain data, an instance of `model`.
+
+    A pydantic error is raised as an `InputError`; of several, the most informative one: about an unknown key, else the
+    first.
+    """
     try:
         return validate(data)
     except ValidationError as error:
@@ -279,7 +285,11 @@ def _checked(validate: Callable[[Any], Model], model: type[Model], data: Any) ->
 
 
 def _place(data: Any, location: tuple[int | str, ...], *, is_missing: bool) -> list[int | str]:
-    """Return the keys of a pydantic location, which also has names of types and tags of unions."""
+    """Return the keys and list positions of a pydantic location in plain data.
+
+    Names of types and tags of unions, which the location has too, are skipped. With `is_missing`, the last part is kept
+    although the data do not have it.
+    """
     place: list[int | str] = []
     for part in location:
         is_key = isinstance(part, int) if isinstance(data, list | tuple) else isinstance(data, Mapping) and part in data
@@ -290,7 +300,10 @@ def _place(data: Any, location: tuple[int | str, ...], *, is_missing: bool) -> l
 
 
 def _section_at(model: type[BaseModel], location: tuple[int | str, ...]) -> type[BaseModel]:
-    """Return the class of the section at a pydantic location."""
+    """Return the class of the section at a pydantic location below the class `model`.
+
+    Of several possible classes, it is the first.
+    """
     root = model.model_fields.get("root")
     classes: list[Any] = [model] if root is None else section_classes(root.annotation)
     for part in location:

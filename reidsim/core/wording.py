@@ -35,7 +35,7 @@ def codes(names: Iterable[object], separator: str = ", ") -> list[Inline]:
 
 
 def counted(number: float, one: str, several: str | None = None) -> str:
-    """Return a number and its noun, in the singular or the plural.
+    """Return a number and its noun, in the singular or the plural, as ``1,200 rows``.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def whole_number(text: str) -> int | None:
     Parameters
     ----------
     text : str
-        A trailing plus sign is ignored: ``90+`` reads as 90.
+        May begin with a minus sign. A trailing plus sign is ignored: ``90+`` reads as 90. Spaces are not allowed.
     """
     digits = text.removesuffix("+").removeprefix("-")
     return int(text.removesuffix("+")) if digits.isdecimal() and len(digits) <= _MOST_DIGITS else None
@@ -65,7 +65,8 @@ def whole_number(text: str) -> int | None:
 def number_text(value: object) -> str:
     """Return a number as text for a table or a price.
 
-    Whole numbers have no decimals; other numbers have up to six significant digits.
+    Whole numbers have no decimals; other numbers have up to six significant digits. Thousands are separated by commas.
+    NaN becomes a dash, a boolean ``yes`` or ``no``, any other object its text.
     """
     if hasattr(value, "item"):
         # Convert a NumPy scalar to the Python type.

@@ -95,7 +95,10 @@ class CrossPlayOptions(OpponentOptions):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The options as plain data, for the manifest."""
+        """The options as plain data, for the manifest.
+
+        ``equilibrium`` is missing if it is False, ``double_oracle`` and ``tolerance`` if no double oracle is run.
+        """
         asked = {"knowledge": self.knowledge, "stages": self.stages, "attack_rate": self.attack_rate}
         equilibrium = {"equilibrium": True} if self.equilibrium else {}
         oracle = {"double_oracle": self.double_oracle, "tolerance": self.tolerance} if self.double_oracle else {}

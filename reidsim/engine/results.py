@@ -157,7 +157,7 @@ def require_free(folder: Path) -> None:
     Raises
     ------
     InputError
-        If the path is a file, a folder that is not empty, or ``-``.
+        If the path is a file, below a file, a folder that is not empty or cannot be read, or ``-``.
     """
     require_no_standard_output(folder)
     with writing_results(folder):
@@ -212,7 +212,7 @@ def make_manifest(
     """Return the manifest of a results folder.
 
     It holds the scenario with its hash and seed, the sources of its values (see `origins_of`), versions of packages,
-    and `timings` in seconds; ``parts``, the origin of each user-defined adversary or policy, if there are any;
+    and `timings` in seconds; ``parts``, the origin of each user-defined kind, adversary or policy, if there are any;
     ``measures``, if the kind of scenario is user-defined; and the entries of `facts`, which replace entries of the same
     name.
     """
@@ -384,7 +384,7 @@ def begun(loaded: Scenario[ScenarioHead], progress: Progress | None) -> tuple[Ki
     Raises
     ------
     InputError
-        If a user-defined adversary or policy cannot be imported; raised before data files are read.
+        If a user-defined kind, adversary or policy cannot be imported; raised before data files are read.
     """
     loaded.makers()
     report: Progress = progress or (lambda task, done, total: None)

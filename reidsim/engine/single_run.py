@@ -321,9 +321,10 @@ def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Stu
 def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:
     """Return a table of `RUN_MEASURES` over rounds and draws, indexed by policy.
 
-    `played` holds all policies and draws; `policies` gives the order of rows. Measures are means over rounds and draws, except for the number of distinct people re-identified (mean over draws of
-    its value after the last round), measures of the distribution of people re-identified in a round, and quantiles of
-    risk (over the records of all rounds and draws; see `PlayedPolicy`).
+    `played` holds all policies and draws; `policies` gives the order of rows. Measures are means over rounds and draws,
+    except for the number of distinct people re-identified (mean over draws of its value after the last round), measures
+    of the distribution of people re-identified in a round, and quantiles of risk (over the records of all rounds and
+    draws; see `PlayedPolicy`).
     """
     rounds = pd.concat([each.tables["rounds"] for each in played], ignore_index=True)
     means = rounds.groupby("policy", sort=False, observed=True)[_MEANS].mean().loc[list(policies)]
@@ -491,8 +492,8 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
     """Return a `Played`: the outcomes of every policy in every draw, without rounds.
 
     The table of runs has one row per draw (``replication``) and policy. `report` is called with the task, the completed
-    steps and all steps. Records, facts, warnings and most tables for figures are from the first draw. Runtimes and the distribution of the
-    number of people re-identified cover all draws.
+    steps and all steps. Records, facts, warnings and most tables for figures are from the first draw. Runtimes and the
+    distribution of the number of people re-identified cover all draws.
     """
     kind, scenario = kind_of(study.scenario), study.scenario
     runs, runtimes = [], []

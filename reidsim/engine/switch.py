@@ -702,7 +702,12 @@ class Envelope:
 
         `left` and `right` are evaluated values at or just inside its ends. Only `policies` can be the best here.
         Payoffs are convex functions, bounded by the chord through both payoffs and by the lines of both plans, which
-        intersect at a kink. A policy that is certainly below another one is left out.
+        intersect at a kink. A policy that is certainly below another one is ignored.
+
+        Raises
+        ------
+        NotConvexError
+            If a policy does not choose its best plan.
         """
         same, bend, width = SAME * self._scale, _KINK * self._scale, right.amount - left.amount
         later = payoffs_of(self._amounts.outcomes_at(left.plans, right.amount))

@@ -93,7 +93,8 @@ def loaded_alone(loaded: Scenario[S], name: str) -> Scenario[S]:
 def named(name: str | None) -> Iterator[None]:
     """Make errors about an adversary name its section ``adversaries.NAME``.
 
-    Errors are unchanged if `name` is None.
+    These are errors whose key is ``adversary`` or below it, and errors without a file whose key is empty or a stage of
+    the attack. Other errors, and all errors if `name` is None, are unchanged.
     """
     try:
         yield

@@ -99,7 +99,7 @@ class SweepValues(Section):
     def examples(self) -> tuple[Any, ...]:
         """The first value, and all other listed values that are not numbers.
 
-        Whether keys are read depends only on these; see `read_keys.changes_within`.
+        Of an interval of values, only the first one. Whether keys are read depends only on these; see `unread_keys`.
         """
         return (self.start,) if self.listed is None else _without_further_numbers(self.listed)
 

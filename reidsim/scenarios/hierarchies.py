@@ -195,7 +195,10 @@ class Intervals(LevelsWithTop):
     absorb_remainder: bool = True
 
     def levels_of(self, attribute: Attribute) -> list[list[str]]:
-        """Return the label of each category at each level."""
+        """Return one list per interval width, with the label of each category.
+
+        A last level of full suppression is not included. An `InputError` is raised if a category is not a whole number.
+        """
         return interval_levels(attribute, self.widths, start=self.start, absorb_remainder=self.absorb_remainder)
 
 
@@ -217,7 +220,10 @@ class Prefix(LevelsWithTop):
     pool: tuple[str, ...] = ()
 
     def levels_of(self, attribute: Attribute) -> list[list[str]]:
-        """Return the label of each category at each level."""
+        """Return one list per length of the prefix, with the label of each category.
+
+        A last level of full suppression is not included. An `InputError` is raised if the codes do not fit the rule.
+        """
         return prefix_levels(attribute, self.digits, pool=self.pool)
 
 
@@ -236,7 +242,11 @@ class Groups(LevelsWithTop):
     groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(min_length=1)
 
     def levels_of(self, attribute: Attribute) -> list[list[str]]:
-        """Return the label of each category at each level."""
+        """Return one list per level of `groups`, with the label of each category.
+
+        A last level of full suppression is not included. An `InputError` is raised if the groups do not fit the
+        categories.
+        """
         return group_levels(attribute, self.groups)
 
 
@@ -256,7 +266,10 @@ class Dates(LevelsWithTop):
     levels: tuple[str, ...] = Field(min_length=1)
 
     def levels_of(self, attribute: Attribute) -> list[list[str]]:
-        """Return the label of each category at each level."""
+        """Return one list per period in `levels`, with the label of each category.
+
+        A last level of full suppression is not included. An `InputError` is raised if the periods are not valid.
+        """
         return date_levels(attribute, self.levels)
 
 

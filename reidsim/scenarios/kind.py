@@ -259,7 +259,7 @@ class Kind(ABC):
     def policy(self, name: str) -> Policy:
         """Return a policy by name.
 
-        A name that the kind does not have belongs to a user-defined policy.
+        A name that the kind does not have belongs to a user-defined policy; see `OwnPolicy`.
         """
         return self.policies[name] if name in self.policies else OwnPolicy(name, f"{self.decider}.policies")
 
@@ -576,7 +576,7 @@ class Kind(ABC):
     def captions(self) -> Mapping[str, str]:
         """Captions of the kind's figures and tables, by name.
 
-        They are read from ``captions.toml`` in the folder of the kind's module.
+        They are read from ``captions.toml`` in the folder of the kind's module; empty if there is no such file.
         """
         file = getattr(sys.modules[type(self).__module__], "__file__", None)
         path = None if file is None else Path(file).with_name("captions.toml")
@@ -635,9 +635,10 @@ class Kind(ABC):
         return getattr(scenario, "agents", None) or AgentsSection()
 
     def attacker(self, scenario: Any, name: str) -> tuple[str, str | None]:
-        """Return the planner and the knowledge recipe of an adversary.
+        """Return the names of the planner and of the knowledge recipe of an adversary.
 
-        The recipe is None if the adversary has none.
+        `name` is that of a section in ``adversaries``; any other name means section ``adversary``. Without a section,
+        the planner is ``one-shot``. The recipe is None if the adversary has none.
         """
         section = getattr(scenario, "adversaries", {}).get(name, getattr(scenario, "adversary", None))
         return getattr(section, "planner", "one-shot"), getattr(section, "knowledge", None)

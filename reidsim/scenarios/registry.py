@@ -269,7 +269,8 @@ def _module(module: str, name: str, *, where: str, folder: Path) -> Any:
     Raises
     ------
     InputError
-        If the module cannot be imported, or if a module in the scenario's folder has the name of another module in use.
+        If the module cannot be imported, or if a module in the scenario's folder has the name of a module in use that
+        is not from the folder of a scenario.
     """
     top, path = module.partition(".")[0], str(folder.absolute())
     files = (folder / f"{top}.py", folder / top / "__init__.py")

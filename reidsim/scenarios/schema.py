@@ -142,7 +142,10 @@ def spelled_out(content: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return scenario data with the defaults copied into each adversary's section.
 
     Subsections of an adversary are merged with the defaults key by key. Any other value of the adversary replaces the
-    default. If ``[adversary]`` or ``[adversaries]`` is missing, the data are returned unchanged.
+    default. Some defaults are not copied: keys that belong to another key of the adversary (`_SAID_TOGETHER`; for
+    example, an own ``planner`` inherits no ``rate``), rationality for a planner without expected payoffs, and, beside
+    own resources, ``holds`` and in most cases ``knowledge`` and ``stages``. The result has no ``[adversary]``. If
+    ``[adversary]`` is missing, or ``[adversaries]`` is missing or empty, the data are returned unchanged.
     """
     defaults, several = content.get("adversary"), content.get("adversaries")
     if not (isinstance(defaults, Mapping) and isinstance(several, Mapping) and several):
@@ -205,7 +208,7 @@ class ScenarioHead(Section):
     def spelled_out(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return scenario data with ``[adversary]`` copied into named adversaries.
 
-        Keys that an adversary has itself are kept.
+        Keys that an adversary has itself are kept; see the function `spelled_out` for all rules.
         """
         return spelled_out(data)
 

@@ -74,7 +74,7 @@ class Study(ABC, Generic[S]):
 
     @abstractmethod
     def world(self, draw: int = 0) -> World:
-        """Return the games of a draw.
+        """Return the true and the believed game of a draw; see `World`.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class PolicyOutcome:
 def digest_of(text: str, parts: Iterable[np.ndarray[Any, Any] | Population | None]) -> str:
     """Return the SHA-256 of a text and the bytes of arrays and populations.
 
-    Parts that are None are skipped.
+    The bytes of a population are those of its cells and counts. Parts that are None are skipped.
     """
     digest = hashlib.sha256(text.encode())
     for part in parts:

@@ -73,7 +73,10 @@ class Design:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The size of the design, for the manifest."""
+        """The size of the design, for the manifest.
+
+        Keys are ``points``, ``replications``, ``samples``, ``swept`` (key paths) and ``runs`` (number of runs).
+        """
         sizes = {"points": len(self.points), "replications": self.replications, "samples": self.samples}
         return {**sizes, "swept": list(self.swept), "runs": self.n_runs}
 
@@ -272,9 +275,9 @@ def check_points(loaded: Scenario[ScenarioHead], design: Design) -> None:
 
 
 def makers_of(loaded: Scenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:
-    """Import the adversaries and policies from users' modules that any point names.
+    """Import the user-defined parts that any point names; return their origins by name.
 
-    Return the origin of each by name: module, package and version.
+    Parts are adversaries, policies and the kind. An origin has module, package and version; see `made_by`.
 
     Raises
     ------

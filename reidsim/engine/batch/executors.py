@@ -465,9 +465,9 @@ def _refused(problem: str, **more: Any) -> InputError:
 
 @contextlib.contextmanager
 def _without_logs() -> Iterator[None]:
-    """Suppress dask's log messages about a lost scheduler.
+    """Suppress all log messages of dask and the packages in `_TALKATIVE` in the block.
 
-    The loss is reported as an error instead.
+    They would repeat that the scheduler is lost, which is reported as an error instead.
     """
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _TALKATIVE]
     levels = {logging.getLogger(name): logging.getLogger(name).level for name in names}
