@@ -145,7 +145,10 @@ def writing(source: str | Path) -> Iterator[None]:
 
 
 def nearest(name: str, valid: Iterable[str]) -> str | None:
-    """Return a "did you mean" hint for a misspelt name; None if no name is close."""
+    """Return a "did you mean" hint for a misspelt name; None if no name is close.
+
+    The hint names the most similar of the `valid` names; case is ignored.
+    """
     by_lower = {candidate.lower(): candidate for candidate in valid}
     close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return f"did you mean {by_lower[close[0]]!r}?" if close else None
@@ -170,7 +173,7 @@ def require_among(
     """Check that every name is a known name; see `not_among`.
 
     If there are no known names, the error gives `otherwise` as the expected value. `shown` is the largest number of
-    known names in the message; `place` is its ``source`` and ``where``.
+    known names in the message; `problem` is its text, `place` its ``source`` and ``where``.
 
     Raises
     ------
@@ -188,7 +191,8 @@ def not_among(
 ) -> InputError:
     """Return the error for an unknown name; it lists known names and the nearest.
 
-    `found` is the unknown name, `shown` the largest number of known names in the message.
+    `found` is the unknown name, `shown` the largest number of known names in the message; `problem` is its text,
+    `place` its ``source`` and ``where``.
     """
     names = [str(name) for name in known]
     expected, hint = f"one of {listed(names, shown)}", nearest(str(found), names)
@@ -199,6 +203,8 @@ def require_distinct(
     problem: str, names: Iterable[object], *, expected: str | None = None, **place: Unpack[Place]
 ) -> None:
     """Check that no name occurs twice.
+
+    `problem`, `expected` and `place` (``source`` and ``where``) are parts of the message; see `InputError`.
 
     Raises
     ------

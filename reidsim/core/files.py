@@ -89,7 +89,7 @@ def free_memory(root: Path = Path("/")) -> int | None:
 def address_limit(root: Path = Path("/")) -> int | None:
     """Return the limit of the address space (``ulimit -v``) in bytes.
 
-    None if there is no limit, or the system does not report it.
+    None if there is no limit, or the system does not report it. `root` is the root of the file system with ``proc``.
     """
     allowed = re.search(r"^Max address space +(\d+)", _text(root / "proc/self/limits"), re.MULTILINE)
     return None if allowed is None else int(allowed[1])
@@ -98,7 +98,8 @@ def address_limit(root: Path = Path("/")) -> int | None:
 def _free_in_groups(root: Path) -> Iterator[int]:
     """Yield the free memory of each control group of this process, in bytes.
 
-    Versions 1 and 2 of the interface are supported.
+    It is the limit of the group minus its used memory, at least 0; groups without a limit are skipped. Versions 1 and 2
+    of the interface are supported. `root` is the root of the file system with ``proc`` and ``sys``.
     """
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)

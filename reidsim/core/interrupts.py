@@ -56,7 +56,7 @@ def came() -> bool:
 
 
 def stop_if_interrupted() -> None:
-    """Raise KeyboardInterrupt if an interrupt was recorded but caught."""
+    """Raise KeyboardInterrupt if an interrupt was recorded, for example because it was caught."""
     if _interrupts:
         raise KeyboardInterrupt
 

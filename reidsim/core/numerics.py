@@ -111,7 +111,8 @@ def owning() -> Callable[[_Function], _Function]:
 def _compiled_once(**options: Any) -> Callable[[_Function], _Function]:
     """Return a decorator that compiles a function once for all whole numbers.
 
-    Otherwise numba compiles a function again for each constant that another compiled function passes to it.
+    Otherwise numba compiles a function again for each constant that another compiled function passes to it. `options`
+    are those of `numba.njit`; compiled code is cached on disk.
     """
 
     def decorator(function: _Function) -> _Function:

@@ -138,10 +138,10 @@ def validated_after(
     seed_given: bool = False,
     names: Collection[str] = (),
 ) -> Model:
-    """Validate plain data after overrides, as `validated` does.
+    """Return plain data after overrides as a validated object; see `validated`.
 
-    If a change caused an error, the error names the change, not the file. `seed_given` is true if ``seed`` has its own
-    option.
+    `changes` are the overrides by key path; `content` already includes them. If a change caused an error, the error
+    names the change, not the file. `seed_given` is true if ``seed`` has its own option.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def _entry(entries: list[Any], key: str, where: str) -> int:
 def _overlap(key: str, where: str) -> bool:
     """Return whether a key path and an error's location are equal or nested.
 
-    False if the location is empty.
+    `where` is the location in the error, such as ``stages[0].loci``. False if it is empty.
     """
     place = where.partition(":")[0].replace("[", ".[")
     return bool(place) and (f"{place}.".startswith(f"{key}.") or f"{key}.".startswith(f"{place}."))

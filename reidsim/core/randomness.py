@@ -210,7 +210,8 @@ def _law(mode: float, lowest: float, highest: float, a: float, b: float, c: floa
 def _inverse(uniform: float, law: _Law) -> int:
     """Return the quantile of a distribution at a uniform number.
 
-    It is the first count whose cumulative weight exceeds that share of the total, so it increases with the number.
+    `law` is the distribution, `uniform` a number in [0, 1). The result is the first count whose cumulative weight
+    exceeds that share of the total, so it increases with the number.
     """
     k, lowest, highest, a, b, c, d, below, above = law
     target = uniform * (below + 1.0 + above)
@@ -297,7 +298,7 @@ def _hypergeometrics(uniforms: Floats, counts: Counts, size: int) -> Counts:
 def first_above(cumulative: Floats, uniform: float) -> int:
     """Return the first position with a cumulative probability above a number.
 
-    The number is in [0, 1). If no position qualifies, the last one is returned.
+    The number, `uniform`, is in [0, 1); `cumulative` is ascending. If no position qualifies, the last one is returned.
     """
     position = int(np.searchsorted(cumulative, uniform, side="right"))
     return min(position, len(cumulative) - 1)

@@ -62,7 +62,10 @@ class Registry(Mapping[str, T], Generic[T]):
         return add
 
     def _entry(self, name: str, part: Any) -> T:
-        """Return the registry's entry for a definition: here the definition itself."""
+        """Return the registry's entry for a definition registered under `name`.
+
+        Here it is the definition itself, `part`; subclasses may return another object.
+        """
         entry: T = part
         return entry
 
@@ -89,7 +92,10 @@ class Registry(Mapping[str, T], Generic[T]):
         return (*self, *(name for name in self.installed if name not in self))
 
     def unknown(self, name: object, *, where: str | None = None, otherwise: str = "") -> InputError:
-        """Return the error for an unregistered name, with the nearest names."""
+        """Return the error for an unregistered name, with the known and the nearest names.
+
+        `where` is the key that has the name; `otherwise` is added to the description of valid values.
+        """
         error = not_among("value not allowed", name, self.names, where=where, shown=20)
         return error.but(expected=f"{error.expected}{otherwise}")
 

@@ -302,6 +302,8 @@ def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
 def refuse_encoding_of_types(path: Path, encoding: str | None, where: str = "--encoding") -> None:
     """Refuse an encoding for a file whose format defines its own.
 
+    No encoding (None) passes for every file. `where` is the source in the message. The file is not read.
+
     Raises
     ------
     InputError

@@ -57,7 +57,7 @@ class _LogHandler(logging.Handler):
     """
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a message below warning level."""
+        """Print the message of `record` if it is below warning level; otherwise do nothing."""
         if record.levelno < logging.WARNING:
             echo(f"{record.name}: {record.getMessage()}", err=True)
 

@@ -48,7 +48,7 @@ class Section(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Take the descriptions of keys from the class's docstring."""
+        """Return the schema from `handler`; take descriptions of keys from the docstring."""
         described = inspect.cleandoc(cls.__doc__ or "").partition(KEYS_HEADING)[2]
         for name, text in _DESCRIBED_KEY.findall(described):
             if name in cls.model_fields:
@@ -72,6 +72,8 @@ class Section(BaseModel):
         self, holds: object, problem: str, key: str, expected: str | None = None, *, found: object = _ITS_VALUE
     ) -> None:
         """Refuse the value of a key, given by its path below the section, if a condition holds.
+
+        `problem` and `expected` are parts of the message; see `InputError`.
 
         Raises
         ------
@@ -182,7 +184,10 @@ def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
 
 
 def validated(model: type[Model], data: Mapping[str, Any], source: str | Path, names: Collection[str] = ()) -> Model:
-    """Build a validated object from plain data, which may name user-defined objects called `names`.
+    """Return a validated object of the class `model`, made from plain data.
+
+    `names` are names of user-defined objects that the data may contain; `source` is the file in messages. Defaults are
+    first copied to the sections that share them; see `Section.spelled_out`.
 
     Raises
     ------
@@ -202,9 +207,9 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path, n
 
 
 def revalidated(model: type[Model], values: Mapping[str, Any], source: str | Path) -> Model:
-    """Build a validated object from individually validated values.
+    """Return a validated object of the class `model` from individually validated values.
 
-    An example is a changed copy of an object.
+    An example is a changed copy of an object. `values` are by key; `source` is the file in messages.
 
     Raises
     ------

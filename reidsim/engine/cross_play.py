@@ -222,6 +222,9 @@ class Players:
     def play(self, options: CrossPlayOptions, report: Progress) -> tuple[dict[str, pd.DataFrame], tuple[str, ...]]:
         """Play every defender against every adversary; add best replies, if requested.
 
+        `options` state whether to run the double oracle, in which game and to which tolerance; the other options were
+        used to make the players. `report` is called with the progress.
+
         Returns
         -------
         tables : dict of str to DataFrame
@@ -351,7 +354,10 @@ def cross_play_loaded(
 
 
 def _once(loaded: Scenario[ScenarioHead], options: CrossPlayOptions, progress: Progress | None) -> CrossPlayResult:
-    """Play once, at the scenario's own values; an error in a game is raised."""
+    """Play every defender against every adversary once; return the result.
+
+    The scenario has its own values. An error in a game is raised, not part of the result as in a batch.
+    """
     kind, clock, report = begun(loaded, progress)
     with locating(loaded.path):
         # Called before data are read, so that a scenario without policies fails at once.
@@ -368,7 +374,7 @@ def _once(loaded: Scenario[ScenarioHead], options: CrossPlayOptions, progress: P
 def _result(options: CrossPlayOptions, ended: Ended) -> CrossPlayResult:
     """Return the result of a finished batch of cross-play.
 
-    The equilibria that `options` request are computed from the tables of the batch.
+    The equilibria that `options` request are computed from the tables of the batch, `ended`.
     """
     tables = ended.tables
     runs = tables["cross_play" if ended.stored else "runs"]

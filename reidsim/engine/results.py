@@ -287,12 +287,15 @@ class Result:
         return {name: value for name, value in vars(self).items() if isinstance(value, pd.DataFrame)}
 
     def plot(self) -> Figure:
-        """Draw the main figure; see `reidsim.plot`."""
+        """Return the main figure, drawn with matplotlib; see `reidsim.plot`."""
         figure: Figure = import_module("reidsim").plot(self)
         return figure
 
     def report(self, path: str | Path | None = None, *, author: str = "", institution: str = "") -> Any:
-        """Write the report of the result; see `reidsim.report`."""
+        """Return the report of the result as a `Report`; write it, if `path` is given.
+
+        See `reidsim.report` for the arguments and errors.
+        """
         return import_module("reidsim").report(self, path, author=author, institution=institution)
 
     def _repr_html_(self) -> str:
@@ -346,7 +349,7 @@ def scenario_hash(content: Mapping[str, Any]) -> str:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write plain data as indented JSON."""
+    """Write plain data as indented JSON; replace an existing file."""
     path.write_text(json.dumps(content, indent=2, default=plain) + "\n", encoding="utf-8")
 
 
@@ -432,7 +435,8 @@ def require_no_links(folder: Path) -> None:
 def add_figures(result: Result, folder: Path, illustrate: Illustrator) -> None:
     """Add figures to a results folder that was saved without them.
 
-    The folder stays complete without figures until all figures are drawn, even after an interrupt or an error.
+    `illustrate` draws the figures of `result` into a folder and returns their names. The folder stays complete without
+    figures until all figures are drawn, even after an interrupt or an error.
 
     Raises
     ------
@@ -517,7 +521,10 @@ class RunResult(Result):
         return f"{type(self).__name__}({self.name!r}: {policies or counted(len(self.runs), 'row')})"
 
     def share(self, policy: str | None = None, **options: Any) -> pd.DataFrame:
-        """Return the records as released by a policy; see `reidsim.share`."""
+        """Return the records as released by a policy; see `reidsim.share`.
+
+        `options` are its further arguments.
+        """
         table: pd.DataFrame = import_module("reidsim").share(self, policy, **options)
         return table
 

@@ -383,6 +383,11 @@ class Scenario(load.Scenario[ScenarioHead]):
         -------
         RunResult
             A `BatchResult`, with one `summary` row per point and policy.
+
+        Raises
+        ------
+        InputError
+            If there are no values, or a value or key cannot be used.
         """
         keys = {self._key(name): _several(name, each) for name, each in named.items()}
         section: dict[str, Any] = {"values": {**(values or {}), **keys}}
@@ -722,7 +727,8 @@ def stress(
 def _joined(before: Mapping[str, Any], plain: Mapping[str, Any], key: str = "") -> dict[str, Any]:
     """Return the union of the content of two arguments, sections merged key by key.
 
-    `key` is the key path of both, for messages. At the top level, values None and ``{}`` are left out.
+    `before` and `plain` are plain data. `key` is the key path of both, for messages. At the top level, values None and
+    ``{}`` are left out.
 
     Raises
     ------

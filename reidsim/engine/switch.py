@@ -474,8 +474,10 @@ def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
 
 
 def _thresholds(amounts: Amounts, largest: int, low: float, high: float) -> tuple[int, Callable[[int], float]]:
-    """Return the thresholds of one-shot attacks on groups of people between two values of the parameter.
+    """Return the thresholds of one-shot attacks on groups of people.
 
+    Thresholds are the values between `low` and `high` of the varied parameter of `amounts` at which attacks on groups
+    of a size begin or end.
     As the gain rises, attacks on ever larger groups, up to `largest` people, begin to pay off; as the cost rises,
     attacks on the largest groups end first. If neither depends on the parameter, there are no thresholds.
 
@@ -742,7 +744,8 @@ class Envelope:
     ) -> Iterator[Stretch]:
         """Yield the stretches of a range, given that payoffs are linear in it.
 
-        They need not be linear if `policies` holds only one policy.
+        `left` and `right` are evaluated values at or just inside the ends, `low` and `high`. Only `policies` can be the
+        best here. Payoffs need not be linear if there is only one such policy.
         """
         begin, width = left.amount, right.amount - left.amount
         lines = {name: (left.payoffs[name], right.payoffs[name] - left.payoffs[name]) for name in policies}

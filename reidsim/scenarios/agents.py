@@ -170,6 +170,7 @@ def economics_of(
 ) -> EconomicsSection:
     """Return the economics of an adversary, with the expected fine in its cost.
 
+    `section` is that of the adversary, `agents` states the probability of detection and the fine.
     The adversary's own gain and cost, if stated, replace those of `economics`. The fine is not added for a sequential
     attack, because its planner models fines itself.
     """
@@ -179,7 +180,10 @@ def economics_of(
 
 
 def _fine(agents: AgentsSection) -> float:
-    """Return the expected fine per exploit, in currency units."""
+    """Return the expected fine per exploit: probability of detection times fine.
+
+    It is in currency units.
+    """
     return agents.enforcement.detection * agents.enforcement.fine
 
 
@@ -375,6 +379,8 @@ def linker_of(section: WeightedSection, linker: Linker, expected_accuracy: float
 def check_accuracy(section: WeightedSection, adversary: Adversary, where: str) -> None:
     """Check that an adversary with inaccurate resources attacks each record once.
 
+    Resources are inaccurate if the true or the expected accuracy in `section` is below 1.
+
     Raises
     ------
     InputError
@@ -459,7 +465,8 @@ def _profile_alone(
 def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSection) -> Study[Any]:
     """Return the study with an adversary's own gain and cost.
 
-    The cost, or the sequential attack, includes detection and fines of the rounds.
+    `section` states them; without them, the scenario's values hold. The cost, or the parameters of a sequential attack,
+    include detection and fines of section ``agents``. The publisher believes in the adversary's own amounts.
     """
     scenario: Any = study.scenario
     sequential = scenario.adversary.plans_sequentially
@@ -777,8 +784,9 @@ def _equipped(profile: AdversaryProfile, space: StrategySpace, *, believed: bool
 def _parts(each: AdversaryType, together: Together) -> list[AdversaryType]:
     """Return types of fixed behaviour that give the expected outcome of a type.
 
-    A random attacker becomes a type that always attacks and one that never does, weighted by its attack rate. The
-    second one is left out unless `together` is ``one-of``.
+    The result is a list with the type itself, `each`, unless it attacks at random. A random attacker becomes a type
+    that always attacks and one that never does, weighted by its attack rate. The second one is left out unless
+    `together` is ``one-of``.
     """
     random = each.adversary
     if not isinstance(random, RandomAttacks):

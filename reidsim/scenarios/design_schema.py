@@ -471,9 +471,9 @@ def rows_along(
 def value_labels(column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
     """Return the values of a key as text, and a suffix for the key's name.
 
-    If all values are lists of different lengths, the text is the length and the suffix is " (how many)". Otherwise the
-    suffix is empty and the text is the value. Values that are sections of the scenario are shown as "given", with a
-    number if there are several.
+    `column` holds the value at each point, lists and sections as JSON text. If all values are lists of different
+    lengths, the text is the length and the suffix is " (how many)". Otherwise the suffix is empty and the text is the
+    value. Values that are sections of the scenario are shown as "given", with a number if there are several.
     """
     texts = column.astype(str)
     tables = [text for text in texts.unique() if text.startswith("{")]

@@ -115,6 +115,7 @@ Control = Slider | Selection
 def amount_slider(key: str, label: str, value: float) -> Slider:
     """Return a slider for an amount of money.
 
+    `key` is its key path, `label` its text on the page, `value` the scenario's amount.
     It goes from 0 to three times the scenario's amount or more, at least to 10 currency units, in at most about 200
     round steps.
     """
@@ -264,7 +265,7 @@ class Kind(ABC):
         return self.policies[name] if name in self.policies else OwnPolicy(name, f"{self.decider}.policies")
 
     def measures_of(self, content: Mapping[str, Any]) -> tuple[Measure, ...]:
-        """Return the measures of a scenario.
+        """Return the measures of a scenario, given as plain data.
 
         They are described per person if the scenario counts people, otherwise per record.
         """
@@ -374,6 +375,7 @@ class Kind(ABC):
     def summarise(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return averages over all records of a draw, one row per policy.
 
+        `equilibria` are the outcomes of the policies in this draw, in the order of rows.
         There is one column per measure (`MEASURES`); the index is ``policy``.
         """
         weights = study.world(draw).weights
@@ -401,19 +403,23 @@ class Kind(ABC):
         return pd.DataFrame(index=pd.Index(list(equilibria), name="policy"))
 
     def records(self, study: Any, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return one row per record and policy.
+        """Return a table of outcomes, one row per record and policy.
 
-        Columns are ``record``, ``policy``, ``strategy`` and the outcomes.
+        Columns are ``record`` (number, from 0), ``policy``, ``strategy`` and the outcomes; see `record_table`. `draw`
+        is the number of the study's draw, `equilibria` are the outcomes of the policies in it.
         """
         return record_table(equilibria, self.row_of_record(study, draw), study.world(draw).truth.space.describe)
 
     def row_of_record(self, study: Any, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the row of each record in the world's games, shape (n_records,)."""
+        """Return the row of each record in the games of a draw, shape (n_records,).
+
+        By default, the first records belong to row 0, the next ones to row 1, and so on, as many as its weight.
+        """
         weights = study.world(draw).weights
         return np.repeat(np.arange(len(weights)), weights)
 
     def row_of_subject(self, study: Any, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the row of each data subject in the world's games, shape (n_subjects,).
+        """Return the row of each data subject in the games of a draw, shape (n_subjects,).
 
         By default each record is a data subject. A kind in which people have several records overrides this method.
         """
@@ -454,9 +460,9 @@ class Kind(ABC):
         yield from ()
 
     def assess(self, study: Any, report: Progress) -> Played:
-        """Return the assessment of a scenario without a decision maker.
+        """Return the assessment of a scenario without a decision maker, as `Played`.
 
-        By default, `InputError` is raised.
+        `report` is called with the progress. By default, `InputError` is raised.
         """
         raise InputError("this kind of scenario has neither policies nor an assessment", where="game", found=self.name)
 
@@ -596,8 +602,8 @@ class Kind(ABC):
     def figures(self, result: Any, *, of_batch: bool = False) -> Figures | None:
         """Return the figures of a run or batch that are specific to the kind, with names; None if there are none.
 
-        They are drawn by `run_figures` or `sweep_figures` of the module `drawn_by`. The figures of all kinds are in
-        `reidsim.figures`; figures of a batch replace them.
+        They are drawn by `run_figures` or, with `of_batch`, `sweep_figures` of the module `drawn_by`, each when the
+        iterator reaches it. The figures of all kinds are in `reidsim.figures`; figures of a batch replace them.
         """
         # Imported here because the drawing libraries are slow to import.
         name = "sweep_figures" if of_batch else "run_figures"

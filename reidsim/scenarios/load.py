@@ -254,7 +254,8 @@ class Scenario(Generic[S_co]):
     def part(self, group: Group, name: str, where: str) -> Any:
         """Return a user-defined adversary, policy or kind, or its class or function.
 
-        It is the Python object of this name, if one was passed with the scenario; otherwise, see `load_part`.
+        It is the Python object of this name, if one was passed with the scenario; otherwise, see `load_part`. `where`
+        is the key that has the name, for messages.
         """
         if name in self.objects:
             return self.objects[name]
@@ -359,8 +360,9 @@ class Scenario(Generic[S_co]):
 
         The user may have set them in an override or in the file.
 
-        An unread key is accepted if the file inherits it from another file, or if it is unread only because of an
-        override. An unread key that is swept is always refused.
+        An unread key is accepted if the file inherits it from another file, if it is unread only because of an
+        override, or if it matches a pattern in `also_read`. `before` is the content before the overrides, `changes` are
+        the overrides by key path, and `own` is the content of the scenario's own file.
 
         Raises
         ------
@@ -421,7 +423,13 @@ def extended(own: Mapping[str, Any], path: Path) -> dict[str, Any]:
 def _chain(own: Mapping[str, Any], path: Path, above: tuple[Path, ...] = ()) -> list[tuple[Path, dict[str, Any]]]:
     """Return the paths and contents of a scenario and the scenarios that it extends, the scenario last.
 
-    `above` are the paths of the scenarios that extend this one.
+    `own` is the content of the scenario at `path`, `above` are the paths of the scenarios that extend it. The contents
+    in the result have no key ``extends``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or extends itself, or the key ``extends`` is not text.
     """
     content = dict(own)
     extends = content.pop("extends", None)

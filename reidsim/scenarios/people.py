@@ -152,10 +152,12 @@ def require_same(
 def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path) -> None:
     """Check that no person has two rows.
 
+    `column` of `frame` identifies the person; `source` is the file in messages.
+
     Raises
     ------
     InputError
-        If a person has two rows; the message names the second one.
+        If the column does not exist, a person has two rows (the message names the second one), or a cell is empty.
     """
     person = keys_of_records(frame, column, source)
     first = np.unique(person, return_index=True)[1][person]
@@ -171,7 +173,8 @@ def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path
 def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
     """Check that no column shared unchanged is a key of people or households.
 
-    `keep` lists the columns shared unchanged.
+    `keep` lists the columns shared unchanged; `content` is the scenario as plain data, whose section ``release`` names
+    the keys.
 
     Raises
     ------

@@ -255,6 +255,8 @@ class Policies(Registry[P], Generic[P]):
 def require_by_agents(policy: Policy, among: Iterable[Policy], where: str, source: Path | None = None) -> None:
     """Check that a policy can be played in repeated rounds.
 
+    `among` are the policies of the kind; `where` and `source` are key and file in the message.
+
     Raises
     ------
     InputError

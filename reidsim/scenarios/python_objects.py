@@ -113,7 +113,10 @@ def planner(
 
 
 def replies(part: object) -> bool:
-    """Return whether an object is an adversary, not a factory of adversaries."""
+    """Return whether an object is an adversary, not a factory of adversaries.
+
+    It is one if it is not a class and has a method ``respond``.
+    """
     return not isinstance(part, type) and callable(getattr(part, "respond", None))
 
 

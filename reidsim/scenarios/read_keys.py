@@ -175,9 +175,11 @@ def _keys_of(section: type[Section]) -> dict[str, tuple[str, tuple[ReadIf, ...]]
 
 
 def _conditions(value: Any, data: Any, where: str, scenario: Any) -> Iterator[tuple[str, ReadIf | None]]:
-    """Yield the path of each key in the data of a section, mapping or list, with its failed condition.
+    """Yield the path of each key in the data of a section, with its failed condition.
 
-    The condition is None if the key is read.
+    `value` is the validated section, mapping or list, `data` are its plain data and `where` is its key path. The
+    condition is the first that fails, or None if the key is read; only then follow the keys below it. Keys with value
+    None are skipped.
     """
     if isinstance(value, Section) and isinstance(data, Mapping):
         keys = _keys_of(type(value))

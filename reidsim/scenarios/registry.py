@@ -132,7 +132,7 @@ def scenario_kind(content: Mapping[str, Any], path: Path, *, allow_code: bool = 
 def refuse_code(group: Group, name: str, *, where: str, allow_code: bool) -> None:
     """Refuse a part in a module that a scenario names, unless it is allowed.
 
-    Nothing is imported.
+    Nothing is imported. Parts of installed packages pass. `where` is the key that has the name, for the message.
 
     Raises
     ------
@@ -235,7 +235,10 @@ def _distributions(path: tuple[str, ...]) -> Mapping[str, list[str]]:
 
 
 def reference(part: object) -> str | None:
-    """Return the reference ``package.module:name`` to an object, class or function; None without an importable one."""
+    """Return the reference ``package.module:name`` to an object, class or function.
+
+    None if it is not the value of a name in an imported module other than ``__main__`` and ``builtins``.
+    """
     module = getattr(part if hasattr(part, "__qualname__") else type(part), "__module__", "")
     if module not in sys.modules or module in ("__main__", "builtins"):
         return None

@@ -547,7 +547,8 @@ class ListsOfPeople:
     def draw(self, seed: int, replication: int = 0) -> dict[str, PeopleList]:
         """Return one draw of all lists, by name; lists from files are the same in each.
 
-        Each list has its own random streams, so that adding a list changes no other list.
+        `seed` is the root seed, `replication` the number of the draw. Each list has its own random streams, so that
+        adding a list changes no other list.
         """
 
         def stream(decision: int, name: str) -> np.random.Generator:
@@ -730,7 +731,9 @@ class _Source:
     def _missing_of_kind(self) -> dict[str, float | Floats]:
         """Return the probability that a value is missing, by attribute.
 
-        A person's entry in a voter list has the attributes that the list of the person's state has.
+        The probability is one number or an array, shape (n_people,); attributes that are never missing have no entry. A
+        person's entry in a voter list has the attributes that the list of the person's state has. An `InputError` is
+        raised if voter lists do not contain an attribute.
         """
         missing: dict[str, float | Floats] = {}
         if self.alleles_missing:
@@ -762,7 +765,11 @@ class _Source:
         return np.nan_to_num(figures.at(self._ages("figures by age need", where, "recipe")))
 
     def _ages(self, needed: str, where: str, of_value: str) -> Integers:
-        """Return each person's age; `where` is the key for errors without ages, `of_value` for errors in an age."""
+        """Return each person's age in years, shape (n_people,).
+
+        `needed` begins the message if people have no ages, and `where` is its key; `of_value` is the key of the error
+        about an age that is missing or not a whole number.
+        """
         expected = "this key, or people with an attribute 'age'"
         refuse_first((AGE not in self.people.values, f"{needed} an age for each person", where, None, expected))
         return self.people.numbers(AGE, of_value)
@@ -771,7 +778,9 @@ class _Source:
     def profiles(self) -> dict[str, VoterProfile]:
         """Profile of the voter list of each state, by the label of the state in the people's data.
 
-        Without states in the section, these are all states in which the people live.
+        Without states in the section, these are all states in which the people live. If people have no attribute
+        ``state``, the section must name one state, whose label is empty. An `InputError` is raised if a state is not
+        known, or nobody lives there.
         """
         states, people = self.section.states, self.people
         with locating(where="states"):
@@ -786,7 +795,10 @@ class _Source:
 
     @cached_property
     def state_of_person(self) -> NDArray[np.intp]:
-        """Position of each person's state in `profiles`, shape (n_people,); -1 for other states."""
+        """Position of each person's state in `profiles`, shape (n_people,); -1 for other states.
+
+        It is 0 for all if people have no attribute ``state``. An `InputError` is raised if a state is missing.
+        """
         if STATE not in self.people.values:
             return np.zeros(self.people.n_people, dtype=np.intp)
         codes, labels = self.people.coded(STATE, "states")
@@ -795,7 +807,7 @@ class _Source:
 
 
 def _has(profile: VoterProfile, name: str) -> bool:
-    """Return whether a state's list has an attribute of `_FACT_OF`."""
+    """Return whether the voter list of a state has an attribute, a key of `_FACT_OF`."""
     fact = _FACT_OF[name]
     return fact is None or getattr(profile, fact) not in (None, False)
 

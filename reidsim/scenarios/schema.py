@@ -216,7 +216,8 @@ class ScenarioHead(Section):
     def as_written(cls, error: InputError, data: Mapping[str, Any]) -> InputError:
         """Return an error with the key path of the scenario file as the user wrote it.
 
-        An error in ``adversaries.NAME.key`` names ``adversary.key`` if the value was inherited from the defaults.
+        An error in ``adversaries.NAME.key`` names ``adversary.key`` if the value was inherited from the defaults. Other
+        errors are unchanged. `data` are the plain data of the scenario, with defaults not yet copied.
         """
         section, _, rest = (error.where or "").partition(".")
         if section != "adversaries" or spelled_out(data) is data:

@@ -91,7 +91,7 @@ class Study(ABC, Generic[S]):
         return replace(self, loaded=loaded)
 
     def with_adversary(self, section: AdversarySection) -> Self:
-        """Return the study of the same records against another adversary.
+        """Return the study of the same records against another adversary, given its section.
 
         Raises
         ------

@@ -529,9 +529,9 @@ Work = Callable[[RunTask], tuple[Tables, tuple[str, ...]]]
 
 
 def attempt(work: Work, task: RunTask) -> RunOutcome:
-    """Run a task and return its outcome.
+    """Run a task with `work` and return its outcome.
 
-    An error becomes the outcome, unless an interrupt caused it.
+    An error gives an outcome with state ``failed``, unless an interrupt caused it; then KeyboardInterrupt is raised.
     """
     begun = time.perf_counter()
     try:
@@ -732,8 +732,9 @@ def _run_any(loaded: Scenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
 def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibrium]) -> dict[str, Any]:
     """Return the measures of policies, and quantiles of outcomes over records.
 
-    The result holds plain columns of the tables ``runs`` (one row per policy) and ``distributions`` (one row per policy
-    and outcome).
+    The result holds plain columns (`columns_of_table`) of the tables ``runs`` (one row per policy) and
+    ``distributions`` (one row per policy and outcome; see `quantile_rows`). `equilibria` are the outcomes of policies
+    in the study's draw with number `draw`.
     """
     kind = kind_of(study.scenario)
     found, rows = kind.reidentified(study, draw, equilibria), kind.row_of_subject(study, draw)

@@ -553,7 +553,7 @@ def files_named(loaded: Scenario[ScenarioHead], values: Iterable[tuple[str, Any]
 def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """Return the names of files whose content has changed or that are missing.
 
-    New files do not count.
+    `before` and `now` hold SHA-256 by file name. New files do not count.
     """
     return [name for name, content in before.items() if now.get(name) != content]
 

@@ -178,6 +178,7 @@ def run_job(
 def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterator[dict[str, Any] | None]:
     """Lock the folder of a new or resumed batch (`go_on`), and write its manifest.
 
+    An `InputError` is raised if a new batch has a folder that is not empty, or a resumed one has none or another batch.
     Yields the stored manifest if the batch is already complete, so that the folder needs no change; otherwise None. If
     the block fails, a new folder in which no run has finished is removed.
     """
@@ -503,7 +504,8 @@ def batch_result(ended: Ended) -> RunResult:
 def _with_first_draw(ended: Ended) -> RunResult:
     """Return the result of replications that a single run could draw itself.
 
-    It equals the result of that run: records and figure tables are from the first replication, which is played again.
+    `ended` is the batch of these replications. The result equals that of one run: records and figure tables are from
+    the first replication, which is played again.
     If runs failed, the table of runs keeps the columns that describe the failures.
     """
     tables = ended.tables

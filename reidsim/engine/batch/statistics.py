@@ -270,8 +270,9 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
 def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats) -> Floats:
     """Return the smallest number of independent draws for a given half-width.
 
-    `variance` is the sample variance of the present `n` draws, and the interval is the t interval of their mean. NaN if
-    `n` is below 2 or the half-width is not positive; otherwise at least 2.
+    `variance` is the sample variance of the present `n` draws, and the interval is the t interval of their mean at
+    level 0.95. The result has the shape of `variance`: NaN if `n` is below 2 or the half-width is not positive;
+    otherwise at least 2.
     """
     from scipy.special import ndtri, stdtrit
 

@@ -203,6 +203,8 @@ def regret_table(points: pd.DataFrame, policies: tuple[str, ...], payoffs: Float
 def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[schema.Criterion, RobustChoice]) -> pd.DataFrame:
     """Return the robust strategy of every record.
 
+    `choices` holds, by criterion, a strategy and the value of the criterion for each row of the study's game.
+
     Returns
     -------
     DataFrame
@@ -294,8 +296,8 @@ def box_table(
 ) -> pd.DataFrame:
     """Return each policy's boxes of parameter values in which an output is bad.
 
-    A point is bad if the output is below `section.below` or, if that is not set, above `section.above`. Points without
-    the output are ignored.
+    A point (a row of `points`) is bad if the output in `outcomes` is below `section.below` or, if that is not set,
+    above `section.above`. Points without the output are ignored.
 
     Returns
     -------
@@ -371,6 +373,8 @@ def map_table(
     section: schema.PolicyMapSection, points: pd.DataFrame, policies: tuple[str, ...], outcomes: Outcomes
 ) -> pd.DataFrame:
     """Return the best policy at each point of a grid over two parameters.
+
+    `section` names the keys of both axes, which are columns of `points`; `outcomes` has the payoffs of the policies.
 
     Returns
     -------
@@ -663,8 +667,8 @@ def sensitivity_table(
 def sensitivity_warnings(table: pd.DataFrame, section: schema.SensitivitySection) -> list[str]:
     """Return warnings about omitted blocks and uncertain Sobol indices.
 
-    There is one warning per policy and output with omitted blocks (see `analyse`), and one for all Sobol indices whose
-    intervals are too wide to rank parameters.
+    `table` is that of `sensitivity_table`. There is one warning per policy and output with omitted blocks (see
+    `analyse`), and one for all Sobol indices whose intervals are too wide to rank parameters.
     """
     blocks, warnings = "Sobol samples" if section.method == "sobol" else "Morris trajectories", []
     for row in table.drop_duplicates(["policy", "output"]).to_dict("records"):

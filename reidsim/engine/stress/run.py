@@ -190,7 +190,10 @@ class Evaluator:
         return self.by_batch(points, planning, task)
 
     def at_once(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:
-        """Return the outputs at points that differ in payoff parameters only; see `at`."""
+        """Return the outputs at points that differ in payoff parameters only.
+
+        See `at` for the arguments. No runs of the batch engine are needed, and none can fail.
+        """
         economics, (_, own_belief) = self.economics(points), economics_of(self.loaded.scenario)
         fixed = {policy: self.plans.plan(policy, own_belief) for policy in self.policies}
         rows = []
@@ -707,7 +710,10 @@ class _Stress:
         return StressResult(tables, **common_fields(self._loaded, clock.laps, facts, self._warnings))
 
     def _columns(self, outcomes: Outcomes) -> list[str]:
-        """Return the columns of the chosen outputs that exist, with the payoff first."""
+        """Return the columns of the chosen outputs that exist in a table of outcomes.
+
+        The publisher's payoff comes first, also if it is not chosen.
+        """
         return [name for name in dict.fromkeys((PAYOFF, *self._outputs)) if name in outcomes.table]
 
     def _sensitivity(self, section: schema.SensitivitySection, found: tuple[pd.DataFrame, Outcomes]) -> None:
