@@ -28,9 +28,10 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def bundled_folder(name: str) -> Path:
-    """Return the path of a bundled folder, ``scenarios``, ``populations`` or one below.
+    """Return the path of a bundled folder.
 
-    It is inside the package if it exists there, otherwise at the top of the repository.
+    The folder is ``scenarios``, ``populations`` or one below. It is inside the package if it exists there, otherwise at
+    the top of the repository.
     """
     installed = _PACKAGE / "bundled" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name

@@ -1,4 +1,4 @@
-"""Check files before they are read and work before it is allocated; make safe file names."""
+"""Check files and free memory before work begins; make safe file names."""
 
 from __future__ import annotations
 

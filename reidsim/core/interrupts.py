@@ -56,7 +56,10 @@ def came() -> bool:
 
 
 def stop_if_interrupted() -> None:
-    """Raise KeyboardInterrupt if an interrupt was recorded, for example because it was caught."""
+    """Raise KeyboardInterrupt if an interrupt was recorded.
+
+    A library may have caught it.
+    """
     if _interrupts:
         raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""Compute portable results, compile functions that only borrow arrays, and share work between threads.
+"""Portable results, compiled functions that only borrow arrays, and threads.
 
 numpy passes ``first @ second`` to a BLAS and computes logarithms with vector instructions; the last bit of both differs
 between versions of numpy. `dot`, `log`, `log2` and `exp` give bit-identical results everywhere.

@@ -187,10 +187,11 @@ def draw_multivariate_hypergeometric(rng: np.random.Generator, counts: Counts, s
 
 @njit(cache=True)
 def _law(mode: float, lowest: float, highest: float, a: float, b: float, c: float, d: float) -> _Law:
-    """Return a distribution of counts as `_Law`, with the weights on both sides summed.
+    """Return a distribution of counts as `_Law`.
 
-    ``a`` to ``d`` are numbers of the ratio of neighbouring weights (see `_Law`). The limits become the counts at which
-    weights are negligible, if these lie inside `lowest` and `highest`.
+    The weights on both sides of the mode are summed. ``a`` to ``d`` are numbers of the ratio of neighbouring weights
+    (see `_Law`). The limits become the counts at which weights are negligible, if these lie inside `lowest` and
+    `highest`.
     """
     below, weight, k = 0.0, 1.0, mode
     while k > lowest and weight > _NEGLIGIBLE:

@@ -126,7 +126,7 @@ def _installed(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
 
 
 def _with_folder(module: str) -> Iterator[str]:
-    """Yield the name of a module and, if it is a package, of the modules in its folder.
+    """Yield the names of a module and, if it is a package, its modules.
 
     The caller must import the first one before it asks for the next.
     """

@@ -1,7 +1,8 @@
-"""Print text without control characters, and progress bars, as `--quiet` and `--verbose` allow.
+"""Print text without control characters, and progress bars.
 
-Text from files (titles, column names, values, messages) may contain escape sequences that move the cursor, rename the
-window or reverse the reading direction. Everything that the command line prints passes through this module.
+The options `--quiet` and `--verbose` determine the amount of output. Text from files (titles, column names, values,
+messages) may contain escape sequences that move the cursor, rename the window or reverse the reading direction.
+Everything that the command line prints passes through this module.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class _LogHandler(logging.Handler):
     """
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print the message of `record` if it is below warning level; otherwise do nothing."""
+        """Print the message of `record` if it is below warning level."""
         if record.levelno < logging.WARNING:
             echo(f"{record.name}: {record.getMessage()}", err=True)
 
@@ -118,7 +119,10 @@ class _Steps(ProgressColumn):
     """Completed and total steps and their rate; empty for a task without steps."""
 
     def render(self, task: Task) -> Text:
-        """Return the text beside the bar of a task; empty if the number of steps is unknown."""
+        """Return the text beside the bar of a task.
+
+        It is empty if the number of steps is unknown.
+        """
         if task.total is None:
             return Text("")
         speed = task.speed or 0

@@ -28,7 +28,10 @@ _DESCRIBED_KEY = re.compile(r"^(\w+)\n((?: {4}.+\n?)+)", re.MULTILINE)
 
 
 def _only_summary(schema: dict[str, Any]) -> None:
-    """Remove the descriptions of keys from the description of a section in a JSON Schema."""
+    """Remove descriptions of keys from the description of a section.
+
+    `schema` is the JSON Schema of the section; it is changed in place.
+    """
     if "description" in schema:
         schema["description"] = schema["description"].partition(KEYS_HEADING)[0]
 
@@ -71,9 +74,10 @@ class Section(BaseModel):
     def refuse_if(
         self, holds: object, problem: str, key: str, expected: str | None = None, *, found: object = _ITS_VALUE
     ) -> None:
-        """Refuse the value of a key, given by its path below the section, if a condition holds.
+        """Refuse the value of a key if a condition holds.
 
-        `problem` and `expected` are parts of the message; see `InputError`.
+        `key` is the path of the key below the section. `problem` and `expected` are parts of the message; see
+        `InputError`.
 
         Raises
         ------
@@ -207,9 +211,10 @@ def validated(model: type[Model], data: Mapping[str, Any], source: str | Path, n
 
 
 def revalidated(model: type[Model], values: Mapping[str, Any], source: str | Path) -> Model:
-    """Return a validated object of the class `model` from individually validated values.
+    """Return a validated object made from individually validated values.
 
-    An example is a changed copy of an object. `values` are by key; `source` is the file in messages.
+    `model` is its class. An example is a changed copy of an object. `values` are by key; `source` is the file in
+    messages.
 
     Raises
     ------

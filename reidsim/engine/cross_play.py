@@ -1,4 +1,4 @@
-"""Run cross-play: every defender against every adversary of a scenario; equilibria of the payoffs.
+"""Run every defender against every adversary; equilibria of the payoffs.
 
 In the matrix game, the defender chooses a row of the payoff table, the adversary a column, and both may randomize
 (mix). Payoffs are means over all random draws, because neither player knows the draw. Each point of a sweep is a
@@ -107,7 +107,9 @@ class CrossPlayOptions(OpponentOptions):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CrossPlayResult(Result):
-    """Outcomes of every defender against every adversary of a scenario; see `Result` for further parameters.
+    """Outcomes of every defender against every adversary of a scenario.
+
+    See `Result` for further parameters.
 
     Parameters
     ----------
@@ -541,7 +543,10 @@ def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
     cells = [", ".join((str(name), *point)) for point in points for name in adversaries]
 
     def by_cell(measure: str) -> Floats:
-        """Return a measure as an array of shape (n_rows, n_cases, n_samples, n_replications)."""
+        """Return a measure as an array.
+
+        Its shape is (n_rows, n_cases, n_samples, n_replications).
+        """
         n_swept, _, *drawn = found.values[measure].shape
         table = np.full((len(rows), n_swept, len(adversaries), *drawn), np.nan)
         table[row, :, column] = np.moveaxis(found.values[measure], 1, 0)

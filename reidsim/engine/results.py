@@ -1,6 +1,6 @@
-"""Results and their folders, which have a manifest and are written completely or not at all.
+"""Results and their folders, which are written completely or not at all.
 
-Figures may be added later.
+Folders have a manifest. Figures may be added later.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def make_manifest(
 def common_fields(
     loaded: Scenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any], warnings: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return the fields that every `Result` has: ``name``, ``manifest`` and ``warnings``.
+    """Return the fields of every `Result`: ``name``, ``manifest``, ``warnings``.
 
     See `make_manifest` for `timings` and `facts`.
     """
@@ -283,7 +283,10 @@ class Result:
         return f"{type(self).__name__}({self.name!r}: {', '.join(self.stored_tables())})"
 
     def stored_tables(self) -> Mapping[str, pd.DataFrame]:
-        """Return the tables of the results folder, by name; by default, all fields that are tables."""
+        """Return the tables of the results folder, by name.
+
+        By default, these are all fields that are tables.
+        """
         return {name: value for name, value in vars(self).items() if isinstance(value, pd.DataFrame)}
 
     def plot(self) -> Figure:
@@ -641,7 +644,9 @@ _BY_RECORD = (*_OUTCOMES, "prosecutor", "journalist", "marketer", "overall")
 def quantile_rows(
     group: Mapping[str, Any], outcomes: Mapping[str, NDArray[np.float64]], weights: NDArray[np.int64] | None = None
 ) -> list[dict[str, Any]]:
-    """Return quantiles of outcomes over the records of a group, in one row per outcome.
+    """Return quantiles of outcomes over the records of a group.
+
+    There is one row per outcome.
 
     Parameters
     ----------
@@ -666,10 +671,10 @@ def quantile_rows(
 
 
 def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any]]:
-    """Return quantiles of the number of people re-identified, by policy, in rows as in `quantile_rows`.
+    """Return quantiles of the number of people re-identified, by policy.
 
-    `found` holds the distribution of this number under each policy. Each quantile is a possible number; see
-    `Distribution.quantile`.
+    Rows are as in `quantile_rows`. `found` holds the distribution of this number under each policy. Each quantile is a
+    possible number; see `Distribution.quantile`.
     """
     return [
         {
@@ -682,9 +687,9 @@ def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any
 
 
 def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str, Any]]:
-    """Return quantiles of payoffs and risk over records, by policy; see `quantile_rows`.
+    """Return quantiles of payoffs and risk over records, by policy.
 
-    Each entry of an equilibrium counts as one record, withheld records included.
+    Rows are as in `quantile_rows`. Each entry of an equilibrium counts as one record, withheld records included.
     """
     return [
         row

@@ -50,9 +50,10 @@ R = TypeVar("R")
 
 
 def scenario_method(play: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a method that runs the scenario: progress bar in notebooks, errors that name arguments.
+    """Decorate a method that runs the scenario.
 
-    The method has an argument ``progress``; there is no bar if the caller passes it.
+    The method then shows a progress bar in notebooks, and its errors name arguments. The method has an argument
+    ``progress``; there is no bar if the caller passes it.
     """
 
     @functools.wraps(play)
@@ -284,7 +285,10 @@ class Scenario(load.Scenario[ScenarioHead]):
 
     @scenario_method
     def check(self, *, progress: Progress | None = None) -> str:
-        """Check that all files and parts can be used; return the size of the study in a line."""
+        """Check that all files and parts can be used; return the study's size.
+
+        The size is one line of text.
+        """
         return describe(self)
 
     @scenario_method
@@ -661,7 +665,9 @@ def cross_play(
     allow_code: bool = False,
     **options: Any,
 ) -> CrossPlayResult:
-    """Play every defender against every adversary of a scenario, at every point and replication.
+    """Play every defender against every adversary of a scenario.
+
+    This is done at every point and replication.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Analyses of table scenarios: score of a released file, and the effect of each quasi-identifier."""
+"""Score of a released file, and the effect of each quasi-identifier.
+
+Both are for table scenarios.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,9 @@ from reidsim.scenarios.study import Progress, equilibria_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreResult(Result):
-    """Outcomes of a released file, compared with the policies of a scenario; see `Result` for further parameters.
+    """Outcomes of a released file, compared with the policies of a scenario.
+
+    See `Result` for further parameters.
 
     Parameters
     ----------
@@ -124,7 +129,9 @@ ATTRIBUTE_COLUMNS = ("policy", "attribute", "measure", "all", "without", "alone"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttributesResult(Result):
-    """The effect of each quasi-identifier on the outcomes of a scenario; see `Result` for further parameters.
+    """The effect of each quasi-identifier on the outcomes of a scenario.
+
+    See `Result` for further parameters.
 
     Parameters
     ----------

@@ -344,7 +344,9 @@ def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.
 def _over_draws(
     played: Sequence[PlayedPolicy],
 ) -> tuple[dict[str, Reidentified], dict[str, tuple[dict[str, NDArray[np.float64]], NDArray[np.int64]]]]:
-    """Return the outcomes of each policy in all rounds and draws, which are equally likely.
+    """Return the outcomes of each policy in all rounds and draws.
+
+    All rounds and draws are equally likely.
 
     Returns
     -------

@@ -226,7 +226,10 @@ class BreakEven:
         return min(self.payoffs), max(self.payoffs)
 
     def for_policy(self, policy: str) -> tuple[BestAt, ...]:
-        """Return the ranges of losses in which a policy is the best; empty if there is none."""
+        """Return the ranges of losses in which a policy is the best.
+
+        The result is empty if there is none.
+        """
         return tuple(each for each in self.best if each.policy == policy)
 
 
@@ -314,7 +317,9 @@ TOGETHER = ", "
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SwitchResult(Result):
-    """The publisher's best policy as a function of one payoff parameter; see `Result` for further parameters.
+    """The publisher's best policy as a function of one payoff parameter.
+
+    See `Result` for further parameters.
 
     Parameters
     ----------

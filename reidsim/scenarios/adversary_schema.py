@@ -1,4 +1,4 @@
-"""Schema of adversaries, of the publisher who plays against them, and of repeated rounds.
+"""Schema of adversaries, of the publisher, and of repeated rounds.
 
 Adversaries have linkage, planning, rationality and resources; all kinds of scenario use the same keys.
 """
@@ -499,7 +499,7 @@ class AgentsSection(Section):
 
 
 def check_adversaries(adversaries: Mapping[str, WeightedSection], agents: AgentsSection | None) -> None:
-    """Check the names and weights of the adversaries of a scenario, and the priors for them.
+    """Check the names, weights and priors of the adversaries of a scenario.
 
     Names must differ from the columns of cross-play. Weights must sum to 1, except with ``agents.together = "all"``,
     where at least one must be positive. `agents` is the section about rounds, if the scenario has one.

@@ -1,4 +1,4 @@
-"""Several adversaries: each one alone, uncertainty about the adversary, repeated rounds, and cross-play.
+"""Several adversaries: alone, uncertain, in repeated rounds, in cross-play.
 
 All kinds of scenario share these functions. In the default setting (`settings_of`), adversaries have no resources: the
 linker and planner of each adversary come from the games of the study in which it is the only adversary.
@@ -111,7 +111,7 @@ WHO_COMES = "adversary"
 
 
 def names_adversaries(values: Iterable[object]) -> bool:
-    """Return whether all values of the key ``adversary`` are text (names), not sections."""
+    """Return whether all values of ``adversary`` are text (names), not sections."""
     return all(isinstance(value, str) for value in values)
 
 
@@ -762,9 +762,9 @@ def _played(
 
 
 def _equipped(profile: AdversaryProfile, space: StrategySpace, *, believed: bool) -> AdversaryType:
-    """Return the adversary type of a profile, with all resources that it holds or may buy.
+    """Return the adversary type of a profile, with all its resources.
 
-    With `believed`, it is the type in which the publisher believes.
+    These are the resources that it holds or may buy. With `believed`, it is the type in which the publisher believes.
 
     Raises
     ------

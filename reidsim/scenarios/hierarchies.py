@@ -1,4 +1,4 @@
-"""Attributes of records: conversion of a column's values to labels, and hierarchies from rules or files.
+"""Labels of a column's values, and hierarchies from rules or files.
 
 Values are converted as text, numbers or dates before they are compared.
 """

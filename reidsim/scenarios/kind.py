@@ -600,10 +600,11 @@ class Kind(ABC):
             yield from by_generalization(run, "publisher")
 
     def figures(self, result: Any, *, of_batch: bool = False) -> Figures | None:
-        """Return the figures of a run or batch that are specific to the kind, with names; None if there are none.
+        """Return the figures of a run or batch that are specific to the kind.
 
-        They are drawn by `run_figures` or, with `of_batch`, `sweep_figures` of the module `drawn_by`, each when the
-        iterator reaches it. The figures of all kinds are in `reidsim.figures`; figures of a batch replace them.
+        Each comes with its name; the result is None if there are none. They are drawn by `run_figures` or, with
+        `of_batch`, `sweep_figures` of the module `drawn_by`, each when the iterator reaches it. The figures of all
+        kinds are in `reidsim.figures`; figures of a batch replace them.
         """
         # Imported here because the drawing libraries are slow to import.
         name = "sweep_figures" if of_batch else "run_figures"
@@ -633,7 +634,10 @@ class Kind(ABC):
             yield Slider(key, slider.label, value, slider.high, max(1.0, slider.step)) if whole else slider
 
     def in_rounds(self, scenario: Any) -> bool:
-        """Return whether a scenario is played in rounds: with section ``agents`` or ``releases``."""
+        """Return whether a scenario is played in rounds.
+
+        It is if it has section ``agents`` or ``releases``.
+        """
         return any(getattr(scenario, key, None) is not None for key in ("agents", "releases"))
 
     def agents_of(self, scenario: Any) -> AgentsSection:
@@ -673,7 +677,10 @@ class Kind(ABC):
         return False
 
     def plans_under_amounts(self, scenario: Any) -> bool:
-        """Return whether `amount_points` supports the studies of a scenario; by default not."""
+        """Return whether `amount_points` supports the studies of a scenario.
+
+        By default, the result is False.
+        """
         return False
 
     def amount_points(self, study: Any) -> Any:
@@ -771,7 +778,9 @@ class Kind(ABC):
         return pd.DataFrame({name: frame[column].str.strip() for name, column in columns.items()})
 
     def released_values(self, scenario: Any, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
-        """Return an attribute as a policy releases it, ``*`` where it is missing (suppressed).
+        """Return an attribute as a policy releases it, as text.
+
+        It is ``*`` where the value is missing (suppressed).
 
         Parameters
         ----------
@@ -803,9 +812,9 @@ def kind_named(name: object) -> Kind:
 
 
 def kind_of(scenario: ScenarioHead) -> Kind:
-    """Return the kind of a validated scenario, by its schema, else by its key ``game``.
+    """Return the kind of a validated scenario.
 
-    An `InputError` is raised if the kind is unknown.
+    It is found by the scenario's schema, else by its key ``game``. An `InputError` is raised if the kind is unknown.
     """
     return MADE.get(type(scenario)) or kind_named(getattr(scenario, "game", None))
 

@@ -205,7 +205,7 @@ class Scenario(Generic[S_co]):
 
     @property
     def _facts(self) -> Any:
-        """The validated values, with hashes in place of files and references in place of objects."""
+        """The validated values, with hashes of files and references to objects."""
         values = self.scenario.model_dump(mode="json", by_alias=True)
         return hashed_files(self.named_objects(values, required=False), self.folder)
 
@@ -237,15 +237,19 @@ class Scenario(Generic[S_co]):
         return found or (content, id(part))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the temporary folder, which stays with the process that made it.
+        """Return the state without the temporary folder.
 
-        A scenario of a user-defined kind is pickled as plain data, because other processes import its module first.
+        The folder stays with the process that made it. A scenario of a user-defined kind is pickled as plain data,
+        because other processes import its module first.
         """
         plain = {"scenario": None, "allow_code": True} if names_object(self.content.get("game")) else {}
         return {**self.__dict__, "place": None, **plain}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the state; import the module of a user-defined kind, and validate the data again."""
+        """Restore the state.
+
+        For a user-defined kind, its module is imported and the data are validated again.
+        """
         self.__dict__.update(state)
         if self.scenario is None:
             schema = scenario_kind(self.content, self.path, allow_code=True).schema
@@ -263,7 +267,7 @@ class Scenario(Generic[S_co]):
 
     @property
     def _own_parts(self) -> dict[str, tuple[Group, str]]:
-        """Group and key path of each user-defined part that the scenario names, by its name.
+        """Group and key path of each user-defined part, by its name in the scenario.
 
         Parts are kinds, adversaries and policies.
         """
@@ -421,10 +425,10 @@ def extended(own: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _chain(own: Mapping[str, Any], path: Path, above: tuple[Path, ...] = ()) -> list[tuple[Path, dict[str, Any]]]:
-    """Return the paths and contents of a scenario and the scenarios that it extends, the scenario last.
+    """Return paths and contents of a scenario and the scenarios that it extends.
 
-    `own` is the content of the scenario at `path`, `above` are the paths of the scenarios that extend it. The contents
-    in the result have no key ``extends``.
+    The scenario itself is the last. `own` is the content of the scenario at `path`, `above` are the paths of the
+    scenarios that extend it. The contents in the result have no key ``extends``.
 
     Raises
     ------
@@ -518,9 +522,10 @@ def origins_of(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hashed_files(content: Any, folder: Path) -> Any:
-    """Return plain data with the SHA-256 of each file in place of its name, and the content of each recipe.
+    """Return plain data with the SHA-256 of each file in place of its name.
 
-    Texts that do not name an existing file are kept.
+    A recipe (TOML) is replaced by its content, treated in the same way. Texts that do not name an existing file are
+    kept.
     """
 
     def hashed(text: str) -> Any:

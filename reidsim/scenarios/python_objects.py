@@ -1,4 +1,4 @@
-"""Python objects and tables in memory, in place of the modules and files that a scenario names.
+"""Python objects and tables in place of a scenario's modules and files.
 
 If the name of an adversary (``adversary.planner``) or of a policy is a key of the objects passed in Python, the object
 is used: an adversary or policy, or a class or function that makes one.
@@ -327,10 +327,11 @@ class InMemory:
         return value
 
     def _named(self, part: Any, key: str, method: str, *, or_maker: bool = False) -> str:
-        """Return the name of a user-defined object: its attribute ``name``, or that of its class or function.
+        """Return the name of a user-defined object, and keep it in `objects`.
 
-        The object has a method or, with `or_maker`, may also be a class or function that makes such an object. `method`
-        is its name and arguments, such as ``choose(game)``; `key` is for messages.
+        The name is its attribute ``name``, or that of its class or function. The object has a method or, with
+        `or_maker`, may also be a class or function that makes such an object. `method` is its name and arguments, such
+        as ``choose(game)``; `key` is for messages.
 
         Raises
         ------
@@ -405,7 +406,9 @@ def _specific(key: str) -> list[str]:
 
 
 def _hierarchy(hierarchy: object, key: str) -> dict[str, Any]:
-    """Return the scenario section of a hierarchy at a key path; its file may be a table in memory.
+    """Return the scenario section of a hierarchy at a key path.
+
+    Its entry ``file`` may be a table in memory.
 
     Raises
     ------

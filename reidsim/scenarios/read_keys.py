@@ -1,4 +1,4 @@
-"""Keys of scenario sections: value types, and conditions under which a study uses (reads) them.
+"""Keys of scenario sections: value types, and when a study uses keys.
 
 Keys that have no effect are refused.
 """
@@ -117,10 +117,11 @@ def unread_keys(
 
 
 def _changes_within(scenario: Any) -> tuple[list[dict[str, object]], dict[str, str]]:
-    """Return changes of keys by sweeps, uncertainty and stress tests, and the section that varies each swept key.
+    """Return changes of keys, and the section that varies each swept key.
 
-    Each change maps key paths to values. Of a key's values, only the first and those that are not numbers are used,
-    because conditions depend on names and on whether a key is set, not on the size of a number.
+    Changes are by sweeps, uncertainty and stress tests. Each change maps key paths to values. Of a key's values, only
+    the first and those that are not numbers are used, because conditions depend on names and on whether a key is set,
+    not on the size of a number.
     """
     sweep, uncertainty, stress = scenario.sweep, scenario.uncertainty, scenario.stress
     alone: list[dict[str, object]] = []
@@ -144,10 +145,11 @@ def _changes_within(scenario: Any) -> tuple[list[dict[str, object]], dict[str, s
 
 
 def _conditions_of(scenario: Any, content: Mapping[str, Any]) -> dict[str, ReadIf | None]:
-    """Return the first failed condition of each key of a scenario, by key path; None if the key is read.
+    """Return the first failed condition of each key of a scenario, by key path.
 
-    Keys below a key that is not read are left out. If the content has both ``[adversary]`` and ``[adversaries]``, a key
-    of ``[adversary]`` is read if at least one named adversary inherits and reads it.
+    It is None if the key is read. Keys below a key that is not read are left out. If the content has both
+    ``[adversary]`` and ``[adversaries]``, a key of ``[adversary]`` is read if at least one named adversary inherits and
+    reads it.
     """
     whole = type(scenario).spelled_out(content)
     found = dict(_conditions(scenario, whole, "", scenario))

@@ -1,4 +1,4 @@
-"""Find kinds of scenario by name, and import user-defined adversaries, policies and kinds.
+"""Find kinds of scenario by name; import user-defined parts.
 
 User-defined parts are in installed packages, or in modules that a scenario names.
 
@@ -60,7 +60,9 @@ def names_object(name: object) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PartName:
-    """Annotation of a string that names a registry entry, a module's object, or a Python object of the scenario.
+    """Annotation of a string that names a part of a scenario.
+
+    The part is a registry entry, an object of a module, or a Python object of the scenario.
 
     Parameters
     ----------
@@ -230,7 +232,10 @@ def made_by(part: object) -> dict[str, str]:
 
 @cache
 def _distributions(path: tuple[str, ...]) -> Mapping[str, list[str]]:
-    """Return the packages that contain each top-level module; scanning those in `path` takes about a second."""
+    """Return the packages that contain each top-level module.
+
+    Scanning the folders in `path` takes about a second.
+    """
     return packages_distributions()
 
 

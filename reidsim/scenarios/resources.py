@@ -1,4 +1,4 @@
-"""External resources of adversaries: attack recipes, and lists of a scenario's people.
+"""External resources of adversaries: attack recipes, and lists of people.
 
 An attack recipe has the stages and resources of a multistage attack, which links generalized records to people. A list
 is defined by its section, its recipe, and the defaults of its kind.
@@ -722,7 +722,10 @@ class _Source:
         return np.where(adult & (self.state_of_person >= 0), shares[self.state_of_person], 0.0)
 
     def _attributes_of_kind(self) -> tuple[str, ...]:
-        """Return the people's attributes that lists of this kind contain, at least in one state."""
+        """Return the people's attributes that lists of this kind contain.
+
+        Voter lists contain an attribute if the list of at least one state does.
+        """
         names, profiles = self.people.values, self.profiles.values() if self.section.kind == "voter-list" else ()
         if self.section.kind == "voter-list":
             return tuple(name for name in names if name in _FACT_OF and any(_has(each, name) for each in profiles))
@@ -776,11 +779,11 @@ class _Source:
 
     @cached_property
     def profiles(self) -> dict[str, VoterProfile]:
-        """Profile of the voter list of each state, by the label of the state in the people's data.
+        """Profile of the voter list of each state, by the state's label.
 
-        Without states in the section, these are all states in which the people live. If people have no attribute
-        ``state``, the section must name one state, whose label is empty. An `InputError` is raised if a state is not
-        known, or nobody lives there.
+        Labels are those of the people's data. Without states in the section, these are all states in which the people
+        live. If people have no attribute ``state``, the section must name one state, whose label is empty. An
+        `InputError` is raised if a state is not known, or nobody lives there.
         """
         states, people = self.section.states, self.people
         with locating(where="states"):
@@ -795,9 +798,10 @@ class _Source:
 
     @cached_property
     def state_of_person(self) -> NDArray[np.intp]:
-        """Position of each person's state in `profiles`, shape (n_people,); -1 for other states.
+        """Position of each person's state in `profiles`, shape (n_people,).
 
-        It is 0 for all if people have no attribute ``state``. An `InputError` is raised if a state is missing.
+        It is -1 for other states. It is 0 for all if people have no attribute ``state``. An `InputError` is raised if a
+        state is missing.
         """
         if STATE not in self.people.values:
             return np.zeros(self.people.n_people, dtype=np.intp)

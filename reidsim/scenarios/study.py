@@ -91,7 +91,9 @@ class Study(ABC, Generic[S]):
         return replace(self, loaded=loaded)
 
     def with_adversary(self, section: AdversarySection) -> Self:
-        """Return the study of the same records against another adversary, given its section.
+        """Return the study of the same records against another adversary.
+
+        `section` describes the adversary.
 
         Raises
         ------
@@ -141,7 +143,7 @@ def digest_of(text: str, parts: Iterable[np.ndarray[Any, Any] | Population | Non
 
 
 def equilibria_of(outcomes: Mapping[str, PolicyOutcome]) -> dict[str, Equilibrium]:
-    """Return the equilibrium of each policy, by policy name, from the policies' outcomes."""
+    """Return the equilibrium of each policy, by policy name."""
     return {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
 
 

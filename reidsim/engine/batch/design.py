@@ -1,6 +1,7 @@
-"""The points of a batch, swept or drawn from distributions, and the runs at each point as tasks for a worker.
+"""Points of a batch, and the runs at each point as tasks for a worker.
 
-Tasks, outcomes and the callables that do runs can be pickled, so that runs can be done in any process.
+Points are swept or drawn from distributions. Tasks, outcomes and the callables that do runs can be pickled, so that
+runs can be done in any process.
 """
 
 from __future__ import annotations
@@ -275,7 +276,7 @@ def check_points(loaded: Scenario[ScenarioHead], design: Design) -> None:
 
 
 def makers_of(loaded: Scenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:
-    """Import the user-defined parts that any point names; return their origins by name.
+    """Import the user-defined parts that any point names; return origins by name.
 
     Parts are adversaries, policies and the kind. An origin has module, package and version; see `made_by`.
 
@@ -672,7 +673,10 @@ class ScenarioWork:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options beside the scenario, as plain data by command; part of the manifest and of the key of every run."""
+        """Options beside the scenario, as plain data by command.
+
+        They are part of the manifest and of the key of every run. By default, there are none.
+        """
         return {}
 
     def study_at(self, task: RunTask) -> Study[Any]:

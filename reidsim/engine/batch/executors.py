@@ -80,7 +80,10 @@ def available_cores() -> int:
 
 
 def default_workers() -> int:
-    """Return the default number of processes: the number of cores, or less if memory is short."""
+    """Return the default number of processes.
+
+    It is the number of cores, or less (at least 1) if memory is short.
+    """
     return max(1, min(available_cores(), _fitting()))
 
 
@@ -112,7 +115,10 @@ def _fitting() -> int:
 
 
 def _resident() -> int:
-    """Return the resident memory of this process in bytes; 0 if the operating system does not report it."""
+    """Return the resident memory of this process in bytes.
+
+    It is 0 if the operating system does not report it.
+    """
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):
@@ -442,7 +448,10 @@ class DaskExecutor:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[Any]:
-        """Yield a dask client of the scheduler; raise an InputError if it cannot be reached."""
+        """Yield a dask client of the scheduler.
+
+        An `InputError` is raised if the scheduler cannot be reached.
+        """
         distributed, address = _distributed(), self._scheduler
         try:
             # A dask client without a scheduler prints errors when it is deleted, so look for a listener first.

@@ -1,8 +1,9 @@
-"""The results folder of a batch: its lock, journal, manifest and tables; and the data files that the batch reads.
+"""The results folder of a batch, and the data files that the batch reads.
 
-The folder gets a manifest when the batch begins, and the tables at the end. In between, finished runs can be read from
-its journal, which has one line of JSON per run. A line is on disk before the batch continues. SQLite would not do: its
-files have no checksums, so that a changed byte could change a table.
+The folder has a lock, a journal, a manifest and tables. The folder gets a manifest when the batch begins, and the
+tables at the end. In between, finished runs can be read from its journal, which has one line of JSON per run. A line is
+on disk before the batch continues. SQLite would not do: its files have no checksums, so that a changed byte could
+change a table.
 """
 
 from __future__ import annotations
@@ -132,10 +133,11 @@ else:
 
 @contextlib.contextmanager
 def journal(path: Path) -> Iterator[Callable[[Iterable[RunOutcome]], None]]:
-    """Open the journal of a batch; yield a function that writes outcomes and waits until they are on disk.
+    """Open the journal of a batch; yield a function that writes outcomes.
 
-    An empty file is removed at the end. An incomplete last line is removed when the file is opened again. A line that
-    is damaged in another way remains in the file but is not read, so that its run is repeated.
+    The function returns when the outcomes are on disk. An empty file is removed at the end. An incomplete last line is
+    removed when the file is opened again. A line that is damaged in another way remains in the file but is not read, so
+    that its run is repeated.
 
     Raises
     ------
@@ -170,11 +172,12 @@ def journal(path: Path) -> Iterator[Callable[[Iterable[RunOutcome]], None]]:
 
 
 def read_journal(path: Path, tasks: Iterable[RunTask], *, by_place: bool = False) -> list[RunOutcome]:
-    """Return the outcomes in a journal of some tasks; if a run has several outcomes, the last one.
+    """Return the outcomes of some tasks in a journal, in the order of tasks.
 
-    Damaged lines are skipped. The journal may be read while it is being written: an incomplete last line is skipped,
-    too. A missing journal has no outcomes. With `by_place`, a task without an outcome gets the outcome of its point and
-    replication under another key, which may come from another version of the program.
+    If a run has several outcomes, the last one counts; a task without an outcome is skipped. Damaged lines are skipped.
+    The journal may be read while it is being written: an incomplete last line is skipped, too. A missing journal has no
+    outcomes. With `by_place`, a task without an outcome gets the outcome of its point and replication under another
+    key, which may come from another version of the program.
     """
     last = {entry["run"]: entry for entry in _entries(path) if entry is not None}
     at = {(entry["point"], entry["replication"]): entry for entry in last.values()} if by_place else {}
@@ -209,7 +212,10 @@ def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _keeping(path: Path) -> Iterator[None]:
-    """Convert an OSError of writing to a batch's folder, whose journal is at `path`, to an InputError."""
+    """Convert an OSError of writing to a batch's folder to an InputError.
+
+    The journal of the folder is at `path`.
+    """
     try:
         yield
     except OSError as error:
@@ -501,7 +507,10 @@ class DataFiles:
         self.hashes = self._hashes_now(self._paths)
 
     def _stamps_now(self) -> dict[str, tuple[int, ...] | None]:
-        """Return file attributes that change when the file is written or replaced, by name; None if it is missing."""
+        """Return, by file name, attributes that change when a file is written.
+
+        They also change if it is replaced; None if it is missing.
+        """
         stamps: dict[str, tuple[int, ...] | None] = dict.fromkeys(self._paths)
         for name, path in self._paths.items():
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Run the tasks of a batch, in memory or in a folder that keeps every finished run.
+"""Run the tasks of a batch, in memory or in a folder that keeps runs.
 
 Each outcome is written to the journal of the folder at once; tasks that the journal holds are not run again.
 """

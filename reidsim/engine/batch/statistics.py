@@ -1,4 +1,4 @@
-"""The tables of a batch, combined from the tables of its runs, its statistics and its result.
+"""The tables of a batch, its statistics and its result.
 
 Statistics are means with confidence intervals, quantiles, paired differences and required runs. Runs form a table of
 points (draws of the uncertain parameters) by replications (draws of all other random quantities). Replication *r* has
@@ -103,7 +103,9 @@ def _typed(values: list[Any]) -> pd.Series[Any]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BatchAnalysis(RoundTables):
-    """Statistics of a batch, and tables of its runs other than their measures, with one row per run and `RoundTables`.
+    """Statistics of a batch, and tables of its runs other than their measures.
+
+    Tables have one row per run; for further ones, see `RoundTables`.
 
     Parameters
     ----------

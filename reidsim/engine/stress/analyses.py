@@ -263,9 +263,10 @@ def find_boxes(
     leaf, structure = tree.fit(points, bad).apply(points), tree.tree_
 
     def boxes(node: int, bounds: dict[int, tuple[float, float]]) -> Iterator[tuple[Any, ...]]:
-        """Yield the bounds, coverage, density and share of points of each leaf below a node.
+        """Yield bounds and measures of each leaf below a node of the tree.
 
-        Nodes are those of the tree. Bounds are (low, high) by index of the parameter; `bounds` are those of the node.
+        Measures are coverage, density and share of points. Bounds are (low, high) by index of the parameter; `bounds`
+        are those of the node.
         """
         below, above = structure.children_left[node], structure.children_right[node]
         if below == above:

@@ -1,4 +1,4 @@
-"""Stress tests: outcomes of policies at many parameter points, and the analyses that a scenario requests.
+"""Stress tests: outcomes of policies at many points, and analyses of them.
 
 For some kinds of scenario, one study can be solved again under other payoff parameters. Points of these kinds that
 differ in payoff parameters only are computed here, in milliseconds each: 200 points of `wan2015-stress` take 4 s as
@@ -118,7 +118,10 @@ def can_be_played_at_once(scenario: ScenarioHead, keys: tuple[str, ...]) -> bool
 
 
 def name_adversaries(points: pd.DataFrame) -> bool:
-    """Return whether a column of the points names the adversary of cross-play that policies meet."""
+    """Return whether points name the adversary of cross-play that policies meet.
+
+    If so, column ``adversary`` has only names.
+    """
     return WHO_COMES in points and names_adversaries(points[WHO_COMES])
 
 
@@ -419,9 +422,10 @@ def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, An
 
 
 def planned_amounts(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
-    """Return the scenario's own values of those payoff parameters that no belief can replace, by key path.
+    """Return own values of the payoff parameters that no belief can replace.
 
-    A publisher who plans as believed uses them at every point. Rounds of agents plan anew, so they use none.
+    They are the scenario's values, by key path, of keys among `keys`. A publisher who plans as believed uses them at
+    every point. Rounds of agents plan anew, so they use none.
     """
     kind = kind_of(scenario)
     amounts = () if not kind.decides or kind.in_rounds(scenario) else kind.amount_keys
