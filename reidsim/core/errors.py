@@ -155,7 +155,10 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
 
 
 class Place(TypedDict, total=False):
-    """Source file and key path of an error."""
+    """Keyword arguments for the source file and the key path of an error.
+
+    Both may be missing; see `InputError`.
+    """
 
     source: str | Path | None
     where: str | None

@@ -54,7 +54,7 @@ class PrintableConsole(Console):
 class _LogHandler(logging.Handler):
     """Print informational log messages on standard error.
 
-    The command line prints warnings and errors itself.
+    Messages of warning level or above are skipped: the command line prints warnings and errors itself.
     """
 
     def emit(self, record: logging.LogRecord) -> None:

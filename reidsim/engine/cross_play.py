@@ -138,7 +138,7 @@ class CrossPlayResult(Result):
     def measures(self) -> dict[str, Measure]:
         """The measures in `table`, by column.
 
-        Labels and definitions are from the scenario's kind.
+        Labels and definitions are from the scenario's kind; in addition, there is the measure ``regret``.
         """
         return measures_among((*measures_in_manifest(self.manifest), REGRET), self.table.columns)
 

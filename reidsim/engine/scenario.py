@@ -307,7 +307,10 @@ class Scenario(load.Scenario[ScenarioHead]):
 
     @scenario_method
     def rounds(self, rounds: int, *, progress: Progress | None = None, **agents: object) -> RunResult:
-        """Play several rounds of agents; `agents` are further keys of section ``agents``."""
+        """Return the result of `run` with several rounds of agents.
+
+        `rounds` is the number of rounds; `agents` are further keys of section ``agents``, by name.
+        """
         changes = {f"agents.{name}": value for name, value in {"rounds": rounds, **agents}.items()}
         return self.with_(changes).run(progress=progress)
 

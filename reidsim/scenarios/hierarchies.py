@@ -197,7 +197,9 @@ class Intervals(LevelsWithTop):
     def levels_of(self, attribute: Attribute) -> list[list[str]]:
         """Return one list per interval width, with the label of each category.
 
-        A last level of full suppression is not included. An `InputError` is raised if a category is not a whole number.
+        A label is such as ``20-29``. The empty category (a missing value) keeps its label. A last level of full
+        suppression is not included. An `InputError` is raised if another category is not a whole number or is below
+        `start`, or the widths do not nest.
         """
         return interval_levels(attribute, self.widths, start=self.start, absorb_remainder=self.absorb_remainder)
 
@@ -222,7 +224,8 @@ class Prefix(LevelsWithTop):
     def levels_of(self, attribute: Attribute) -> list[list[str]]:
         """Return one list per length of the prefix, with the label of each category.
 
-        A last level of full suppression is not included. An `InputError` is raised if the codes do not fit the rule.
+        A label is such as ``372**``. A last level of full suppression is not included. An `InputError` is raised if
+        codes differ in length, or the rule does not fit them.
         """
         return prefix_levels(attribute, self.digits, pool=self.pool)
 
@@ -244,8 +247,9 @@ class Groups(LevelsWithTop):
     def levels_of(self, attribute: Attribute) -> list[list[str]]:
         """Return one list per level of `groups`, with the label of each category.
 
-        A last level of full suppression is not included. An `InputError` is raised if the groups do not fit the
-        categories.
+        A label names the members of a group, joined by "or"; a category in no group keeps its label from the level
+        below. A last level of full suppression is not included. An `InputError` is raised if a member is not a
+        category, or is in two groups of a level.
         """
         return group_levels(attribute, self.groups)
 
@@ -268,7 +272,8 @@ class Dates(LevelsWithTop):
     def levels_of(self, attribute: Attribute) -> list[list[str]]:
         """Return one list per period in `levels`, with the label of each category.
 
-        A last level of full suppression is not included. An `InputError` is raised if the periods are not valid.
+        A label is such as ``1970-10``, ``1970`` or ``1970-1974``. A last level of full suppression is not included. An
+        `InputError` is raised if a period is not valid or not a multiple of the one before.
         """
         return date_levels(attribute, self.levels)
 

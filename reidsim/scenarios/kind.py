@@ -101,7 +101,19 @@ class Slider:
 
 @dataclass(frozen=True)
 class Selection:
-    """A selection between text values of a scenario key; see `Slider`."""
+    """A selection between text values of a scenario key.
+
+    Parameters
+    ----------
+    key : str
+        Key path in the scenario.
+    label : str
+        Label on the page.
+    value : str
+        Value in the scenario.
+    options : tuple of str
+        Possible values.
+    """
 
     key: str
     label: str

@@ -135,7 +135,19 @@ class Policy(ABC):
 
 @dataclass(frozen=True, eq=False)
 class BoundPolicy:
-    """A policy bound to a study and a draw; see `Defender`."""
+    """A policy bound to a study and a draw; a `Defender`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the policy.
+    plans : bool
+        Whether the choice depends on the adversary.
+    choose : callable
+        Returns the choice, given the game in which the decision maker plans.
+    paid_in : callable
+        Returns the game in which a choice is evaluated, given the true game and the choice.
+    """
 
     name: str
     plans: bool

@@ -610,6 +610,25 @@ class _Source:
     """Definition of a list by its section, recipe and kind.
 
     Keys missing in the section come from the recipe, then from the defaults of the kind.
+
+    Parameters
+    ----------
+    section : DrawnResourceSection
+    people : People
+        The people of the scenario, some of whom are in the list.
+    folder : Path
+        Folder of the scenario; relative paths start there.
+    attributes : tuple of str
+        Attributes of the list; if empty, those of its recipe or kind.
+    alleles_missing : float, optional
+        Share of missing alleles; default: 0.3 for kind ``genealogy`` and 0 for other kinds.
+    population : str
+        Population recipe of the scenario.
+
+    Raises
+    ------
+    InputError
+        If the recipe cannot be used or belongs to another population, or the people lack an attribute.
     """
 
     def __init__(

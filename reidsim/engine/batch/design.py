@@ -608,7 +608,10 @@ _KEPT_STUDIES = 2
 
 
 class Studies(threading.local):
-    """A cache, for each thread, of the last two studies it built, by data key."""
+    """A cache, for each thread, of the last two studies it used, by data key.
+
+    The data key is the text of `data_key`. Each thread has its own studies; a pickled cache is empty.
+    """
 
     def __init__(self) -> None:
         self.kept: dict[str, Study[Any]] = {}

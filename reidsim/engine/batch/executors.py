@@ -217,7 +217,11 @@ class ProcessExecutor:
 
 
 class _Worker:
-    """A worker process and its current task."""
+    """A worker process and its current task.
+
+    A new object starts the process and sends it `work`, the pickled callable that does runs. Messages of the process
+    are put into the queue `events`, each with this object; None means that the process has ended.
+    """
 
     def __init__(self, work: bytes, events: queue.SimpleQueue[tuple[_Worker, Any]]) -> None:
         self.task: RunTask | None = None
@@ -263,7 +267,11 @@ class _Worker:
 
 
 class _Pool:
-    """The processes of one batch and the remaining tasks."""
+    """The processes of one batch and the remaining tasks.
+
+    At most `size` processes do the `tasks` with the callable `work`. `timeout` is the time limit of a run in seconds;
+    None means no limit.
+    """
 
     def __init__(self, work: Work, tasks: Sequence[RunTask], size: int, timeout: float | None) -> None:
         self._work, self._left, self._timeout = pickle.dumps(work), deque(tasks), timeout or math.inf

@@ -84,7 +84,7 @@ class Ended:
 
     @property
     def common(self) -> dict[str, Any]:
-        """The arguments of every `Result`."""
+        """The arguments of every `Result`: ``name``, ``manifest`` and ``warnings``."""
         return {"name": self.loaded.name, "manifest": self.manifest, "warnings": self.warnings}
 
 

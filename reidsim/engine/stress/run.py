@@ -162,7 +162,10 @@ class Evaluator:
 
     @cached_property
     def plans(self) -> Any:
-        """The planner under any payoff parameters; only for kinds that have one."""
+        """The planner under any payoff parameters; see `Kind.amount_points`.
+
+        Only for kinds that have one.
+        """
         kind = kind_of(self.loaded.scenario)
         points = self.amounts or kind.amount_points(kind.build(self.loaded))
         assert points is not None  # noqa: S101 - ensured by `amounts_at_once` or `plans_under_amounts`
@@ -301,7 +304,10 @@ class StressWork(ScenarioWork):
 
     @property
     def options(self) -> dict[str, Any]:
-        """How the policies plan; see `ScenarioWork.options`."""
+        """How the policies plan: all parameters of this class, under key ``stress``.
+
+        See `ScenarioWork.options`.
+        """
         return {"stress": {name: getattr(self, name) for name in ("policies", "informed", "planned", "named")}}
 
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
