@@ -95,7 +95,7 @@ def replication_seed(seed: int, replication: int) -> int:
 def draw_binomial(rng: np.random.Generator, number: ArrayLike, probability: ArrayLike) -> Counts:
     """Draw binomial counts, each from one uniform number.
 
-    A larger uniform number gives a larger count.
+    A larger uniform number never gives a smaller count.
 
     Parameters
     ----------

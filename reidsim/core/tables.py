@@ -398,7 +398,7 @@ def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
 def text_table(frame: pd.DataFrame, source: str, *, trim: bool = True) -> pd.DataFrame:
     """Return a table in memory as text, as `read_table` returns a file.
 
-    Integers of any type have no decimals; missing values are empty.
+    Whole numbers of any type have no decimals; missing values are empty. The result has a new index from 0.
 
     Parameters
     ----------

@@ -561,9 +561,15 @@ def release_file_facts(loaded: Scenario[ScenarioHead]) -> dict[str, Any]:
     -------
     dict
         Empty if the records do not come from a file. Otherwise ``scenario_file``, the path of the scenario, and
-        ``release_file``, a dict with ``path`` and ``sha256``. If hierarchies of attributes are in files,
-        ``hierarchies`` maps each such attribute to a dict with ``path`` and ``sha256`` of its file. Relative paths are
-        shown relative to the working folder, absolute paths and names of bundled files (``bundled:...``) unchanged.
+        ``release_file``, a dict with ``path`` and ``sha256``. If hierarchies of attributes are in files, this dict also
+        has ``hierarchies``, which maps each such attribute to a dict with ``path`` and ``sha256`` of its file. Relative
+        paths are shown relative to the working folder, absolute paths and names of bundled files (``bundled:...``)
+        unchanged.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read.
     """
     kind, scenario = kind_of(loaded.scenario), loaded.scenario
     if (text := kind.release_file(scenario)) is None:

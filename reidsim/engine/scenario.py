@@ -255,7 +255,8 @@ class Scenario(load.Scenario[ScenarioHead]):
         Raises
         ------
         InputError
-            If a file exists already, or a user-defined adversary or policy is not in an importable module.
+            If a file exists already, its name does not end in ``.toml``, or a user-defined adversary or policy is not
+            in an importable module.
         """
         folder = None if self.place is None else Path(self.place.name)
         tables = None if path is None else Path(path).with_name(f"{Path(path).stem}-tables")
@@ -295,12 +296,22 @@ class Scenario(load.Scenario[ScenarioHead]):
     def run(self, *, progress: Progress | None = None) -> RunResult:
         """Play the policies against the adversary.
 
-        Strategies are chosen under the publisher's beliefs; payoffs are computed with the true parameters.
+        Strategies are chosen under the publisher's beliefs; payoffs are computed with the true parameters. A scenario
+        with a sweep, uncertain parameters or several replications is run as by `batch`, without a folder.
 
         Parameters
         ----------
         progress : callable, optional
             Callback with three arguments: current activity, amount done and total amount.
+
+        Returns
+        -------
+        RunResult
+
+        Raises
+        ------
+        InputError
+            If a file, adversary or policy that the scenario names cannot be used.
         """
         executor = SerialExecutor() if self.objects else None
         return replace(run_loaded(self, executor=executor, progress=progress), held=self)
@@ -335,9 +346,9 @@ class Scenario(load.Scenario[ScenarioHead]):
             New results folder. Finished runs are kept there if the batch fails.
         executor : {"auto", "serial", "processes", "dask"}
             Where runs are done. ``"auto"`` uses this process, and several processes if that takes more than some
-            seconds; only this process if the scenario has user-defined objects.
+            seconds; only this process if the scenario has user-defined objects, unless `workers` or `timeout` is given.
         workers : int, optional
-            Number of processes; as many as there are cores if not given.
+            Number of processes; as many as cores and free memory allow if not given.
         scheduler : str, optional
             Address of the dask cluster for executor ``dask``.
         timeout : float, optional
@@ -353,6 +364,12 @@ class Scenario(load.Scenario[ScenarioHead]):
         -------
         RunResult
             A `BatchResult`, with statistics over runs; for replications of the masking game alone, the result of `run`.
+
+        Raises
+        ------
+        InputError
+            If a point is invalid, a file cannot be used or changes, an option cannot be used, or the folder is not
+            empty or, with `resume` or `rerun_failed`, is missing or holds another batch. A failed run is no error.
         """
         return run_batch_loaded(
             self,
@@ -438,6 +455,11 @@ class Scenario(load.Scenario[ScenarioHead]):
         **named : (float, float) or mapping
             Ranges by name, as in `with_`. ``adversary=["one-shot", "fmdp"]`` makes the adversary type of cross-play
             uncertain.
+
+        Raises
+        ------
+        InputError
+            If there are no uncertain parameters for the analyses, or a range, option or file cannot be used.
         """
         parameters = {**(ranges or {}), **{self._key(name): each for name, each in named.items()}}
         changed = self
@@ -533,6 +555,16 @@ class Scenario(load.Scenario[ScenarioHead]):
             Whether the adversary's gain equals the loss at each point; else the gain of the scenario is kept.
         progress : callable, optional
             As in `run`.
+
+        Returns
+        -------
+        SwitchResult
+
+        Raises
+        ------
+        InputError
+            If the scenario has no such amount, it differs between records, `link_gain` is set for another amount than
+            the loss, or the range is invalid.
         """
         key = f"economics.{key}" if key in _AMOUNTS else key
         return switch_loaded(self, key, low=low, high=high, link_gain=link_gain, progress=progress)
@@ -547,6 +579,15 @@ class Scenario(load.Scenario[ScenarioHead]):
             Number of orders drawn if there are more than 10 columns.
         progress : callable, optional
             As in `run`.
+
+        Returns
+        -------
+        AttributesResult
+
+        Raises
+        ------
+        InputError
+            If the scenario is not one of tables, or a file that it names cannot be used.
         """
         return attributes_loaded(self, orders=orders, progress=progress)
 

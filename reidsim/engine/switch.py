@@ -482,9 +482,9 @@ def _thresholds(amounts: Amounts, largest: int, low: float, high: float) -> tupl
     """Return the thresholds of one-shot attacks on groups of people.
 
     Thresholds are the values between `low` and `high` of the varied parameter of `amounts` at which attacks on groups
-    of a size begin or end.
-    As the gain rises, attacks on ever larger groups, up to `largest` people, begin to pay off; as the cost rises,
-    attacks on the largest groups end first. If neither depends on the parameter, there are no thresholds.
+    of a size begin or end. As the gain rises, attacks on ever larger groups, up to `largest` people, begin to pay off;
+    as the cost rises, attacks on the largest groups end first. If neither depends on the parameter, there are no
+    thresholds.
 
     Returns
     -------
@@ -651,7 +651,7 @@ class Envelope:
             Number of thresholds of attacks in the range. Between neighbouring ones, in a cell, the attacks on each plan
             do not change.
         threshold : callable
-            Returns a threshold given its number, from 0.
+            Returns a threshold given its number, from 0; thresholds ascend.
 
         Raises
         ------

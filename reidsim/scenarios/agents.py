@@ -216,10 +216,13 @@ def profile_of(
     Parameters
     ----------
     name : str
+        Name of the adversary.
     section : WeightedSection
+        Its section, with resources, budget, accuracy and weight.
     agents : AgentsSection
+        States the probability of detection and the fine.
     equip : Equip
-        Returns the linker and planner for a set of resources.
+        Returns the linker and planner for a set of resources; see `Equipment`.
     both : iterable of (EconomicsSection, Adversary)
         Economics and planner: first the true ones, then the ones in which the publisher believes.
     prices : mapping of str to float
@@ -635,6 +638,8 @@ def with_adversaries(others: Opponents, alone: Mapping[str, World], together: Wo
 def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Collection[str]) -> Opponents:
     """Return all adversaries that can play: those of `opponent_names`, then others.
 
+    For every other one, `Opponents.left_out` has a sentence with the reason.
+
     Parameters
     ----------
     own : str
@@ -687,6 +692,7 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
 
     A defender may also plan in the games ``average-type`` (every type replaced by the one of largest weight, with the
     mean gain and cost of all types) and ``worst-of-types`` (for each record, against the type that is worst for it).
+    The first one may be missing; `Opponents.left_out` has the reason, and a note on settings that are ignored.
 
     Parameters
     ----------

@@ -214,6 +214,8 @@ def at_point(
 ) -> Scenario[ScenarioHead]:
     """Return the scenario of a single run, with the values of a point.
 
+    Sections on replications, sweep, uncertainty, stress tests and figures are removed.
+
     Parameters
     ----------
     loaded : Scenario

@@ -395,11 +395,16 @@ def rerun_one(
     allow_code : bool
         Whether to import Python modules that the scenario names.
 
+    Returns
+    -------
+    Repeated
+
     Raises
     ------
     InputError
-        If the folder does not hold a batch, or the batch does not have this run. An error of the run itself is raised
-        unchanged.
+        If the folder does not hold a batch, or one of cross-play, the batch does not have this run, several runs have
+        such a key, records are not available, or the scenario names modules that may not be imported. An error of the
+        run itself is raised unchanged.
     """
     report = progress or (lambda task, done, total: None)
     manifest = store.read_manifest(folder)

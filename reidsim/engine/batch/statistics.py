@@ -185,7 +185,8 @@ def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design | None = N
 def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.DataFrame) -> tuple[str, ...]:
     """Return warnings about failed runs, and the warnings of the successful runs.
 
-    A warning of several runs appears once. If there are several replications, a warning says whether all are equal.
+    A warning of several runs appears once, with their number if not all runs have it. There is one warning per state of
+    failed runs. If there are several replications, and their results are equal at every point, there is a warning.
 
     Parameters
     ----------

@@ -144,9 +144,9 @@ def robustness_table(policies: Sequence[str], payoffs: Floats, quantile: float) 
     DataFrame
         One row per policy: ``mean_payoff``, ``worst_payoff``, ``quantile_payoff`` (the smallest payoff that a share
         `quantile` of the points does not exceed), ``mean_regret``, ``largest_regret``, ``share_best`` (share of points
-        at which no policy has a higher payoff) and ``points`` (number of complete points). The columns ``maximin``,
-        ``minimax_regret`` and ``quantile_best`` mark the first policy with the best value of the criterion. Values are
-        missing if no point is complete.
+        at which no policy has a higher payoff) and ``points`` (number of points with the payoffs of all policies; all
+        others are ignored). The columns ``maximin``, ``minimax_regret`` and ``quantile_best`` mark the first policy
+        with the best value of the criterion. Without such a point, values are missing and no policy is marked.
     """
     known = payoffs[:, np.isfinite(payoffs).all(axis=0)]
     n_points = known.shape[1]
@@ -422,6 +422,7 @@ def guarantee_table(points: Any, policies: tuple[str, ...], believed: EconomicsS
     Parameters
     ----------
     points : object
+        Planner under any payoff parameters; see `Kind.amount_points`.
     policies : tuple of str
     believed : EconomicsSection
         Payoff parameters under which the publisher plans.
