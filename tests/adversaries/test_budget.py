@@ -8,18 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from sequential_programs.attacks import small_attacks
+from sequential_programs.attacks import A, C, small_attacks
 from tiers import examples
 
-from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.file_attack import plan_file, plan_with_budget
 from reidsim.adversaries.sequential.planning import plan_known
 from reidsim.core.errors import InputError
 
-A = SequentialAttack(
-    gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9
-)
-C = replace(A, detection_slope=0.18)
 MANY = np.minimum(np.random.default_rng(1).geometric(0.03, 5000), 400)
 
 

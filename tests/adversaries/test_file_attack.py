@@ -8,20 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from sequential_programs.attacks import small_attacks
+from sequential_programs.attacks import A, C, small_attacks
 from tiers import examples
 
-from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.file_attack import plan_file
 from reidsim.adversaries.sequential.planning import plan_known
 from reidsim.core.errors import InputError
-
-# Settings (a) and (c) of the paper's evaluation; the paper does not print the discount.
-A = SequentialAttack(
-    gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9
-)
-C = replace(A, detection_slope=0.18)
-
 
 attacks = small_attacks(detection_ends_attack=st.booleans())
 files = st.lists(st.integers(0, 4), min_size=1, max_size=3)

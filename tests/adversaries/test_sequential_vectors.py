@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy
 from found import at_least
+from sequential_programs.attacks import A, C
 from sequential_programs.paper_attack import paper_of
 from tiers import cases
 
@@ -31,9 +32,7 @@ from reidsim.adversaries.sequential.programs import attack_programs
 VECTORS = at_least(17, json.loads((Path(__file__).parent / "xia2015_vectors.json").read_text(encoding="utf-8")))
 TIMING = {"state": "next-state", "action": "at-action"}
 
-A = SequentialAttack(gain=8000, exploit_cost=10, penalty=10_000, access_cost=100, prior=0.63, discount=0.9)
 B = replace(A, max_penalties=1)
-C = replace(A, detection_slope=0.18)
 B_GROWING = replace(B, detection_slope=0.18)
 REGISTRY = 6_018_999
 

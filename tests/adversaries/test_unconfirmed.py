@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from sequential_programs.attacks import small_attacks, some
+from sequential_programs.attacks import A, small_attacks, some
 from tiers import examples
 
 from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
@@ -16,9 +16,6 @@ from reidsim.adversaries.sequential.planning import plan_known
 from reidsim.core.errors import InputError
 from reidsim.core.validation import validated
 
-A = SequentialAttack(
-    gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9
-)
 CONFIRMED = UnconfirmedSuccess(sensitivity=1.0, specificity=1.0)
 
 

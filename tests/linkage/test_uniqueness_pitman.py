@@ -1,6 +1,7 @@
 """Pitman's formula, against other software and Hoshino's (2001) likelihood.
 
-`pitman_vectors.json` has estimates of a separate program, and of ARX for another estimator (`arx_zayatz`).
+`pitman_vectors.json` has estimates of a separate program, and of ARX for another estimator (`arx_zayatz`,
+commit aacd487).
 """
 
 import itertools

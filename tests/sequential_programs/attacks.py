@@ -1,8 +1,16 @@
-"""Random sequential attacks for hypothesis."""
+"""The attack of Xia et al. 2015, and random sequential attacks for hypothesis."""
+
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
+
+# Settings (a) and (c) of the paper's evaluation, section 7.2; the paper does not print the discount.
+A = SequentialAttack(
+    gain=8000, access_cost=100, exploit_cost=10, penalty=10000, detection_intercept=-4.59, prior=0.63, discount=0.9
+)
+C = replace(A, detection_slope=0.18)
 
 
 def some(low, high):
