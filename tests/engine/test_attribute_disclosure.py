@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("hospital")
 
 
-@examples(120)
+@examples(80)
 @given(
     st.booleans().flatmap(any_hospital),
     st.sampled_from(["backward-induction", "branch-and-bound"]),
@@ -54,7 +54,7 @@ def test_each_person_gets_its_best_admissible_generalization(folder, hospital, s
             assert (found["strategy"] == "withheld").tolist() == [node is None for _, node in expected]
 
 
-@examples(60)
+@examples(40)
 @given(
     st.booleans().flatmap(any_hospital),
     st.sampled_from([0.0, 0.3, 1.0]),
@@ -75,7 +75,7 @@ def test_the_table_gets_the_node_of_highest_payout_with_inadmissible_groups_supp
     assert result.summary["utility"]["k-anonymity"] == pytest.approx(expected or 0.0, abs=1e-9)
 
 
-@examples(60)
+@examples(40)
 @given(st.booleans().flatmap(lambda persons: hospitals(persons=persons)))
 def test_policies_that_choose_release_nothing_beyond_the_limits(folder, hospital):
     policies = ["record-level", "full-domain", "opt-in", "k-anonymity", "anytime"]
@@ -283,11 +283,3 @@ def test_adversaries_of_one_scenario_may_gain_from_different_successes(tmp_path)
     assert risk["either"].iloc[0] == pytest.approx((12 * (2 / 3 + 1 / 9) + 16 * (1 / 4 + 3 / 16)) / 28)
     summary = reidsim.run(tmp_path / "ward.toml", overrides={**changes, "adversaries": own}).summary
     assert summary["risk"].iloc[0] == pytest.approx(0.25 * identity + 0.75 * risk["attribute"].iloc[0])
-
-
-def test_limits_can_be_swept(tmp_path):
-    path = WARD.write(tmp_path, 'policies = ["basic"]')
-    swept = reidsim.run(path, overrides={"sweep.values": {"publisher.max_inference": [0.5, 0.7]}})
-    for limit, inference in zip([0.5, 0.7], swept.summary["inference"], strict=True):
-        assert inference == reidsim.run(path, overrides={"publisher.max_inference": limit}).summary["inference"].iloc[0]
-    assert swept.summary["inference"].iloc[0] < swept.summary["inference"].iloc[-1]

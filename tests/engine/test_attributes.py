@@ -1,7 +1,6 @@
 """The cost of each column, against tables from which the column was removed."""
 
 import itertools
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 from tiers import cases
 
 import reidsim
-from reidsim.cli import main
 from reidsim.core.errors import InputError
 from reidsim.engine import score as attributes_run
 from reidsim.engine.score import ATTRIBUTE_COLUMNS, attributes_loaded
@@ -123,19 +121,3 @@ def test_policies_without_lowest_levels_are_left_out(town):
     )
     with pytest.raises(InputError, match=r"publisher\.policies: no policy supports a minimum level"):
         attributes_loaded(town(publisher__policies=["opt-in", "lattice-search"]))
-
-
-@pytest.mark.deep
-def test_the_command_writes_a_table_and_a_figure(town, monkeypatch, capsys):
-    town()
-    monkeypatch.setattr("sys.argv", ["reidsim", "attributes", "town.toml", "-o", "found"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert not ended.value.code
-    out = capsys.readouterr().out
-    assert "town: no-protection" in out
-    assert json.loads(Path("found/manifest.json").read_text())["figures"] == ["attributes.png"]
-    assert Path("found/figures/attributes.png").stat().st_size > 10_000
-    table = pd.read_parquet("found/attributes.parquet")
-    assert set(table["measure"]) == set(MEASURES)
-    assert f"{table['without'].iloc[0]:,.2f}" in out

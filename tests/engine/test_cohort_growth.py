@@ -216,10 +216,3 @@ def test_growth_that_cannot_be_simulated_is_refused(folder, records, changes, me
         given |= {"trees": {"age": {"groups": TREE}}}
     with pytest.raises(InputError, match=message):
         reidsim.run(folder / "cohort.toml", overrides=given | changes)
-
-
-def test_a_sample_of_the_population_grows_like_a_file(folder):
-    changes = {"release": {"sizes": [10]}, "threshold.sizes": [4, 60], "threshold.like_members": []}
-    result = reidsim.run(folder / "cohort.toml", overrides=changes)
-    np.testing.assert_allclose(of_everybody(result, 60)["mean_risk"], len(COUNTS) / 60)
-    assert (of_everybody(result, 4)["persons"] == 4).all()

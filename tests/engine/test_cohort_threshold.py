@@ -6,11 +6,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from layout import misplaced
 
 import reidsim
-from reidsim.core.errors import InputError
-from reidsim.kinds.assessment.figures import run_figures
 
 ACCEPTED, SHARE = 0.2, 0.9
 RECIPE = """
@@ -106,42 +103,3 @@ def test_risks_of_groups_are_those_counted_person_by_person(result, people):
         assert row.percentile_risk == pytest.approx(percentile(mine), abs=1e-12)
         assert row.mean_risk == pytest.approx(mine.mean(), abs=1e-12)
         assert row.share_above == pytest.approx((mine > ACCEPTED + 1e-12).mean(), abs=1e-12)
-
-
-def test_the_file_is_one_of_the_cohorts_and_a_larger_one_is_safer(result):
-    table = result.analysis.cohorts
-    whole = table[table["attribute"] == "everybody"]
-    by_size = whole[whole["knowledge"] == "neighbours"].groupby("records")["mean_risk"].mean()
-    assert list(by_size.index) == [20, 60, 500]
-    assert by_size.is_monotonic_decreasing
-    assert (table.groupby(["records", "knowledge"])["persons"].max() == [20, 20, 60, 60, 500, 500]).all()
-    assert list(whole.groupby("records")["draw"].nunique()) == [8, 1, 8]
-
-
-@pytest.mark.deep
-def test_the_figures_show_groups_and_sizes(result):
-    figures = dict(run_figures(result))
-    groups, growth = figures["cohort-groups"], figures["cohort-growth"]
-    assert not misplaced(groups)
-    assert not misplaced(growth)
-    table = result.analysis.cohorts
-    of_file = table[table["records"] == 60]
-    assert [axes.get_title(loc="left") for axes in groups.axes] == ["Worst case", "Neighbours"]
-    for axes, knowledge in zip(groups.axes, ("worst-case", "neighbours"), strict=True):
-        rows = of_file[of_file["knowledge"] == knowledge]
-        np.testing.assert_allclose(axes.collections[0].get_offsets()[:, 0], rows["percentile_risk"])
-    lines = growth.axes[0].get_lines()
-    assert list(lines[0].get_xdata()) == [20, 60, 500]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"threshold.groups": ["sexx"]}, r"threshold\.groups: .*sexx.*"),
-        ({"release.weight": "age"}, r"threshold\.sizes: cohorts need a single release"),
-        ({"threshold.percentile": 0}, r"threshold\.percentile"),
-    ],
-)
-def test_impossible_thresholds_are_refused(folder, changes, message):
-    with pytest.raises(InputError, match=message):
-        reidsim.run(folder / "cohort.toml", overrides=changes)

@@ -1,18 +1,12 @@
 """Cross-play as a batch: single runs, resumed batches, worst cases by brute force."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tiers import examples
-from typer.testing import CliRunner
 
 import reidsim
-from reidsim.cli import app
 from reidsim.core.errors import InputError
 from reidsim.core.randomness import replication_seed
 from reidsim.engine.batch.design import Design
@@ -82,22 +76,6 @@ def runs_of(values):
     return pd.DataFrame(rows)
 
 
-@pytest.mark.deep
-@examples(40)
-@given(st.integers(0, 2**31), st.integers(2, 6))
-def test_intervals_hold_the_worst_case_and_worst_cases_the_best_defender(seed, n):
-    values = np.random.default_rng(np.random.SeedSequence(seed)).normal(size=(3, 2, n))
-    table = worst_cases_table(runs_of(values), Design(pd.DataFrame(index=range(1)), n))
-    means = values.mean(axis=2)
-    np.testing.assert_allclose(table["least_payoff"], means.min(axis=1), atol=1e-12)
-    np.testing.assert_allclose(table["largest_regret"], (-means).max(axis=1), atol=1e-12)
-    np.testing.assert_allclose(table["worst_regret"], (-values).max(axis=(1, 2)), atol=1e-12)
-    for name in ("least_payoff", "largest_regret"):
-        assert (table[f"{name}_low"] <= table[name]).all()
-        assert (table[name] <= table[f"{name}_high"]).all()
-    assert table["maximin"].tolist() == (means.min(axis=1) == means.min(axis=1).max()).tolist()
-
-
 def test_intervals_cover_the_worst_case_as_often_as_they_say():
     """Three adversaries with equal true payoffs: the hardest case for a minimum."""
     values = np.random.default_rng(np.random.SeedSequence(5)).normal(loc=1.0, size=(400, 3, 12))
@@ -138,31 +116,6 @@ def test_a_batch_is_resumed_and_no_other_goes_on_in_its_folder(tmp_path, batch):
     ]  # fmt: skip
 
 
-@pytest.mark.deep
-def test_half_a_batch_goes_on_where_it_stopped(tmp_path, batch, monkeypatch):
-
-    folder, done = tmp_path / "played", []
-    from reidsim.engine import cross_play as single_play
-
-    play = single_play.CrossPlayWork.__call__
-
-    def stops(work, task):
-        done.append(task.key)
-        if len(done) == 3:
-            raise KeyboardInterrupt
-        return play(work, task)
-
-    monkeypatch.setattr(single_play.CrossPlayWork, "__call__", stops)
-    with pytest.raises(KeyboardInterrupt):
-        cross_play(TOWN, overrides=DESIGN, executor="serial", folder=folder)
-    assert json.loads((folder / "manifest.json").read_text())["state"] == "running"
-    kept = read_runs(folder)["run"].nunique()
-    assert 1 <= kept <= 2
-    result = cross_play(TOWN, overrides=DESIGN, executor="serial", folder=folder, resume=True)
-    assert len(done) == 3 + 4 - kept
-    pd.testing.assert_frame_equal(result.table, batch.table, check_exact=True)
-
-
 def test_failed_runs_are_told_and_left_out():
     own = TOWN.parent / Scenario.load(TOWN).content["release"]["path"]
     wrong = {"sweep": {"values": {"release.path": [str(own), "nowhere.csv"]}}}
@@ -170,18 +123,6 @@ def test_failed_runs_are_told_and_left_out():
     assert list(found.table["state"].value_counts()) == [len(found.table) - 1, 1]
     assert "1 of 2 runs ended as 'failed'" in found.warnings[0]
     assert not found.matrix("regret").isna().any(axis=None)
-
-
-@pytest.mark.deep
-def test_the_command_takes_the_options_of_a_batch(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    call = ["cross-play", str(TOWN), "--set", "replications=2", "--executor", "serial"]
-    done = CliRunner().invoke(app, call)
-    assert done.exit_code == 0
-    assert "town, mean of 2 runs: publisher's payoff" in done.stdout
-    assert "Minimax regret: " in done.stdout
-    again = CliRunner().invoke(app, [*call, "--resume"])
-    assert again.stdout == done.stdout
 
 
 def test_options_of_a_batch_are_refused_for_a_single_run(tmp_path):

@@ -1,13 +1,11 @@
-"""Equilibria of cross-play with added best replies: tables, folders, commands."""
+"""Equilibria of cross-play with added best replies."""
 
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from reidsim.cli import app
 from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import Design
 from reidsim.engine.cross_play import CONCEPTS, equilibrium_tables
@@ -15,18 +13,11 @@ from reidsim.engine.scenario import cross_play
 from reidsim.games.matrix_games import zero_sum
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
-SWEEP = {"sweep": {"values": {"economics.loss": [30, 60]}}, "replications": 2}
 
 
 @pytest.fixture(scope="module")
 def single():
     return cross_play(TOWN, equilibrium=True, double_oracle="zero-sum", tolerance=1e-6)
-
-
-@pytest.fixture(scope="module")
-def batch():
-    options = {"equilibrium": True, "double_oracle": "general-sum"}
-    return cross_play(TOWN, overrides=SWEEP, executor="serial", **options)
 
 
 def test_equilibria_are_of_the_matrices(single):
@@ -70,39 +61,6 @@ def test_every_defender_alone_has_its_exploitability(single):
     np.testing.assert_allclose(table["gain_then"], [payoff[a].max() - p for a, p in zip(reply, then, strict=True)])
 
 
-def test_best_replies_do_as_well_as_the_matrix_or_better(single):
-    steps = single.replies["double_oracle"]
-    value = single.equilibria["equilibria"].set_index("concept").loc["maximin", "value"]
-    assert steps["publisher_payoff"].iloc[-1] >= value - 1e-6
-    assert steps["best_exploitability"].iloc[-1] <= 1e-6
-
-
-@pytest.mark.deep
-def test_points_of_a_sweep_are_games_of_their_own(batch):
-    found = batch.equilibria["equilibria"]
-    assert found["economics.loss"].tolist() == [30] * 4 + [60] * 4
-    cells = batch.table[batch.table["economics.loss"] == 60]
-    means = cells.groupby(["defender", "plans_against", "adversary"], sort=False)["publisher_payoff"].mean()
-    value = zero_sum(means.unstack("adversary", sort=False).to_numpy()).row_payoff
-    assert found[found["economics.loss"] == 60]["value"].iloc[0] == pytest.approx(value, abs=1e-9)
-    steps = batch.replies["double_oracle"]
-    assert steps.groupby(["point", "replication"]).ngroups == 4
-    assert (steps.groupby(["point", "replication"])["best_exploitability"].last() <= 0.01).all()
-
-
-@pytest.mark.deep
-def test_folders_have_the_tables_and_yield_them_again(tmp_path, batch):
-    folder, options = tmp_path / "b", {"equilibrium": True, "double_oracle": "general-sum"}
-    cross_play(TOWN, overrides=SWEEP, executor="serial", folder=folder, **options)
-    for name, table in {**batch.equilibria, **batch.replies}.items():
-        pd.testing.assert_frame_equal(pd.read_parquet(folder / f"{name}.parquet"), table, check_exact=True)
-    again = cross_play(TOWN, overrides=SWEEP, folder=folder, resume=True, **options)
-    pd.testing.assert_frame_equal(again.replies["double_oracle"], batch.replies["double_oracle"])
-    assert again.warnings == batch.warnings
-    with pytest.raises(InputError, match="other options"):
-        cross_play(TOWN, overrides=SWEEP, folder=folder, resume=True, equilibrium=True)
-
-
 def test_a_defender_who_cannot_play_everywhere_takes_no_part():
     cells = [("a", "x", 1.0), ("a", "y", 2.0), ("b", "x", 9.0)]
     runs = pd.DataFrame(cells, columns=["defender", "adversary", "publisher_payoff"])
@@ -111,20 +69,6 @@ def test_a_defender_who_cannot_play_everywhere_takes_no_part():
     assert left_out == ("left out of equilibria, because payoffs against some adversaries are missing: b",)
     assert set(tables["mixtures"]["strategy"]) <= {"a", "x", "y"}
     assert tables["equilibria"]["value"].iloc[0] == 1.0
-
-
-@pytest.mark.deep
-def test_the_command_prints_mixtures_and_iterations(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, ["cross-play", str(TOWN), "--equilibrium", "--double-oracle", "zero-sum"])
-    assert done.exit_code == 0
-    for words in ("mixtures, payoffs per record", "nash-best", "exploitability per record", "best responses added"):
-        assert words in done.stdout
-    assert max(map(len, done.stdout.partition("town: mixtures")[2].splitlines())) <= 80
-    folder = tmp_path / "results" / "town-cross-play-001"
-    report = CliRunner().invoke(app, ["report", str(folder), "-o", "r.md"])
-    assert report.exit_code == 0
-    assert "--double-oracle zero-sum --tolerance 0.01" in (tmp_path / "r.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from replies_to_types import replies_to_types
 
-from reidsim.core.errors import InputError
 from reidsim.engine.scenario import cross_play
 from reidsim.kinds.masking.kind import MASKING as MASKING_KIND
 from reidsim.kinds.masking.study import build_masking_study
@@ -92,9 +91,3 @@ def test_types_on_more_forms_than_can_be_searched_are_left_out(monkeypatch):
     study = build_masking_study(Scenario.load("wan2021", MASKING))
     assert "more than 4 possible releases" in MASKING_KIND.opponent_types(study).left_out[0]
     assert MASKING_KIND.opponent_types(study).opponents == ()
-
-
-def test_types_that_cannot_be_used_are_errors():
-    wrong = {"agents": {}, "adversaries": {"thief": {"holds": ["nothing"]}}}
-    with pytest.raises(InputError, match=r"adversaries.thief.holds: no such resource; found 'nothing'"):
-        cross_play(TOWN, overrides=wrong)

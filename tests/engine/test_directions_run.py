@@ -12,9 +12,7 @@ from tiers import cases
 import reidsim
 from reidsim.audit.release import audit_release
 from reidsim.core.errors import InputError
-from reidsim.core.validation import validated
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.adversary_schema import PublisherScenario
 from reidsim.scenarios.load import Scenario
 
 FILES = {
@@ -117,18 +115,6 @@ def shared_and_chances(records):
     return shared, [1 / max(number, 1) for number in fitting]
 
 
-def test_records_that_are_alike_have_forms_of_their_own(tmp_path):
-    path = write(tmp_path, "record")
-    assert build_study(Scenario.load(path)).lattice.n_records == 8
-    study = build_study(Scenario.load(path, LOOKED_UP))
-    assert study.lattice.n_records == study.n_records == 10
-    assert study.by_subject() is study
-    # An adversary of this kind who replaces another also distinguishes them.
-    other = build_study(Scenario.load(path))
-    section = other.scenario.adversary.model_copy(update={"direction": "both"})
-    assert other.with_adversary(section).lattice.n_records == 10
-
-
 def test_the_utility_lost_to_searches_for_persons_is_reported(tmp_path):
     path = write(tmp_path, "record")
     result, alone = (reidsim.run(path, overrides={"adversary.direction": d}) for d in ("both", "record"))
@@ -155,30 +141,6 @@ def test_a_promise_that_rests_on_an_even_guess_says_so(tmp_path):
     warnings = [text for text in result.warnings if text.startswith("no-attack")]
     assert len(warnings) == 1
     assert "2 of 10 people" in warnings[0]
-
-
-def test_persons_can_be_looked_up_without_a_population(tmp_path):
-    path = write(tmp_path, "record")
-    text = path.read_text()
-    path.write_text(text[: text.index("[population]")] + text[text.index("[release]") :])
-    with pytest.raises(InputError, match="population: section missing"):
-        reidsim.run(path)
-    assert not reidsim.run(path, overrides=LOOKED_UP).records.set_index("policy").loc["no-attack", "attacked"].any()
-    with pytest.raises(InputError, match="population: section missing"):
-        reidsim.run(path, overrides={"adversary.direction": "both"})
-
-
-def test_a_sweep_over_directions_has_the_measures_of_each(tmp_path):
-    path = write(tmp_path, "record")
-    policies = {"publisher.policies": ["basic", "no-attack"]}
-    sweep = {"sweep.values": {"adversary.direction": ["record", "both"]}}
-    runs = reidsim.run_batch(path, overrides={**policies, **sweep}, executor="serial").runs
-    assert (runs["state"] == "complete").all()
-    alone = reidsim.run(path, overrides={**policies, "adversary.direction": "both"}).summary
-    here = runs[runs["adversary.direction"] == "both"].set_index("policy")
-    for measure in ("utility", "share_attacked", "utility_price", "exposed_to_weighted"):
-        np.testing.assert_allclose(here.loc[alone.index, measure], alone[measure], atol=1e-12)
-    assert runs[runs["adversary.direction"] == "record"]["utility_price"].isna().all()
 
 
 def test_amounts_by_record_count(tmp_path):
@@ -262,19 +224,6 @@ def test_audit_of_people_with_several_rows_finds_no_risk_that_makes_an_attack_pa
     assert summary.loc["no-attack", "utility"] >= summary.loc["full-domain-no-attack", "utility"] - 1e-9
 
 
-def test_household_risk_is_that_of_the_member_found_most_easily(tmp_path):
-    path, stays = write_stays(tmp_path, 3)
-    changes = {"adversary.direction": "both", "publisher.policies": ["k-anonymity", "no-protection"]}
-    result = reidsim.run(path, overrides=changes)
-    for policy in changes["publisher.policies"]:
-        records = result.records[result.records["policy"] == policy].reset_index(drop=True)
-        risk = records["success_probability"] * records["attacked"]
-        worst = risk.groupby(stays["household"]).max()
-        assert records["household_risk"].to_numpy() == pytest.approx(worst[stays["household"]].to_numpy())
-        of_people = worst[np.arange(40) // 2].mean()
-        assert result.summary.loc[policy, "household_risk"] == pytest.approx(of_people)
-
-
 def test_under_sample_risk_a_person_is_looked_up_among_the_rows_of_the_sample(tmp_path):
     path = write(tmp_path, "record")
     policies = ["no-attack", "suppress-all", "no-protection"]
@@ -324,18 +273,6 @@ def test_sampled_people_with_several_rows_are_counted_once_with_their_weight(tmp
     summary = reidsim.run(path, overrides=changes).summary
     assert summary.loc["no-attack", "share_attacked"] == 0
     assert summary.loc["basic", "publisher_payoff"] >= summary.loc["no-attack", "publisher_payoff"] - 1e-9
-
-
-@pytest.mark.parametrize("direction", ["record", "both"])
-def test_weights_of_one_are_prosecutor_risk_of_people(tmp_path, direction):
-    path, _ = write_stays(tmp_path, 1)
-    of_sample = {"release.sampling_fraction": 1, "release.estimator": "benedetti-franconi", "adversary.risk": "sample"}
-    of_sample["publisher.policies"] = ["basic", "no-attack"]
-    here, there = (
-        reidsim.run(path, overrides={"adversary.direction": direction, **changes}).summary
-        for changes in ({"publisher.policies": ["basic", "no-attack"]}, of_sample)
-    )
-    pd.testing.assert_frame_equal(here, there, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -398,32 +335,7 @@ def test_several_adversaries_look_up_in_one_way(tmp_path):
     assert reidsim.run(path, overrides=changes).summary.loc["no-attack", "share_attacked"] == 0
 
 
-def test_a_kind_that_does_not_look_persons_up_refuses_to():
-    content = {
-        "game": "mine:KIND", "economics": {"benefit": 1, "loss": 1, "cost": 1}, "publisher": {"policies": ["a"]},
-        "adversary": {"direction": "person"},
-    }  # fmt: skip
-    with pytest.raises(InputError, match=r"adversary.direction: this direction needs game"):
-        validated(PublisherScenario, content, "mine.toml")
-    content["adversary"] = {}
-    validated(PublisherScenario, content, "mine.toml")
-
-
 def test_too_many_amounts_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("reidsim.games.directions.linker.MOST_HELD", 9)
     with pytest.raises(InputError, match=r"too many combinations of payoff parameters.*found 10.*at most 9"):
         reidsim.run(write(tmp_path, "record"), overrides=LOOKED_UP)
-
-
-def test_the_front_passes_the_direction_on():
-    patients = pd.DataFrame({"age": ["30", "34", "52", "52"], "sex": ["F", "F", "M", "M"]})
-    scenario = reidsim.Scenario.from_frames(
-        patients,
-        hierarchies={"age": reidsim.intervals(5), "sex": "suppress"},
-        adversary={"direction": "both"},
-        economics={"benefit": 100, "loss": 300, "gain": 60, "cost": 20},
-        policies=["no-attack"],
-    )
-    found = scenario.run()
-    assert found.summary.loc["no-attack", "share_attacked"] == 0
-    assert found.records["success_probability"].max() <= 20 / 60 + 1e-12

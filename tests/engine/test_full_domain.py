@@ -1,17 +1,13 @@
 """Runs with full-domain generalization: tables agree with each other and the game."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from small_ward import write_ward
 from tiers import cases
 
-from reidsim.core.errors import InputError
 from reidsim.core.measures import columns_of
-from reidsim.engine.single_run import check_once, run_once
-from reidsim.games.full_domain import recoding
+from reidsim.engine.single_run import run_once
 from reidsim.games.measures import MEASURES, REIDENTIFIED
-from reidsim.kinds.tables import outcomes
 from reidsim.releases.released import released_class_sizes
 from reidsim.scenarios.load import Scenario
 
@@ -105,14 +101,6 @@ def test_the_released_table_reads_back_to_the_same_classes(result, tmp_path):
         assert sorted(shared) == sorted(again[~withheld].groupby(names).size())
 
 
-def test_recoding_by_splits_pays_between_one_node_and_each_record_its_own(result):
-    payout = result.analysis.optima.set_index("policy")["payout"]
-    for game in ("", "-no-attack"):
-        split = payout[f"multi-dimensional{game}"]
-        assert payout[game.removeprefix("-") or "basic"] <= split + 1e-9
-        assert split <= payout[f"record-level{game}"] + 1e-9
-
-
 def test_nodes_and_front_belong_to_the_optimum(result):
     optima = result.analysis.optima.set_index("policy")
     for policy in NODE_POLICIES:
@@ -123,20 +111,6 @@ def test_nodes_and_front_belong_to_the_optimum(result):
         front = result.analysis.front.query("policy == @policy")
         assert front["share_attacked"].is_monotonic_increasing
         assert front["payout"].max() == pytest.approx(optima.loc[policy, "payout"])
-
-
-def test_mistaken_risks_cost_and_never_pay(folder):
-    """Correct beliefs have at least the payoff of any other beliefs."""
-    changes = {"adversary__risk": "journalist", "publisher__policies": ["basic", "record-level"]}
-    pays = {
-        (risk, loss): run(folder, **changes, beliefs={"risk": risk}, economics__loss=loss).summary["publisher_payoff"]
-        for risk in ("prosecutor", "journalist")
-        for loss in (40, 80, 200)
-    }
-    table = pd.DataFrame(pays).T
-    gained = table.loc["journalist"] - table.loc["prosecutor"]
-    assert (gained >= -1e-9).all(axis=None)
-    assert (gained > 1e-9).any(axis=None)
 
 
 def test_no_solution_is_an_answer(folder):
@@ -170,20 +144,6 @@ def test_the_anytime_search_stops_at_its_budget_and_lists_the_nodes_it_visited(f
     assert both["payout_x"].tolist() == both["payout_y"].tolist()
 
 
-def test_nodes_are_listed_by_default_in_lattices_of_modest_size(folder, monkeypatch):
-    policies = {"publisher__policies": ["basic", "record-level"]}
-    analysis = run(folder, **policies, figures={}).analysis
-    assert len(analysis.top_nodes) == 10
-    assert "front" in analysis.tables()
-    assert "top_nodes" not in run(folder, **policies, figures={"nodes": {"top": 0}}).analysis.tables()
-    monkeypatch.setattr(outcomes, "_MOST_NODES_LISTED", 15)
-    large = run(folder, **policies, figures={}).analysis
-    assert "top_nodes" not in large.tables()
-    assert "best nodes are not listed: there are 16" in large.left_out[0]
-    assert large.left_out == run(folder, **policies, figures={}).warnings
-    assert len(run(folder, **policies, figures={"nodes": {}}).analysis.top_nodes) == 10
-
-
 def test_regions_within_a_suppression_limit(folder):
     """A binding limit reduces the payoff and may leave a gap to the optimum."""
     policy = "multi-dimensional-no-attack"
@@ -198,59 +158,3 @@ def test_regions_within_a_suppression_limit(folder):
         gaps.append(optimum["gap"])
     assert payouts[0] < payouts[-1]
     assert max(gaps) > gaps[-1] == 0
-
-
-def test_too_many_classes_for_regions(folder, monkeypatch):
-    monkeypatch.setattr(recoding, "_MEMORY_LIMIT", 100)
-    with pytest.raises(InputError, match=r"ward.toml: publisher.policies: too many classes for multi-dimensional"):
-        run(folder, publisher__policies=["multi-dimensional"], figures={})
-
-
-def test_local_recoding_planned_under_one_risk_pays_under_the_other(folder):
-    """Under prosecutor risk, records of earlier rounds do not hide later ones."""
-    result = run(
-        folder, adversary__risk="prosecutor", beliefs={"risk": "journalist"}, publisher__policies=["local-recoding"],
-        figures={},
-    )  # fmt: skip
-    classes = result.analysis.classes
-    assert len(set(classes["node"])) > 1
-    assert (classes["people"] == classes["records"]).all()
-    optimum = result.analysis.optima.iloc[0]
-    assert optimum["payout"] < optimum["planned_payout"]
-
-
-def test_check_reports_the_size_of_the_game(folder):
-    text = check_once(Scenario.load(folder / "ward.toml"))
-    assert text.startswith("40 records in ")
-    assert "16 strategies, a population of 90" in text
-
-
-@pytest.mark.deep
-def test_rounds_within_a_budget(folder):
-    policies = ["basic", "local-recoding", "local-recoding-no-attack"]
-    changes = {"publisher__search": "anytime", "publisher__policies": policies, "publisher__nodes": 3}
-    result = run(folder, **changes)
-    optima = result.analysis.optima.set_index("policy")
-    rounds = optima.loc["local-recoding", "node"].split(" | ")
-    assert optima.loc["local-recoding", "nodes_evaluated"] <= 3 * len(rounds)
-    assert np.isnan(optima.loc["local-recoding", "gap"])
-    text = " ".join(result.warnings)
-    assert "local-recoding: the budget ended " in text
-    assert f" of {len(rounds)} rounds; another node may have a higher payoff in these rounds" in text
-    enough = run(folder, **{**changes, "publisher__nodes": 1000})
-    assert not enough.warnings
-    exact = run(folder, publisher__policies=policies)
-    columns = ["policy", "node", "payout"]
-    pd.testing.assert_frame_equal(enough.analysis.optima[columns], exact.analysis.optima[columns])
-
-
-def test_prices_by_record(folder):
-    records = pd.read_csv(folder / "records.csv", dtype=str)
-    records.assign(worth=[50] * 20 + [200] * 20).to_csv(folder / "priced.csv", index=False)
-    changes = {"release__path": str(folder / "priced.csv"), "economics__columns": {"benefit": "worth"}}
-    result = run(folder, **changes, figures={})
-    rows = result.records.query("policy == 'no-protection'")
-    safe = ~rows["attacked"].to_numpy()
-    assert (rows["publisher_payoff"].to_numpy()[safe] == np.repeat([50, 200], 20)[safe]).all()
-    optima = result.analysis.optima.set_index("policy")
-    assert optima.loc["basic", "relative_payout"] == pytest.approx(optima.loc["basic", "payout"] / 5000)

@@ -117,16 +117,6 @@ def test_the_table_gets_the_form_that_pays_most_for_its_people(seed, risk, limit
                 assert size == people_alike(Hospital(shared, []), row[2:], node, "prosecutor")
 
 
-def test_a_class_of_one_person_protects_nobody():
-    # Four equal rows of one person: by rows success is 1 in 4, by people certain.
-    rows = [(0, 0, 3, 1, 1)] * 4 + [(1, 1, 5, 0, 0), (2, 1, 6, 0, 1)]
-    hospital = Hospital(rows, [])
-    by_people = game_of(hospital, policies=["no-protection"]).run().records
-    by_rows = game_of(hospital, key=None, policies=["no-protection"]).run().records
-    assert by_people["success_probability"][:4].tolist() == [1.0] * 4
-    assert by_rows["success_probability"][:4].tolist() == [0.25] * 4
-
-
 def test_benefits_that_differ_by_record_are_averaged():
     hospital = random_hospital(3)
     amounts = [float(10 * (number % 4)) for number in range(len(hospital.rows))]
@@ -144,15 +134,6 @@ def test_benefits_that_differ_by_record_are_averaged():
             assert row["utility"] == pytest.approx(played.utility, abs=1e-12)
         payoffs = [play(priced, person, node, "prosecutor").publisher for node in NODES]
         assert records.loc["basic"].iloc[hospital.rows_of(person)[0]]["publisher_payoff"] == pytest.approx(max(payoffs))
-
-
-def test_branch_and_bound_finds_the_best_form_of_each_person():
-    hospital = random_hospital(11, n_rows=20, n_people=9)
-    result = game_of(hospital, publisher={"solver": "branch-and-bound"}, policies=["basic", "no-attack"]).run()
-    for policy in ("basic", "no-attack"):
-        best = [best_of_person(hospital, p, "prosecutor", no_attack=policy == "no-attack") for p in hospital.people]
-        payoff = sum(each[1].publisher for each in best if each is not None) / len(best)
-        assert result.summary.loc[policy, "publisher_payoff"] == pytest.approx(payoff, abs=1e-12)
 
 
 VARIANTS = {

@@ -8,7 +8,6 @@ from test_people_planners import KNOWN, RECIPE
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.scenarios.load import Scenario
 
 SCENARIO = """
 game = "risk"
@@ -157,50 +156,10 @@ def test_rows_of_one_person_in_different_groups_are_an_error(tmp_path):
         ({"release.person": "age", "release.attributes": ["age"]}, "the key of persons is a quasi-identifier"),
         ({"release.person": "who"}, "column 'who': column missing"),
         ({"expectation.method": "monte-carlo"}, "Monte Carlo needs one record per person"),
+        ({"release": {"sizes": [3], "person": "pid"}}, "person needs a file"),
     ],
 )
 def test_unusable_keys_are_refused(tmp_path, changes, told):
     path = written(tmp_path, random_hospital(2))
     with pytest.raises(InputError, match=told):
         reidsim.run(path, overrides=changes)
-
-
-@pytest.mark.parametrize(
-    ("section", "told"),
-    [
-        ('file = "men.csv"\nperson = "id"', "row 3, column 'id': person given twice"),
-        ('size = 3\nperson = "id"', "drawn subjects have no key"),
-    ],
-)
-def test_subjects_of_the_masking_game_have_one_row_each(tmp_path, section, told):
-    (tmp_path / "men.csv").write_text("id,age,town\na,30,X\nb,31,Y\na,32,X\n")
-    (tmp_path / "registry.csv").write_text("age,town\n30,X\n31,Y\n32,X\n")
-    (tmp_path / "men.toml").write_text(
-        f"""
-game = "masking"
-[targets]
-{section}
-[resources.registry]
-file = "registry.csv"
-attributes = ["age", "town"]
-[economics]
-benefit = 100
-loss = 100
-cost = 10
-[subjects]
-attributes = ["age", "town"]
-[adversary]
-stages = [{{ stage = "identify", resource = "registry", on = ["age", "town"] }}]
-"""
-    )
-    with pytest.raises(InputError) as error:
-        reidsim.run(tmp_path / "men.toml")
-    assert told in str(error.value)
-
-
-def test_keys_of_samples_are_refused(tmp_path):
-    path = written(tmp_path, random_hospital(2))
-    text = path.read_text().replace('path = "records.csv"', "sizes = [3]")
-    path.write_text(text)
-    with pytest.raises(InputError, match=r"release\.person: person needs a file"):
-        Scenario.load(path)

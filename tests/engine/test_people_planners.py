@@ -1,15 +1,11 @@
 """Adversaries of every kind look for people by the best of each person's rows."""
 
-from itertools import product
-
 import numpy as np
 import pytest
-from small_hospital import NODES, best_of_person, household_risk, people_alike, play, random_hospital
+from small_hospital import NODES, people_alike, play, random_hospital
 from staged_clinic import FILES
 from test_people import game_of
-from tiers import cases
 
-from reidsim.games.adversary_types import TypesGame
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.load import Scenario
 
@@ -104,54 +100,6 @@ def test_an_attack_in_stages_goes_for_the_best_row(tmp_path):
         np.testing.assert_allclose(found[study.row_of_subject], by_person(study, node, "journalist"), atol=1e-12)
 
 
-def test_several_adversaries_each_go_for_their_best_row(tmp_path):
-    hospital = random_hospital(2)
-    types = {
-        "careful": {"weight": 0.7, "cost": 90, "risk": "prosecutor"},
-        "eager": {"weight": 0.3, "cost": 10, "gain": 60, "risk": "prosecutor"},
-    }
-    game = game_of(hospital, policies=["no-protection"])
-    game = game.with_(adversaries=types)
-    assert isinstance(game.build().truth, TypesGame)
-    result = game.run()
-    risks = dict.fromkeys(hospital.people, 0.0)
-    for weight, cost, gain in ((0.7, 90, 120), (0.3, 10, 60)):
-        alone = random_hospital(2, cost=cost, gain=gain)
-        for person in hospital.people:
-            risks[person] += weight * play(alone, person, NODES[0], "prosecutor").risk
-    assert result.summary.loc["no-protection", "risk"] == pytest.approx(np.mean(list(risks.values())), abs=1e-12)
-    told = result.summary.loc["no-protection", "household_risk"]
-    assert told == pytest.approx(household_risk(hospital, risks), abs=1e-12)
-
-
-def test_a_sweep_counts_people_at_every_point():
-    hospital = random_hospital(7)
-    swept = game_of(hospital).sweep(loss=[150, 300])
-    for loss, policy in product((150, 300), ("basic", "no-attack")):
-        alone = random_hospital(7, loss=float(loss))
-        found = [best_of_person(alone, p, "prosecutor", no_attack=policy == "no-attack") for p in alone.people]
-        risks = {p: f[1].risk if f else 0.0 for p, f in zip(alone.people, found, strict=True)}
-        row = swept.summary.loc[(loss, policy)]
-        payoff = sum(f[1].publisher for f in found if f) / len(found)
-        assert row["publisher_payoff"] == pytest.approx(payoff, abs=1e-12)
-        assert row["household_risk"] == pytest.approx(household_risk(alone, risks), abs=1e-12)
-
-
-def test_cross_play_counts_people():
-    hospital = random_hospital(6)
-    played = game_of(hospital).cross_play()
-    alone = game_of(hospital, policies=["basic", "no-protection", "k-anonymity"]).run().summary
-    own = played.table[played.table["adversary"] == "one-shot"].set_index(["defender", "plans_against"])
-    for policy, against in (("basic", "one-shot"), ("no-protection", ""), ("k-anonymity", "")):
-        for measure in ("publisher_payoff", "risk", "share_attacked"):
-            assert own.loc[(policy, against), measure] == pytest.approx(alone.loc[policy, measure], abs=1e-12)
-    always = played.table[(played.table["adversary"] == "always") & (played.table["defender"] == "no-protection")]
-    success = [play(hospital, person, NODES[0], "prosecutor").success for person in hospital.people]
-    assert always["risk"].iloc[0] == pytest.approx(np.mean(success), abs=1e-12)
-    left = " ".join(played.warnings)
-    assert "the policy needs one record per person" in left
-
-
 def test_k_anonymity_withholds_people_with_a_row_in_a_small_class():
     hospital = random_hospital(12, n_rows=30, n_people=12)
     limit, k = 0.35, 3
@@ -177,18 +125,6 @@ def test_k_anonymity_withholds_people_with_a_row_in_a_small_class():
     assert set(records["strategy"][shared]) == {",".join(map(str, best[1]))}
 
 
-@pytest.mark.parametrize("unit", cases(["record", "table"], ["record"]))
-def test_one_round_of_agents_is_the_game(unit):
-    hospital = random_hospital(13)
-    amounts = {"benefit": 100, "loss": 300, "gain": 120, "cost": 50}
-    scenario = game_of(hospital, household=None, amounts=amounts, unit=unit, policies=["basic", "no-attack"])
-    game, rounds = scenario.run(), scenario.rounds(1)
-    measures = ["publisher_payoff", "adversary_payoff", "risk", "share_attacked", "utility", "share_suppressed"]
-    np.testing.assert_allclose(rounds.summary[measures], game.summary[measures], atol=1e-12)
-    columns = ["record", "person", "strategy", "success_probability"]
-    assert rounds.records[columns].astype(str).equals(game.records[columns].astype(str))
-
-
 def test_who_stays_away_takes_all_rows_along_and_hides_nobody():
     hospital = random_hospital(14, n_rows=24, n_people=10)
     rule = {"reward": 4, "harm": 30, "spread": 1.5, "learning_rate": 0.8}
@@ -204,14 +140,3 @@ def test_who_stays_away_takes_all_rows_along_and_hides_nobody():
         if row[0] in part:
             cells = [other[2:] for other in left.rows if other[0] == row[0]]
             assert told == pytest.approx(1 / min(people_alike(left, cell, NODES[0], "prosecutor") for cell in cells))
-
-
-@pytest.mark.deep
-def test_a_stress_test_weighs_people():
-    hospital = random_hospital(15)
-    result = game_of(hospital, policies=["basic"], stress={"robustness": {"samples": 16}}).stress(loss=(100, 400))
-    robust = result.tables["robust_strategies"]
-    people = [hospital.people.index(row[0]) for row in hospital.rows]
-    for _, found in robust.groupby("criterion", observed=True):
-        by_person = found["strategy"].astype(str).groupby(people).nunique()
-        assert (by_person == 1).all()

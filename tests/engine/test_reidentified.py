@@ -3,11 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tiers import cases
 
 import reidsim
 from reidsim.core.measures import columns_of
-from reidsim.figures.runs import reidentified_by_policy
 from reidsim.games.measures import REIDENTIFIED
 from reidsim.scenarios.people import once_each
 
@@ -103,23 +101,6 @@ def test_amounts_that_differ_by_person(stays):
     assert not [column for column in result.summary if "standard_error" in column]
 
 
-def test_which_adversary_comes_is_the_same_for_all(stays):
-    adversaries = {"keen": {"weight": 0.25, "cost": 1.0}, "idle": {"weight": 0.75, "cost": 1000.0}}
-    result = reidsim.run(stays, overrides={"adversaries": adversaries, "publisher.policies": ["no-protection"]})
-    alone = reidsim.run(stays, overrides={"economics.cost": 1.0, "publisher.policies": ["no-protection"]})
-    told, keen = distribution(result, "no-protection"), distribution(alone, "no-protection")
-    both = told.merge(keen, on="people", suffixes=("", "_keen"))
-    both = both[both["people"] > 0]
-    assert len(both) > 5
-    assert np.abs(both["probability"] - 0.25 * both["probability_keen"]).max() < 1e-12
-    assert result.summary["reidentified_median"].item() == 0
-    assert result.summary["reidentified_any"].item() == pytest.approx(
-        0.25 * alone.summary["reidentified_any"].item(), abs=1e-12
-    )
-    mean = (told["people"] * told["probability"]).sum()
-    assert mean == pytest.approx(40 * result.summary["risk"].item(), abs=1e-9)
-
-
 def test_batches_keep_measures_statistics_and_quantiles(stays):
     sweep = {"sweep.values": {"economics.loss": [40, 60]}, "economics.cost": 2}
     result = reidsim.run_batch(stays, overrides=sweep, executor="serial")
@@ -132,24 +113,6 @@ def test_batches_keep_measures_statistics_and_quantiles(stays):
     people = quantiles[(quantiles["measure"] == "reidentified") & (quantiles["point"] == 0)].set_index("policy")
     assert people["median"].tolist() == alone.summary["reidentified_median"].tolist()
     assert people["q95"].tolist() == alone.summary["reidentified_95"].tolist()
-
-
-@pytest.mark.parametrize("at_once", cases([True, False], [True]))
-def test_a_stress_test_has_it_as_an_output(stays, at_once):
-    uncertain = {
-        "uncertainty.samples": 3,
-        "uncertainty.parameters": {"economics.cost": {"distribution": "uniform", "low": 2, "high": 20}},
-        "stress.outputs": ["reidentified_95", "risk"],
-        "stress.sensitivity": {"method": "morris", "samples": 2},
-        # If a policy cannot be thinned, every point runs separately.
-        "publisher.policies": ["no-protection", "basic", *([] if at_once else ["k-anonymity"])],
-    }
-    samples = reidsim.stress(stays, overrides=uncertain).tables["samples"]
-    assert samples["reidentified_95"].nunique() > 2
-    for cost, rows in list(samples.groupby("economics.cost"))[:3]:
-        alone = reidsim.run(stays, overrides={"economics.cost": cost}).summary["reidentified_95"]
-        for policy in ("basic", "no-protection"):
-            assert (rows.loc[rows["policy"] == policy, "reidentified_95"] == alone[policy]).all()
 
 
 def test_agents_are_told_over_all_rounds_and_draws(stays):
@@ -166,24 +129,3 @@ def test_agents_are_told_over_all_rounds_and_draws(stays):
     assert own["reidentified_95"].min() <= at["reidentified_95"] <= own["reidentified_95"].max()
     assert at["breaches"] == pytest.approx(own["breaches"].mean())
     assert own["risk_90"].min() <= at["risk_90"] <= own["risk_90"].max()
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("people", [1, 1000])
-def test_no_curve_of_the_number_reidentified_leaves_its_axes(people):
-    masses = {"nobody": {0: 1.0}, "everybody": {people: 1.0}, "either": {0: 0.94, people: 0.06}}
-    rows = [
-        (policy, number, probability, sum(p for n, p in mass.items() if n <= number))
-        for policy, mass in masses.items()
-        for number, probability in mass.items()
-    ]
-    figure = reidentified_by_policy(pd.DataFrame(rows, columns=["policy", "people", "probability", "at_most"]))
-    [axes] = figure.axes
-    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    for line in axes.get_lines():
-        x, y = line.get_xdata(), line.get_ydata()
-        assert left <= min(x) <= max(x) <= right
-        assert low <= min(y) <= max(y) <= high
-        # The last jump is inside the plot, and the curve continues after it.
-        assert y[-1] == pytest.approx(1)
-        assert x[int(np.argmax(np.isclose(y, 1)))] < right

@@ -112,22 +112,6 @@ def test_one_wave_is_the_game_of_one_release(clinic):
             )
 
 
-def test_a_sweep_and_types_of_adversary(clinic):
-    swept = reidsim.run(
-        clinic,
-        overrides={"sweep.values": {"releases.m": [2, 3]}, "publisher.policies": ["m-invariance", "basic"]},
-    )
-    tables = swept.analysis.tables()["rounds"]
-    assert len(tables) == 2 * 2 * 3
-    risk = tables.groupby(["policy", "point"], observed=True)["risk"].last()
-    assert risk["basic"].iloc[0] == risk["basic"].iloc[1]
-    assert risk["m-invariance"].iloc[0] != risk["m-invariance"].iloc[1]
-    types = {"adversaries": {"keen": {"weight": 0.4}, "none": {"weight": 0.6, "planner": "never"}}}
-    weak = reidsim.run(clinic, overrides={**types, "publisher.policies": ["basic"]})
-    strong = reidsim.run(clinic, overrides={"publisher.policies": ["basic"]})
-    assert weak.summary["publisher_payoff"]["basic"] >= strong.summary["publisher_payoff"]["basic"]
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

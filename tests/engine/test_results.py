@@ -70,32 +70,6 @@ def town(tmp_path):
     return tmp_path / "town" / "town.toml"
 
 
-# Contents of the folder.
-
-
-def test_the_folder_holds_the_manifest_and_tables_with_exactly_these_columns(folder, runs, records):
-    assert sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*")) == [
-        "manifest.json", "records.parquet", "reidentified.parquet", "runs.parquet", "strategies.parquet",
-    ]  # fmt: skip
-    assert list(runs.columns) == [
-        "scenario", "point", "replication", "policy", "publisher_payoff", "adversary_payoff", "utility",
-        "generalization_intensity", "share_attacked", "risk", "risk_if_attacked", "share_unchanged", "share_suppressed",
-        "reidentified_any", "reidentified_median", "reidentified_95", "reidentified_99", "publisher_payoff_cvar",
-        "adversary_payoff_cvar", "state", "seed",
-    ]  # fmt: skip
-    first = ["town", 0, 0, "basic", "complete", 11]
-    assert runs[["scenario", "point", "replication", "policy", "state", "seed"]].iloc[0].tolist() == first
-    assert list(records.columns) == [
-        "record", "policy", "strategy", "publisher_payoff", "adversary_payoff", "attacked", "success_probability",
-        "utility", "generalization_intensity", "age", "sex", "district",
-    ]  # fmt: skip
-    for policy in ("basic", "no-attack"):
-        assert records.loc[records["policy"] == policy, "record"].tolist() == list(range(30))
-    strategies = pd.read_parquet(folder / "strategies.parquet")["strategy"]
-    assert len(strategies) == 3 * 2 * 3
-    assert strategies.iloc[[0, 1, -1]].tolist() == ["0,0,0", "0,0,1", "2,1,2"]
-
-
 # Values of the results.
 
 
@@ -129,41 +103,6 @@ def test_every_record_of_a_kind_has_the_outcome_worked_out_by_hand(
     ):
         np.testing.assert_allclose(rows[column], expected, rtol=0, atol=1e-9, err_msg=column)
     assert set(rows[["age", "sex", "district"]].astype(str).itertuples(index=False, name=None)) == {released}
-
-
-@pytest.mark.parametrize(
-    ("measure", "basic", "no_attack"),
-    [
-        ("publisher_payoff", (3 * 80 + 9 * 88 + 12 * 100 + 6 * 40) / 30, (3 * 80 + 9 * 80 + 12 * 100 + 6 * 20) / 30),
-        ("adversary_payoff", (9 * 2 + 6 * 50) / 30, 0),
-        ("utility", (3 * 0.8 + 27) / 30, (12 * 0.8 + 12 + 6 * 0.2) / 30),
-        ("generalization_intensity", 3 * 0.2 / 30, (12 * 0.2 + 6 * 0.8) / 30),
-        ("share_attacked", 15 / 30, 0),
-        ("risk", (9 * 0.2 + 6) / 30, 0),
-        ("risk_if_attacked", (9 * 0.2 + 6) / 15, math.nan),
-        ("share_unchanged", 27 / 30, 12 / 30),
-        ("share_suppressed", 0, 0),
-    ],
-)
-def test_the_averages_are_those_worked_out_by_hand(runs, measure, basic, no_attack):
-    np.testing.assert_allclose(runs[measure], [basic, no_attack], rtol=0, atol=1e-9)
-
-
-def test_records_stay_in_the_order_of_the_file(town):
-    patients = pd.read_csv(town.parent / "patients.csv", dtype=str)
-    there = reidsim.run(town, overrides={"publisher.policies": ["no-protection"]}).records
-    assert there["age"].astype(str).tolist() == patients["Alter"].tolist()
-    assert there["sex"].astype(str).tolist() == patients["Geschlecht"].map({"w": "F", "m": "M"}).tolist()
-    assert there["district"].astype(str).tolist() == patients["Bezirk"].tolist()
-
-
-def test_a_publisher_that_fears_nobody_shares_everything_and_is_attacked(town):
-    result = reidsim.run(town, overrides={"beliefs.cost": 100})
-    for policy in ("basic", "no-attack"):
-        assert set(result.records.loc[result.records["policy"] == policy, "strategy"]) == {"0,0,0"}
-    expected = (3 * 40 + 9 * 88 + 12 * 100 + 6 * 40) / 30
-    np.testing.assert_allclose(result.summary["publisher_payoff"], expected, rtol=1e-12)
-    np.testing.assert_allclose(result.summary["share_attacked"], 18 / 30, rtol=1e-12)
 
 
 def test_a_belief_about_the_gain_is_not_the_gain_that_follows_the_believed_loss(town):

@@ -6,7 +6,6 @@ import pytest
 
 import reidsim
 from reidsim.adversaries.knowledge.expectation import Network
-from reidsim.kinds.assessment.figures import run_figures
 
 SETTINGS = {"p_m": [0.2, 0.8], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.3, 0.6]}
 SMALL = {
@@ -15,7 +14,6 @@ SMALL = {
     "figures.settings": SETTINGS,
     "attack": {"gain": 1000, "cost": 50},
 }
-ONE_SAMPLE = {"release.sizes": [60], "release.samples": 1, "figures": {}}
 
 
 @pytest.fixture(scope="module")
@@ -116,57 +114,3 @@ def test_monte_carlo_tells_its_error_and_agrees(result):
         assert (both[f"{risk}_standard_error"] == 0).all()
         assert (errors.drop("worst-case") > 0).all()
         assert (np.abs(both[f"{risk}_risk"] - both[f"{risk}_risk_drawn"]) <= 4 * errors + 1e-12).all()
-
-
-def test_a_risk_that_nobody_is_at_in_the_worst_case_is_left_out_of_figures(tmp_path):
-    pd.DataFrame({"a": ["x", "y"] * 20}).to_csv(tmp_path / "people.csv", index=False)
-    (tmp_path / "gossip.toml").write_text(
-        'title = "Gossip"\nsource = "made up"\n[[sources]]\nkind = "groups"\nname = "gossip"\n'
-        '[[sources.profile]]\ngroups = [{ attributes = ["a"], probability = 0.5 }]\n'
-    )
-    (tmp_path / "risk.toml").write_text(
-        'game = "risk"\n[release]\npath = "people.csv"\nattributes = ["a"]\n[knowledge]\ngossip = "gossip.toml"\n'
-        '[uniqueness]\nmethod = "fixed"\nvalue = 0.3\n'
-        "[figures.settings]\np_m = [0.0]\np_fm = [0.0]\np_cu = [0.0]\np_c = [0.0]\n"
-    )
-    found = reidsim.run(tmp_path / "risk.toml")
-    reductions = found.analysis.reductions.set_index("risk")["persons"]
-    assert reductions.to_dict() == {"journalist": 0, "prosecutor": 0, "marketer": 40, "overall": 40}
-    assert found.analysis.settings["median"].isna().all()
-    assert [name for name, _ in run_figures(found)] == ["risk-maps", "risk-reductions"]
-
-
-@pytest.mark.deep
-def test_vague_uniqueness_is_warned_of():
-    changes = {"uniqueness": {"method": "pitman", "population_size": 100_000_000}}
-    vague = reidsim.run("xia2021", overrides=ONE_SAMPLE | changes)
-    assert any("journalist risk is imprecise" in warning for warning in vague.warnings)
-    records = vague.records
-    assert (records["journalist_low"] <= records["journalist"] + 1e-12).all()
-    assert (records["journalist"] <= records["journalist_high"] + 1e-12).all()
-
-
-@pytest.mark.deep
-def test_a_known_population_tells_who_is_unique():
-    known = reidsim.run("xia2021", overrides=ONE_SAMPLE | {"uniqueness": {"method": "known"}})
-    worst = of(known, "worst-case", records=60)
-    assert set(np.unique(worst["journalist"])) <= {0.0, 1.0}
-    assert (worst["journalist"] <= worst["prosecutor"]).all()
-    assert known.analysis.knowledge_sets["unique"].isna().all()
-
-
-@pytest.mark.deep
-def test_a_publisher_shares_more_against_voter_lists():
-    scenario = {"publisher.policies": ["basic"], "publisher.solver": "branch-and-bound", "figures": {}}
-    everything = reidsim.run("wan2015", overrides=scenario | {"adversary.knowledge": "worst-case"}).summary.loc["basic"]
-    plain = reidsim.run("wan2015", overrides=scenario).summary.loc["basic"]
-    twitter = reidsim.run("wan2015", overrides=scenario | {"adversary.knowledge": "twitter-age-race-sex"}).summary.loc[
-        "basic"
-    ]
-    assert (twitter["share_attacked"], twitter["share_unchanged"]) == (0, 1)
-    voters = reidsim.run("wan2015", overrides=scenario | {"adversary.knowledge": "tennessee-voters"}).summary.loc[
-        "basic"
-    ]
-    pd.testing.assert_series_equal(everything, plain, rtol=1e-9)
-    assert voters["publisher_payoff"] > plain["publisher_payoff"]
-    assert voters["risk"] < plain["risk"]

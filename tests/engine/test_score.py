@@ -1,7 +1,6 @@
 """Released files played as policies: files of this package, and files of others."""
 
 import itertools
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from shared_files import unknown
 from tiers import cases, examples
 
 import reidsim
-from reidsim.cli import main
 from reidsim.core.errors import InputError
 from reidsim.engine.score import score_loaded
 from reidsim.reports.page.stored_run import open_results
@@ -255,28 +253,6 @@ def test_unreadable_files_are_refused_with_row_and_column(town, change, key, say
     assert "\n" not in str(error.value)
 
 
-def test_several_adversaries_and_amounts_by_record(town):
-    """All adversaries count the same people; the records differ in payoff parameters."""
-    frame = pd.read_csv("people.csv", dtype=str).assign(loss=np.arange(50) * 10)
-    frame.to_csv("people.csv", index=False)
-    thief = {"weight": 0.5, "risk": "prosecutor", "gain": 100}
-    spy = {"weight": 0.5, "risk": "journalist", "gain": 2000}
-    (town / "town.toml").write_text(SCENARIO.replace("UNIT", "record").replace('[adversary]\nrisk = "RISK"\n', ""))
-    loaded = Scenario.load(
-        "town.toml", {"adversaries": {"thief": thief, "spy": spy}, "economics.columns": {"loss": "loss"}}
-    )
-    # One row matches no group of the hierarchies, so all rows are compared as sets.
-    frame.drop(columns="loss").to_csv("made.csv", index=False)
-    plain = score_loaded(loaded, Path("made.csv"))
-    assert_unprotected(plain, "made.csv")
-    age = int(frame["age"][0])
-    frame.loc[0, "age"] = "{" + f"{age}, {20 if age != 20 else 25}" + "}"
-    frame.drop(columns="loss").to_csv("made.csv", index=False)
-    sets = score_loaded(loaded, Path("made.csv"))
-    pd.testing.assert_frame_equal(sets.records.iloc[1:], plain.records.iloc[1:])
-    assert sets.records["utility"][0] < 1
-
-
 def test_an_adversary_who_knows_more_is_played_on_hierarchies_only(town):
     (town / "club.toml").write_text(
         '[[sources]]\nkind = "groups"\nname = "club"\n[[sources.profile]]\npresence = 0.5\n'
@@ -291,23 +267,6 @@ def test_an_adversary_who_knows_more_is_played_on_hierarchies_only(town):
     frame.to_csv("made.csv", index=False)
     with pytest.raises(InputError, match=r"adversary: this adversary is supported only .*; found 'row 5 of the"):
         score_loaded(loaded, Path("made.csv"))
-
-
-def test_the_command_prints_the_file_beside_the_policies(town, monkeypatch, capsys):
-    load(town)
-    pd.read_csv("people.csv", dtype=str).assign(sex="*").to_csv("made.csv", index=False)
-    monkeypatch.setattr("sys.argv", ["reidsim", "score", "made.csv", "--scenario", "town.toml", "-o", "found"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert not ended.value.code
-    out = capsys.readouterr().out
-    assert "made.csv as a policy of town" in out
-    scores = pd.read_parquet("found/scores.parquet")
-    assert scores["policy"].tolist()[:3] == ["made.csv", "no-protection", "basic"]
-    assert len(pd.read_parquet("found/records.parquet")) == 50
-    manifest = json.loads(Path("found/manifest.json").read_text())
-    assert manifest["score"]["file"] == "made.csv"
-    assert len(manifest["score"]["sha256"]) == 64
 
 
 @pytest.mark.parametrize(

@@ -120,21 +120,3 @@ def test_the_case_goes_like_the_published_one():
     assert pd.isna(one_stage["inferred_surname"])
     assert pd.isna(one_stage["confidence"])
     assert (one_stage["shared_loci"], one_stage["attacked"]) == (45, False)
-
-
-def test_a_record_withheld_is_a_row_of_nothing():
-    small = {
-        "population.recipe": "ystr-genealogy-small",
-        "replications": 1,
-        "targets.size": 3,
-        "resources.registry.size": 50,
-        "resources.genealogy.size": 50,
-        "subjects.policies": ["random-opt-in"],
-        "subjects.opt_in_rate": 0,
-        "figures.search_path": 1,
-    }
-    last = reidsim.run("wan2021", overrides=small).analysis.search_path.iloc[-1]
-    assert (last["strategy"], last["masked"], last["shared_loci"]) == ("withheld", 14, 0)
-    assert (last["utility"], last["privacy"], last["payoff"]) == (0, 1, 0)
-    assert last["recommended_by"] == "random-opt-in"
-    assert pd.isna(last["step"])

@@ -186,3 +186,11 @@ def test_figures_of_the_planner_need_it(folder):
     with pytest.raises(InputError, match="sequential adversary") as caught:
         Scenario.load(folder / "attacked.toml", {"adversary.planner": "one-shot"})
     assert "fmdp" in str(caught.value)
+
+
+def test_a_registry_larger_than_the_population_is_refused(folder):
+    (folder / "people" / "large.csv").write_text(LISTED.replace("31,M,N1,9", "31,M,N1,90"))
+    (folder / "people" / "large.toml").write_text(REGISTRY.replace("registry.csv", "large.csv"))
+    large = {"adversary.sequential.registry": str(folder / "people" / "large.toml")}
+    with pytest.raises(InputError, match=r"the registry has more people than the population.*97"):
+        build_study(Scenario.load(folder / "attacked.toml", large))

@@ -8,7 +8,6 @@ import numpy as np
 
 from reidsim.games.defenders.defender import record_game_of
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
-from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.recoding import local_recoding, multi_dimensional
 from reidsim.games.full_domain.search import search
@@ -30,20 +29,6 @@ def in_regions(game):
     """Return the strategies of multi-dimensional recoding, and whether it is exact."""
     found = multi_dimensional(game)
     return found.strategies, found.exact
-
-
-def k_anonymous(game, k):
-    """Return the strategies of k-anonymity: the No-Attack game of an adversary whom k people deter."""
-    deterred = FullDomainGame(
-        game.lattice,
-        game.released,
-        Prices.of_kinds(1.0, 0.0, k, 1.0),
-        no_attack=True,
-        safe_class="at-least",
-        suppression_limit=game.suppression_limit,
-        minimum=game.minimum,
-    )
-    return one_node(deterred)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame, PartialMaskingSpace
 from reidsim.games.masking.same_strategy import same_strategy
 from reidsim.games.masking.searches import best_against_several, best_first, greedy, masking_backward_induction
-from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.games.record_game import Choice
 
 
 def partial(game, n_always):
@@ -73,27 +73,6 @@ def test_every_other_way_to_choose_shares_what_must_be(small, way):
     assert (found.withheld | limited.space.shared(np.maximum(found.strategies, 0))[:, 0]).all()
     best = np.maximum(payoffs_that_share(small.game, 1).max(axis=0), 0.0)
     assert (found.publisher_payoff <= best + 1e-9).all()
-
-
-@given(small_worlds())
-def test_the_space_holds_the_strategies_that_share_the_first_attributes(small):
-    space = partial(small.game, 2).space
-    whole = small.space
-    allowed = [s for s in range(whole.size) if whole.shared(s)[:2].all()]
-    assert list(range(space.size)) == allowed
-    for strategy in allowed:
-        assert list(space.successors(strategy)) == [s for s in whole.successors(strategy) if s in allowed]
-        np.testing.assert_array_equal(space.utility(strategy), whole.utility(strategy))
-    nothing = np.zeros((1, len(space.attributes)), dtype=bool)
-    assert space.masking(nothing).tolist() == [space.size - 1]
-
-
-@given(small_worlds())
-def test_one_stage_masking_keeps_the_rule(small):
-    limited = partial(small.game, 2).one_stage()
-    found = limited.evaluate(best_first(limited))
-    # If the demographics are shared, masking loci against an adversary who ignores them is a loss.
-    assert set(found.strategies.tolist()) <= {0, WITHHELD}
 
 
 def test_something_must_be_left_to_mask():

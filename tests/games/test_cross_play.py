@@ -89,25 +89,6 @@ def test_nobody_regrets_the_best_reply_to_whom_it_meets_and_nobody_does_better(s
     np.testing.assert_allclose(play.table["publisher_payoff"] + regret, best.loc[play.table["adversary"]], atol=1e-9)
 
 
-@pytest.mark.parametrize("space", ["lattice", "masking"])
-def test_the_reply_to_all_types_has_the_best_mean_and_that_to_the_worst_the_best_worst_case(space, request):
-    matrix = request.getfixturevalue(space).matrix("publisher_payoff")
-    mean = matrix.mean(axis=1)
-    assert mean["best vs all-types"] >= mean.max() - 1e-9
-    assert matrix.index.is_unique
-    assert matrix.shape == (len(SPACES[space]) + 2 + 4, len(SPACES[space]))
-    # It is the best record by record; means over records may differ, but the adversary's share is bounded.
-    games = opponents(space)
-    worst = all_types(games, worst=True)
-    choice = BestReply(may_withhold=True).choose(worst)
-    least = np.min([outcome_of(each.truth, choice).publisher_payoff for each in games if each.name != "random"], axis=0)
-    for defender in (BestReply(may_withhold=True), OptIn(), FixedForms("all", 0)):
-        for against in games:
-            other = defender.choose(against.truth)
-            payoffs = [outcome_of(each.truth, other).publisher_payoff for each in games if each.name != "random"]
-            assert (least >= np.min(payoffs, axis=0) - 1e-9).all()
-
-
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 def test_whoever_of_all_types_may_be_there_attacks_as_often_as_one_of_them_is(weights):
     """Enumerate which types are present; types are present independently."""
@@ -134,21 +115,6 @@ def test_whoever_of_all_types_may_be_there_attacks_as_often_as_one_of_them_is(we
     reidentified = 1.0 - np.prod(1.0 - alone, axis=0)
     np.testing.assert_allclose(outcome_of(together, choice).risk, reidentified, atol=1e-12)
     assert play.table["risk"].tolist() == [pytest.approx(np.average(reidentified, weights=weights), abs=1e-12)]
-
-
-def test_all_types_counts_one_adversary_once():
-    always, never = PLAYERS["lattice-always"].game, PLAYERS["lattice-never"].game
-    random = TypesGame(
-        always.space,
-        [
-            AdversaryType("yes", 0.25, always.linker, always.adversary),
-            AdversaryType("no", 0.75, never.linker, never.adversary),
-        ],
-        always.benefit,
-        always.loss,
-    )
-    game = all_types([Opponent("always", always), Opponent("random", random)])
-    assert {each.name: each.weight for each in game.types} == {"always": 0.5 + 0.125, "random: no": 0.375}
 
 
 def test_who_cannot_play_is_named_with_the_reason(monkeypatch):

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from contract_worlds import PLAYERS, SPACES, masking_world
+from contract_worlds import PLAYERS, SPACES
 from found import at_least
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,8 +26,6 @@ from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
 from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.node_payoffs import Prices
 from reidsim.games.full_domain.search import explore, search
-from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.searches import best_first
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 from reidsim.releases.lattice import GeneralizationLattice
@@ -154,22 +152,6 @@ def test_the_whole_table_without_inviting_attacks_suppresses_the_rest():
     kept = whole.kept_at(solution.node)
     assert kept.any()
     assert (game.outcome(solution.node).response.attack_probability[kept] > 0).all()
-
-
-@pytest.mark.parametrize("errors", ["logit", "prospect"])
-def test_compiled_searches_of_masking_leave_an_erring_adversary_to_the_general_one(errors):
-    compiled = masking_world()
-    erring_attack = ErringAdversary(compiled.attack, *ERRORS[errors])
-    game = MaskingGame(
-        compiled.space, compiled.attack, compiled.world, compiled.benefit, compiled.loss, planner=erring_attack
-    )
-    assert compiled.is_compiled
-    assert not game.is_compiled
-    choice, record_game = best_first(game), game.record_game
-    assert (choice.solver, choice.exact) == ("branch-and-bound", True)
-    payoffs = np.stack([record_game.outcome(strategy).publisher_payoff for strategy in range(game.space.size)])
-    found = game.evaluate(choice).publisher_payoff
-    np.testing.assert_allclose(found, np.maximum(payoffs.max(axis=0), 0.0), atol=1e-9)
 
 
 @pytest.mark.parametrize(("space", "together"), [("lattice", "one-of"), ("lattice", "worst"), ("masking", "all")])

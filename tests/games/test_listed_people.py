@@ -321,28 +321,3 @@ def test_who_knows_the_coverage_alone_plans_by_what_the_adversary_believes(liste
     # Only the plan changes; the truth does not.
     truth = outcomes(listed.game, 0)
     np.testing.assert_array_equal(truth.attacked, outcomes(game, 0).attacked)
-
-
-def test_a_surname_from_a_list_is_as_right_as_the_confidence_in_it():
-    """The registry is complete: true success without inference, believed with a list."""
-    targets = PersonTable("targets", {"age": np.array([0, 1]), "locus": np.array([1, 2]), "surname": np.array([0, 1])})
-    kin = PersonTable("kin", {"locus": np.array([1, 1, 1, 2]), "surname": np.array([0, 0, 1, 2])})
-    registry = PersonTable("registry", {"age": np.array([0, 0, 1, 1]), "surname": np.array([0, 1, 1, 2])})
-    registered = np.array([True, True])
-    lists = {"kin": ListedTargets(np.array([0, -1]), 0.5)}
-    world = MultistageWorld(targets, {"kin": kin, "registry": registry}, registered, lists)
-    stages = (InferSurname(("locus",), Ancestry(np.array([0.002])), "kin"), Identify(("age", "surname"), "registry"))
-    binary = (np.array([1.0, 0.0]),) * 2
-    space = MaskingSpace(("age", "locus"), np.ones(2), 2, binary, ((), ()), 2.0)
-    game = MaskingGame(space, MultistageAttack(stages, 1000.0, COST, 0.1), world)
-    true, planned = game.record_game.linker.link(0), guessed(game).record_game.linker.link(0)
-    np.testing.assert_array_equal(planned.plan_success[0], true.plan_success[0])
-    np.testing.assert_array_equal(planned.plan_success[1], planned.plan_believed[1])
-    # The second target's surname is inferred wrongly; only the true list reveals this.
-    assert true.plan_success[1, 1] == 0
-    assert planned.plan_success[1, 1] > 0
-    for strategy in range(4):
-        for each in (game, guessed(game)):
-            fast, slow = outcomes(each, strategy), outcomes(each, strategy, compiled=False)
-            np.testing.assert_allclose(fast.success_probability, slow.success_probability)
-    assert outcomes(game, 0).success_probability[1] != outcomes(guessed(game), 0).success_probability[1]

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from small_games import game_of, small_games
 from tiers import examples
 
-from reidsim.adversaries.response import Response
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.core.errors import InputError
 from reidsim.games.equilibrium import evaluate
@@ -40,25 +39,6 @@ def test_the_unit_of_money_changes_no_strategy(small, factor):
         np.testing.assert_allclose(
             getattr(after, name), getattr(before, name) * factor, rtol=1e-9, atol=1e-9 * factor * small.scale.max()
         )
-
-
-@given(small=small_games(), data=st.data())
-def test_playing_some_rows_is_playing_all_and_looking_at_those(small, data):
-    game = small.game()
-    strategy = data.draw(st.integers(0, game.space.size - 1))
-    rows = np.array(data.draw(st.lists(st.integers(0, small.n_records - 1), max_size=6)), dtype=np.intp)
-    some, everything = game.outcome(strategy, rows), game.outcome(strategy)
-    np.testing.assert_array_equal(some.publisher_payoff, everything.publisher_payoff[rows])
-    np.testing.assert_array_equal(some.utility, everything.utility[rows])
-    for name in ("attacks", "success", "believed_success", "adversary_payoff", "exploits", "reidentified"):
-        np.testing.assert_array_equal(getattr(some.response, name), getattr(everything.response, name)[rows])
-    np.testing.assert_array_equal(game.benefit_of(strategy, rows), game.benefit_of(strategy)[rows])
-    np.testing.assert_array_equal(game.tie(rows), game.tie()[rows])
-    constraint = Constraint(no_attack=True, minimum=small.minimum_numbers())
-    np.testing.assert_array_equal(
-        constraint.allows(game.space, strategy, some.response.attacks, rows),
-        constraint.allows(game.space, strategy, everything.response.attacks)[rows],
-    )
 
 
 @given(small=small_games(), data=st.data())
@@ -127,11 +107,3 @@ def test_attacks_made_now_and_then_lie_between_those_always_and_never_made(small
         assert found["risk_if_attacked"] == pytest.approx(expected)
     else:
         assert np.isnan(found["risk_if_attacked"])
-
-
-@pytest.mark.parametrize(("frequency", "often"), [(None, 1.0), (np.array([0.4, 0.4]), 0.4)])
-def test_only_who_is_attacked_is_reidentified(frequency, often):
-    success, none = np.array([0.5, 0.5]), np.zeros(2)
-    reply = Response(np.array([True, False]), success, success, none, none, frequency=frequency)
-    assert reply.attack_probability.tolist() == [often, 0.0]
-    assert reply.reidentified.tolist() == [often * 0.5, 0.0]

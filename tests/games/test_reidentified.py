@@ -18,7 +18,7 @@ from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.measures import REIDENTIFIED
-from reidsim.games.reidentified import distribution_table, evenly_mixed, measures_table, reidentified, reidentified_in
+from reidsim.games.reidentified import reidentified, reidentified_in
 from reidsim.games.solvers import branch_and_bound
 
 
@@ -159,19 +159,3 @@ def test_a_game_of_types_is_the_mixture_over_who_comes(small, weight, together):
         if not measured.drawn:
             mean = float(measured.values @ measured.masses)
             assert mean == pytest.approx(float(getattr(equilibrium, payoff) @ numbers), rel=1e-9, abs=1e-6)
-
-
-def test_tables_tell_the_distribution_of_each_policy_and_even_mixtures():
-    parts = [
-        reidentified(2, Attempts.of_one(np.full(1, p), np.zeros(1), 5.0, 3.0).cases(np.array([2]), 6.0), no_draws)
-        for p in (0.5, 0.0)
-    ]
-    mixed = evenly_mixed(parts)
-    table = distribution_table({"all": parts[0], "none": parts[1], "mixed": mixed})
-    of_each = dict(iter(table.groupby("policy", observed=True)))
-    assert of_each["all"]["probability"].tolist() == pytest.approx([0.25, 0.5, 0.25])
-    assert of_each["none"]["people"].tolist() == [0]
-    assert of_each["mixed"]["at_most"].tolist() == pytest.approx([0.625, 0.875, 1.0])
-    measures = measures_table({"all": parts[0], "mixed": mixed})
-    assert measures["reidentified_any"].tolist() == pytest.approx([0.75, 0.375])
-    assert measures["publisher_payoff_cvar"].tolist() == pytest.approx([0.0, 0.0])

@@ -1,10 +1,8 @@
 """The publisher against the sequential adversary: replies and best replies."""
 
 import math
-import shutil
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,15 +16,10 @@ from tiers import examples
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.core.errors import InputError
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound
-from reidsim.kinds.tables.build import build_study
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.scenarios.load import Scenario
-
-TOWN = Path(__file__).parent.parent / "scenarios" / "town"
 
 
 def binomial(n, p):
@@ -65,7 +58,7 @@ class Setting:
             rows = []
             for g in paper.strategies:
                 match = paper.n_p(g)
-                size = match if self.listed is None else replace_people(paper, self.listed)._matching(self.listed, g)
+                size = match if self.listed is None else replace(paper, people=self.listed)._matching(self.listed, g)
                 share = match / len(self.small.people)
                 belief = {size: 1.0} if self.registry_size is None else binomial(self.registry_size, share)
                 hoped = process.hope(belief)
@@ -84,10 +77,6 @@ class Setting:
             if best == WITHHELD or payoff - rows[best][0] > 1e-12 * (self.small.benefit[i] + self.small.loss[i]):
                 best = number
         return best
-
-
-def replace_people(paper, people):
-    return replace(paper, people=people)
 
 
 @st.composite
@@ -184,106 +173,3 @@ def test_publishers_leave_alone_what_is_too_rare_to_be_looked_up():
     below = Constraint(no_attack=True, minimum=np.array([1]))
     assert branch_and_bound(game, below).strategies.tolist() == [2]
     assert backward_induction(game, below).strategies.tolist() == [2]
-
-
-REGISTRY = """
-kind = "counts"
-file = "registry.csv"
-count = "people"
-[columns]
-age = "years"
-sex = "sex"
-district = "district"
-"""
-# Every cell of the town, so that the categories are equal; no person of D's cell is listed.
-LISTED = """
-years,sex,district,people
-30,F,N1,1
-31,F,N1,0
-30,M,N1,3
-31,M,N1,9
-30,F,N2,2
-33,F,S2,0
-32,M,S1,1
-""".lstrip()
-
-
-@pytest.fixture
-def town(tmp_path, monkeypatch):
-    """Return a copy of the town with a registry of 16 of its 33 people.
-
-    The working folder is the town's folder.
-    """
-    shutil.copytree(TOWN, tmp_path / "town")
-    (tmp_path / "town" / "people" / "registry.toml").write_text(REGISTRY)
-    (tmp_path / "town" / "people" / "registry.csv").write_text(LISTED)
-    monkeypatch.chdir(tmp_path / "town")
-    return tmp_path / "town" / "town.toml"
-
-
-def study_of(town, **sequential):
-    changes = {f"adversary.sequential.{key}": value for key, value in sequential.items()}
-    return build_study(Scenario.load(town, {"adversary.planner": "fmdp", **changes}))
-
-
-def test_a_scenario_names_everything_about_the_attack(town):
-    keys = {
-        "access_cost": 1.5,
-        "link_cost": 2.5,
-        "penalty": 7.0,
-        "max_penalties": 2,
-        "detection_intercept": -3.0,
-        "detection_slope": 0.5,
-        "prior": 0.25,
-        "discount": 0.75,
-        "penalty_timing": "at-action",
-        "detection_ends_attack": True,
-    }
-    study = study_of(town, **keys)
-    attack = study.sequential_attack(study.scenario.economics)
-    assert attack == SequentialAttack(gain=60, exploit_cost=10, **keys)  # gain is the loss of the economics
-    assert study.truth.adversary == SequentialAdversary(attack)
-
-
-def test_the_prior_is_the_coverage_of_the_registry_unless_given(town):
-    study = study_of(town, registry="people/registry.toml")
-    assert study.registry.total == 16
-    assert study.sequential_attack(study.scenario.economics).prior == 16 / 33
-    given_prior = study_of(town, registry="people/registry.toml", prior=0.9)
-    assert given_prior.sequential_attack(study.scenario.economics).prior == 0.9
-
-
-@pytest.mark.parametrize(("registry", "size"), [(None, 33), ("people/registry.toml", 16)])
-def test_unknown_groups_are_drawn_from_the_registry_or_from_everybody(town, registry, size):
-    named = {} if registry is None else {"registry": registry}
-    study = study_of(town, belief="unknown", **named)
-    assert study.truth.adversary.registry_size == size
-    link = study.own_linker().link(0)
-    everybody = GroupSizes(study.linked_population, study.lattice).at(0)
-    np.testing.assert_allclose(link.match_probability, everybody / 33)
-
-
-def test_a_publisher_mistaken_about_the_attack_plans_on_its_belief(town):
-    study = study_of(town, access_cost=1.0)
-    believed = build_study(
-        Scenario.load(
-            town,
-            {
-                "adversary.planner": "fmdp",
-                "adversary.sequential.access_cost": 1.0,
-                "beliefs.cost": 0.5,
-                "beliefs.gain": 50,
-            },
-        )
-    )
-    attack = study.truth.adversary.attack
-    assert believed.truth.adversary.attack == attack
-    assert believed.belief.adversary.attack == replace(attack, gain=50.0, exploit_cost=0.5)
-
-
-def test_a_registry_larger_than_the_population_is_refused(town):
-    (town.parent / "people" / "registry.csv").write_text(LISTED.replace("31,M,N1,9", "31,M,N1,90"))
-    with pytest.raises(InputError, match="the registry has more people than the population") as caught:
-        study_of(town, registry="people/registry.toml")
-    assert caught.value.where == "adversary.sequential.registry"
-    assert caught.value.found == 97

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 from masking_worlds import small_worlds
-from test_masking_game import CARRIED, game_of
 from tiers import examples
 
 from reidsim.adversaries.multistage.linkage import MultistageLinker
@@ -145,26 +144,6 @@ def test_other_attacks_are_played_as_by_branch_and_bound(worlds, is_said):
         found, best = best_against_several(played), branch_and_bound(played)
         assert found.solver == ("best-first" if is_said else "branch-and-bound")
         np.testing.assert_array_equal(found.strategies, best.strategies)
-
-
-def against(game, attacks, weights, together):
-    types = [
-        AdversaryType(str(number), weight, MultistageLinker(attack, game.world, game.space), attack)
-        for number, (weight, attack) in enumerate(zip(weights, attacks, strict=True))
-    ]
-    return TypesGame(game.space, types, game.benefit, game.loss, together)
-
-
-def test_other_amounts_meet_the_inferences_of_an_earlier_game():
-    game = game_of(np.load(CARRIED / "small_bf_m6.npz", allow_pickle=False))
-    first = best_against_several(against(game, [game.attack, game.attack], [0.5, 0.5], "one-of"))
-    # Other payoff parameters and weights reuse earlier inferences.
-    other = [replace(game.attack, gain=40.0), replace(game.attack, gain=15.0)]
-    found = best_against_several(against(game, other, [0.2, 0.9], "all"))
-    fresh = game_of(np.load(CARRIED / "small_bf_m6.npz", allow_pickle=False))
-    exact = best_against_several(against(fresh, other, [0.2, 0.9], "all"))
-    np.testing.assert_array_equal(found.strategies, exact.strategies)
-    assert (found.strategies != first.strategies).any()
 
 
 @examples(12)

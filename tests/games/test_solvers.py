@@ -22,8 +22,6 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 
-CONSTRAINTS = ("none", "no-attack", "minimum", "both")
-
 
 def constraints_of(small):
     minimum = small.minimum_numbers()

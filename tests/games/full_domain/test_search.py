@@ -191,6 +191,11 @@ def test_a_class_of_exactly_gain_over_cost_is_not_attacked(gain):
     assert search(game_of(replace(small, no_attack=True))).suppressed == small.n
 
 
+def test_a_limit_of_29_of_100_records_allows_29():
+    """The product .29 x 100 is below 29 by rounding."""
+    assert game_of(one_attribute((29, 71), 1, 1, 0, 1, limit=0.29)).most_suppressed == 29
+
+
 def test_prices_are_checked():
     with pytest.raises(InputError, match=r"loss: payoff parameter out of range; found -1\.0"):
         Prices(1, [1, -1], 1, 1)
