@@ -271,20 +271,6 @@ def test_a_file_too_large_to_search_is_drafted_run_and_shared(folder, reidsim_, 
     assert "; within the limit of 0.0909" in out
 
 
-def test_missing_values_are_a_value_of_whole_tables(folder):
-    (folder / "people.csv").write_text("age,sex\n30,F\n,M\n31,?\n30,F\n")
-    text = (
-        '[release]\npath = "people.csv"\n[attributes.age]\n'
-        'reading = { type = "text", missing = [""] }\nhierarchy = { rule = "intervals", widths = [5] }\n'
-        '[attributes.sex]\nreading = { type = "text", missing = ["?"] }\nhierarchy = { rule = "suppress" }\n'
-        '[economics]\nbenefit = 10\nloss = 10\ncost = 1\n[adversary]\nrisk = "prosecutor"\n'
-        '[publisher]\nunit = "table"\n'
-    )
-    (folder / "people.toml").write_text(text)
-    domain = build_study(Scenario.load("people.toml")).lattice.domain
-    assert (domain["age"].categories, domain["sex"].categories) == (("", "30", "31"), ("", "F", "M"))
-
-
 def test_safe_harbor_suppresses_missing_values_and_names_the_row_that_it_cannot_take(folder):
     rows = ["30,37203", ",37203", "95,", "40,37203", "unknown,37203"]
     text = (

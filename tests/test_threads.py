@@ -3,9 +3,6 @@
 Batch workers limit theirs.
 """
 
-import os
-import subprocess
-import sys
 import threading
 import time
 
@@ -82,14 +79,3 @@ def test_one_thread_is_of_those_within_it_alone(monkeypatch):
         other.join()
     assert elsewhere == [6]
     assert available_threads() == 6
-
-
-@pytest.mark.deep
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a program cannot be told its cores here")
-def test_cores_that_the_program_may_use_are_counted():
-    code = (
-        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); "
-        "from reidsim.core.numerics import available_threads; print(available_threads())"
-    )
-    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_NUM_THREADS"}
-    assert subprocess.check_output([sys.executable, "-c", code], text=True, env=environment).strip() == "1"

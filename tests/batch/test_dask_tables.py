@@ -41,28 +41,12 @@ def serial(loaded, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def schedulers():
-    """Return cluster addresses by number of workers.
-
-    The workers are threads of this process, except in the cluster of two.
-    """
+def scheduler():
+    """Return the address of a cluster of two processes."""
     distributed = pytest.importorskip("distributed")
-    with contextlib.ExitStack() as stack:
-        clusters = {
-            workers: stack.enter_context(
-                distributed.LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    processes=workers == 2,
-                    host=None if workers == 2 else "127.0.0.1",
-                    protocol="tcp://",
-                    dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.CRITICAL,
-                )
-            )
-            for workers in (2, 4)
-        }
-        yield {workers: cluster.scheduler_address for workers, cluster in clusters.items()}
+    options = {"dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, protocol="tcp://", **options) as cluster:
+        yield cluster.scheduler_address
 
 
 def tables_of(loaded, executor, folder, **options):
@@ -90,10 +74,10 @@ class Shuffled:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="starts processes")
-def test_a_batch_goes_on_elsewhere(loaded, serial, schedulers, tmp_path):
+def test_a_batch_goes_on_elsewhere(loaded, serial, scheduler, tmp_path):
     """The batch starts on a cluster, continues in subprocesses and ends here."""
     folder = tmp_path / "out"
-    for executor, stop in ((DaskExecutor(schedulers[2]), 1), (ProcessExecutor(1), 1)):
+    for executor, stop in ((DaskExecutor(scheduler), 1), (ProcessExecutor(1), 1)):
         with contextlib.suppress(KeyboardInterrupt):
             run_batch_loaded(loaded, Shuffled(executor, 0, stop), folder=folder, resume=folder.exists())
     assert (folder / JOURNAL).stat().st_size

@@ -227,14 +227,3 @@ def test_amounts_by_record_go_with_the_records():
 def test_nobody_is_found_in_an_empty_group():
     linkage = Linkage(np.array([0, 1]), np.array([0, 1]))
     np.testing.assert_array_equal(AlwaysAttacks(10.0, 1.0).respond(linkage).adversary_payoff, [-1.0, 9.0])
-
-
-def test_sequential_adversaries_declare_what_they_see_before_access():
-    assert SequentialAdversary(ATTACK).decides_on == {
-        "believed_group_sizes",
-        "candidates",
-        "plan_believed",
-        "plans",
-        "prices",
-    }
-    assert SequentialAdversary(ATTACK, 10).decides_on == {"match_probability"}

@@ -10,8 +10,8 @@ from reidsim.kinds.masking.policies import POLICIES as MASKING_POLICIES
 from reidsim.kinds.tables import policy as tables
 from reidsim.kinds.tables.policies import SolvedPolicy
 from reidsim.kinds.tables.policy import TablesPolicy, policies_of_unit
-from reidsim.scenarios.kind import Kind, kind_named
-from reidsim.scenarios.policy import Policies, Policy
+from reidsim.scenarios.kind import kind_named
+from reidsim.scenarios.policy import Policy
 from reidsim.scenarios.registry import kinds
 
 CAPABILITIES = {
@@ -47,24 +47,3 @@ def test_cross_play_compares_every_policy_that_does_not_exclude_itself():
         ("masking", {name for name, policy in MASKING_POLICIES.items() if policy.row is not None}),
     ):
         assert set(kind_named(kind).policies) - played <= NOT_COMPARED
-
-
-def test_a_policy_is_added_by_its_class_alone():
-    policies: Policies[Policy] = Policies()
-
-    @policies.register("half-way")
-    class HalfWay(TablesPolicy):
-        label, description = "Half way", "every record half way up"
-
-        def choose(self, study, game, draw):
-            raise NotImplementedError
-
-    assert list(policies) == ["half-way"]
-    assert policies["half-way"].compared
-    assert "k-anonymity-5" not in policies
-
-
-def test_kinds_have_registries():
-    for name in kinds.names:
-        kind: Kind = kind_named(name)
-        assert isinstance(kind.policies, Policies) or not kind.decides

@@ -11,7 +11,7 @@ from tiers import examples
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.dynamic.kind import DYNAMIC, exposing_rows, period_table
-from reidsim.kinds.dynamic.lattice import SimulatedTables, share_below
+from reidsim.kinds.dynamic.lattice import SimulatedTables
 from reidsim.scenarios.study import equilibria_of
 
 
@@ -142,12 +142,6 @@ def test_the_pk_policy_releases_the_most_useful_of_what_simulated_tables_allow(s
         best = max(allowed, key=lambda each: (round(utilities[each], 12), -each)) if allowed else len(shares) - 1
         assert form == best
     assert threshold == 1 or any(len(allowed) < study.lattice.size for allowed in allowed_of.values())
-
-
-def test_share_below_counts_records_not_classes():
-    assert share_below(np.array([3, 1, 5]), np.array([3, 1, 5]), 4) == 4 / 9
-    assert share_below(np.array([2]), np.array([2]), 2) == 0
-    assert share_below(np.array([2]), np.array([0]), 9) == 0
 
 
 # Tables.

@@ -101,3 +101,10 @@ def test_a_file_as_arx_writes_it_is_read(tmp_path):
     assert hierarchy.n_groups == (3, 2, 1)
     assert [hierarchy.labels[1][group] for group in hierarchy.groups[1]] == ["Higher", "School", "Higher"]
     assert hierarchy.labels[2] == ("*",)
+
+
+def test_one_column_that_holds_another_delimiter_is_refused(tmp_path, other):
+    path = written(tmp_path, f"Masters{other}Higher\nBachelors{other}Higher\nHS-grad{other}School\n")
+    with pytest.raises(InputError, match="row 1: the file has one column, and ") as caught:
+        read_hierarchy_rows(path)
+    assert f"set the delimiter to {other!r}" in str(caught.value)

@@ -296,6 +296,20 @@ def test_varied_values_are_told_by_point_and_failed_runs_are_left_out(tmp_path):
     assert "1,000.00" not in text
 
 
+def test_the_gain_is_shown_at_every_point_of_a_varied_loss(tmp_path):
+    runs = [
+        row
+        for point, loss in enumerate([60, 300, 900])
+        for row in rows_of(("a", 5.0, 0.1, 0.1), ("b", 4.0, 0.1, 0.1), point=point, **{"economics.loss": loss})
+    ]
+    content = {"sweep": {"values": {"economics.loss": [60, 300, 900]}}}
+    page = report_text(folder_of(tmp_path / "r", runs=runs, content=content))
+    assert "<code>economics.gain</code> is not set: at each point the gain equals <code>economics.loss</code>." in page
+    plain = re.sub(r"</?(span|code)[^>]*>", "", page[page.index("Best policy by point") :].split("</table>")[0])
+    rows = re.findall(r'<th scope="row" class="number">(\d+)</th><td class="number">(\d+)</td>', plain)
+    assert rows == [("60", "60"), ("300", "300"), ("900", "900")]
+
+
 # Distribution of risks.
 
 

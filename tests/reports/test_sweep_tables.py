@@ -5,11 +5,10 @@ import itertools
 
 import numpy as np
 import pandas as pd
-import pytest
 from rich.console import Console
 
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.reports.terminal import key_names, sweep_tables
+from reidsim.reports.terminal import sweep_tables
 
 ECONOMICS = {"economics": {"loss": 100, "cost": 10}}
 
@@ -54,15 +53,3 @@ def test_keys_that_change_one_at_a_time_have_a_block_each_in_ascending_order():
     assert page.count("A town") == 1
     assert "by loss" in page
     assert "by cost" in page
-
-
-@pytest.mark.parametrize(
-    ("keys", "names"),
-    [
-        (["economics.loss", "economics.cost"], ["loss", "cost"]),
-        (["resources.a.size", "resources.b.size", "loss"], ["a.size", "b.size", "loss"]),
-        (["size", "resources.size", "other.size"], ["size", "resources.size", "other.size"]),
-    ],
-)
-def test_names_are_as_short_as_tells_them_apart(keys, names):
-    assert [*key_names(keys).values()] == names
