@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sequential_programs.attacks import A, small_attacks, some
 from tiers import examples
 
-from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
+from reidsim.adversaries.sequential.attack import UnconfirmedSuccess
 from reidsim.adversaries.sequential.exploit_values import exploit_values, unconfirmed_values
 from reidsim.adversaries.sequential.planning import plan_known
 from reidsim.core.errors import InputError
@@ -128,40 +128,3 @@ def test_signals_that_cannot_be(changes, where):
     with pytest.raises(InputError) as caught:
         validated(UnconfirmedSuccess, {"sensitivity": 0.9, "specificity": 0.9, **changes}, "scenario")
     assert caught.value.where == where
-
-
-# No exploit is ever detected. The right person of one is worth -1 + 0.8 x 100 = 79, and the two of a pair, by Bayes, -1
-# + 0.4 x 100 - 0.05 x 10 + 0.55 x (-1 + 9/11 x 0.8 x 100 - 2/11 x 0.1 x 10) = 73.85.
-PAIR = SequentialAttack(
-    gain=100.0, access_cost=2.0, link_cost=75.0, exploit_cost=1.0, penalty=0.0, detection_intercept=-50.0, prior=1.0,
-    discount=1.0,
-)  # fmt: skip
-HALF_SURE = UnconfirmedSuccess(sensitivity=0.8, specificity=0.9, false_claim_cost=10.0)
-
-
-@pytest.mark.parametrize(
-    ("access_cost", "accesses", "accessed", "reidentified", "exploits", "payoff"),
-    [
-        # Linking one person gains 4, linking two is not profitable.
-        (2.0, None, [False, True, False], [0, 0.8, 0], [0, 1, 0], [0, 2, 0]),
-        # Access on another belief: linking still happens only if profitable, and access is paid.
-        (2.0, [True, True, True], [True, True, True], [0, 0.8, 0], [0, 1, 0], [-2, 2, -2]),
-        (2.0, [False, False, True], [False, False, True], [0, 0, 0], [0, 0, 0], [0, 0, -2]),
-        # Linking would be profitable, but not after the cost of access.
-        (5.0, None, [False, False, False], [0, 0, 0], [0, 0, 0], [0, 0, 0]),
-    ],
-)
-def test_nobody_is_linked_without_access_or_where_it_does_not_pay(
-    access_cost, accesses, accessed, reidentified, exploits, payoff
-):
-    plan = plan_known(
-        replace(PAIR, access_cost=access_cost),
-        np.arange(3),
-        signal=HALF_SURE,
-        accesses=None if accesses is None else np.array(accesses),
-    )
-    assert plan.accesses.tolist() == accessed
-    np.testing.assert_allclose(plan.reidentified, reidentified, atol=1e-12)
-    np.testing.assert_allclose(plan.exploits, exploits, atol=1e-12)
-    np.testing.assert_allclose(plan.true_payoff, payoff, atol=1e-9)
-    np.testing.assert_allclose(plan.value, [0, max(0, 4 - access_cost), 0], atol=1e-9)

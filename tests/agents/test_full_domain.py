@@ -18,8 +18,7 @@ from reidsim.agents.foresight import Foreseen, Opponent
 from reidsim.agents.profile import AdversaryProfile, Equipment
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
-from reidsim.games.full_domain.search import explore, search
-from reidsim.games.full_domain.solutions import every_node
+from reidsim.games.full_domain.search import search
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population
@@ -88,30 +87,7 @@ def played_by(small, game, types, together="one-of"):
         AdversaryType(f"t{number}", weight, linker, OneShotAdversary(np.array(gain, float), np.array(cost, float)))
         for number, (weight, gain, cost) in enumerate(types)
     ]
-    if len(each) == 1:
-        return AnyAdversaryGame.from_record_game(
-            game, RecordGame(game.lattice, linker, each[0].adversary, benefit, loss)
-        )
     return AnyAdversaryGame.from_record_game(game, TypesGame(game.lattice, each, benefit, loss, together))
-
-
-@given(variants(datasets()))
-@examples(60)
-def test_one_adversary_by_its_replies_is_the_same_game(small):
-    """Both searches and the full enumeration agree, whichever game evaluates a node."""
-    game = game_of(small)
-    played = played_by(small, game, [(1.0, small.gain, small.cost)])
-    ours, theirs = search(played), search(game)
-    assert ours.node == theirs.node
-    node = ours.node
-    np.testing.assert_array_equal(played.kept_at(node), game.kept_at(node))
-    np.testing.assert_allclose(ours.payout, theirs.payout)
-    np.testing.assert_allclose(ours.adversary_payoff, theirs.adversary_payoff, atol=1e-9)
-    assert (ours.suppressed, ours.attacked) == (theirs.suppressed, theirs.attacked)
-    budgeted, _ = explore(played, nodes=10_000)
-    assert budgeted.exact
-    assert budgeted.node == theirs.node
-    np.testing.assert_allclose(every_node(played).payout, every_node(game).payout, atol=1e-9)
 
 
 def payout_by_hand(small, node, types, together):

@@ -186,23 +186,6 @@ def three_types(profile_of_small, town):
 PRIOR = np.array([[1.0, 1.0], [1.0, 3.0], [2.0, 1.0]])
 
 
-def test_expected_beliefs_converge_to_the_truth_at_the_stated_rate(town, profile_of_small, setting_of_small):
-    """After t rounds the distance to the truth is A / (A + t) times the first one.
-
-    A is the size of the prior; the attacks of the adversaries are distinguishable.
-    """
-    types = three_types(profile_of_small, town)
-    setting = setting_of_small(town, types, rounds=15, meeting="all", learning=Learning(PRIOR), tolerance=0.0)
-    model = ReidentificationModel(setting, "no-protection")
-    weights, size = np.array([0.9, 0.25, 0.0]), PRIOR.sum(axis=1)
-    first = PRIOR[:, 0] / size - weights
-    for t in range(1, 16):
-        model.step()
-        plans = [adversary.plan.targets.sum() for adversary in model.adversaries]
-        assert len(set(plans)) == 3
-        np.testing.assert_allclose(model.publisher.beliefs - weights, first * size / (size + t), rtol=1e-9, atol=1e-9)
-
-
 def test_drawn_beliefs_count_the_rounds_with_each(town, profile_of_small, setting_of_small):
     types = three_types(profile_of_small, town)
     rules = {"mode": "sampling", "meeting": "all", "learning": Learning(PRIOR), "tolerance": 0.0, "rounds": 50}
