@@ -103,6 +103,7 @@ def test_a_file_as_arx_writes_it_is_read(tmp_path):
     assert hierarchy.labels[2] == ("*",)
 
 
+@pytest.mark.parametrize("other", [",", "\t", "|"])
 def test_one_column_that_holds_another_delimiter_is_refused(tmp_path, other):
     path = written(tmp_path, f"Masters{other}Higher\nBachelors{other}Higher\nHS-grad{other}School\n")
     with pytest.raises(InputError, match="row 1: the file has one column, and ") as caught:
