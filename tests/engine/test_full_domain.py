@@ -8,6 +8,7 @@ from tiers import cases
 from reidsim.core.measures import columns_of
 from reidsim.engine.single_run import run_once
 from reidsim.games.measures import MEASURES, REIDENTIFIED
+from reidsim.kinds.tables import outcomes
 from reidsim.releases.released import released_class_sizes
 from reidsim.scenarios.load import Scenario
 
@@ -142,6 +143,13 @@ def test_the_anytime_search_stops_at_its_budget_and_lists_the_nodes_it_visited(f
     both = some.analysis.top_nodes.merge(every.top_nodes, on=["policy", "node"])
     assert len(some.analysis.top_nodes) == len(both) == 3
     assert both["payout_x"].tolist() == both["payout_y"].tolist()
+
+
+def test_nodes_are_listed_by_default_in_lattices_of_modest_size(folder, monkeypatch):
+    changes = {"publisher__policies": ["basic", "record-level"], "figures": {}}
+    assert len(run(folder, **changes).analysis.top_nodes) == 10
+    monkeypatch.setattr(outcomes, "_MOST_NODES_LISTED", 15)
+    assert "best nodes are not listed: there are 16" in run(folder, **changes).analysis.left_out[0]
 
 
 def test_regions_within_a_suppression_limit(folder):
