@@ -81,9 +81,6 @@ def test_text_of_a_report_stands_out_in_light_in_dark_and_on_paper():
         assert contrast(colours["mark"], colours["line"]) >= 3
 
 
-# The terminal.
-
-
 # Errors.
 
 

@@ -103,6 +103,3 @@ def test_a_result_is_saved_to_a_folder_and_reads_back(result, tmp_path):
     ]  # fmt: skip
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "runs.parquet"), result.runs)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "records.parquet"), result.records)
-
-
-# Parts.

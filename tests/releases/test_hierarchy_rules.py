@@ -21,8 +21,6 @@ def test_the_ages_of_the_study_fall_into_its_intervals():
     assert [labels[90] for labels in levels] == ["90-94", "90-104", "90-120", "60-120"]
     assert [labels[120] for labels in levels] == ["115-120", "105-120", "90-120", "60-120"]
 
-    # 90 alone would be a short interval, so it joins the last full one.
-
 
 @given(
     numbers=st.lists(st.integers(-20, 130), min_size=1, max_size=40, unique=True),

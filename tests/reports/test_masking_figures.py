@@ -95,9 +95,6 @@ def test_subjects_who_are_attacked_stand_on_the_right_and_those_who_mask_most_on
     assert [label.get_text() for label in centre.get_yticklabels()] == ["age", "state"]
 
 
-# Tables that cannot be drawn.
-
-
 def test_fairness_is_drawn_against_usefulness_and_against_privacy():
     runs = RUNS.assign(
         usefulness=np.linspace(0.1, 0.6, 6), usefulness_fairness=np.linspace(0.5, 1, 6), privacy_fairness=0.9
