@@ -1,4 +1,4 @@
-"""Draw release levels, payoffs and exposed records of tables of cases over time."""
+"""Draw levels, payoffs and exposed records of tables of cases, by policy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ _ROW = 0.24
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of levels, cumulative payoffs and exposed cases."""
+    """Yield name and Figure of each plot of a run of this kind.
+
+    The names are ``levels``, ``cumulative-payoff`` and ``exposed``. The plots use the table ``periods`` of the run; see
+    `DynamicTables`.
+    """
     periods = result.analysis.tables()["periods"]
     yield "levels", levels_by_period(periods)
     yield "cumulative-payoff", cumulative_payoff(periods)
@@ -83,6 +87,11 @@ def cumulative_payoff(periods: pd.DataFrame) -> Figure:
     periods : DataFrame
         One row per policy and period: ``policy``, ``number`` and ``publisher_payoff``, the sum over the table in
         currency units.
+
+    Returns
+    -------
+    Figure
+        One line per policy: number of the period on the x axis, sum of the payoffs up to this period on the y axis.
     """
     figure, ((axes,),) = style.new_figure(1, 1, panel=(6.4, 3.6))
     _lines_so_far(axes, periods, "publisher_payoff")
@@ -103,6 +112,11 @@ def exposed_cases(periods: pd.DataFrame) -> Figure:
     periods : DataFrame
         One row per policy and period: ``policy``, ``number``, ``attacked`` and ``reidentified``, expected numbers of
         records.
+
+    Returns
+    -------
+    Figure
+        Two panels, attacked and expected re-identified records up to each period; one line per policy.
     """
     columns = {"attacked": "Attacked so far", "reidentified": "Expected re-identified so far"}
     figure, (row,) = style.new_figure(1, 2, panel=(4.4, 3.4))

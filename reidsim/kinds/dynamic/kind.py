@@ -47,7 +47,7 @@ class DynamicTables(AnalysisTables):
 
 
 class DynamicKind(Kind):
-    """The game of a publisher who releases cases over time; see `Kind`."""
+    """Game of a publisher who releases a table of cases in each period; see `Kind`."""
 
     name = "dynamic"
     words = "a publisher releases a table of cases in each period, with one generalization per table"
@@ -58,11 +58,23 @@ class DynamicKind(Kind):
     amount_keys = MONEY_KEYS
 
     def build(self, loaded: Scenario[Any]) -> DynamicStudy:
-        """Read or simulate the cases, read the people, and return the study."""
+        """Read or simulate the cases, read the people, and return the `DynamicStudy`.
+
+        Raises
+        ------
+        InputError
+            If a file or value cannot be used.
+        """
         return build_study(loaded)
 
     def describe(self, study: DynamicStudy) -> str:
-        """Return the numbers of cases, periods and generalizations as text."""
+        """Build the games; return a line with numbers of cases, periods, generalizations.
+
+        Raises
+        ------
+        InputError
+            If the adversary cannot plan with the scenario's amounts.
+        """
         # Building the games reports amounts with which the adversary cannot plan, before any game is solved.
         study.world()
         return (
@@ -71,18 +83,22 @@ class DynamicKind(Kind):
         )
 
     def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
-        """Return the content that determines cases and people."""
+        """Return the scenario's sections and seed that determine cases and people.
+
+        The result is a dict by key; keys that the scenario does not set are absent.
+        """
         used = ("population", "voters", "release", "epidemic", "attributes", "seed")
         return {key: loaded.content[key] for key in used if key in loaded.content}
 
     def row_of_record(self, study: DynamicStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the row of each case in the games: its row in its last table."""
+        """Return the game row of each case in the last table that has it, (n_cases,)."""
         return study.row_of_case
 
     def summarise(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return mean outcomes over the records of all tables, and measures over periods.
+        """Return one row per policy: means over all records, and measures over periods.
 
-        The index is the policy. For the columns on periods, see `measures_of_periods`.
+        The index is the policy. The first columns are those of every kind (see `Kind.summarise`); for the columns on
+        periods, see `measures_of_periods`.
         """
         return super().summarise(study, draw, equilibria).join(measures_of_periods(study, equilibria))
 
@@ -91,7 +107,8 @@ class DynamicKind(Kind):
     ) -> dict[str, Reidentified]:
         """Return the distribution of the number of re-identified people, by policy.
 
-        With cumulative tables, each person counts once, in the first table in which the person's risk is largest.
+        If each table has only its own cases, each case counts once. With cumulative tables, each person also counts
+        once, in the first table in which the person's risk is largest. See `Reidentified`.
         """
         if study.scenario.release.table == "period":
             return super().reidentified(study, draw, equilibria)
@@ -104,7 +121,8 @@ class DynamicKind(Kind):
     def records(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return one row per case and policy, as released in the last table with the case.
 
-        Columns are those of `record_table`, ``period`` (the case's own), and the released value of each attribute.
+        Columns are those of `record_table`, ``period`` (the case's own), and the released value of each attribute
+        (missing if the table is withheld).
         """
         row, periods = study.row_of_case, pd.Index(study.cases.periods, dtype="str")
         table = super().records(study, draw, equilibria)
@@ -114,11 +132,16 @@ class DynamicKind(Kind):
         return pd.concat([table, pd.concat(released, ignore_index=True)], axis=1)
 
     def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> DynamicTables:
-        """Return the outcomes of each period's table."""
+        """Return `DynamicTables` with the outcomes of each period's table."""
         return DynamicTables(periods=period_table(study, equilibria_of(outcomes)))
 
     def facts(self, study: DynamicStudy) -> dict[str, Any]:
-        """Return facts about cases, periods and generalizations."""
+        """Return facts about cases, periods, generalizations and people for the manifest.
+
+        The dict has ``records`` and ``cases`` (both the number of cases), ``periods``, ``strategies`` (number of
+        generalizations), ``attribute_weights`` (by attribute), ``population`` and ``voters`` (numbers of people, if the
+        scenario has them) and ``data_hash``.
+        """
         people, lattice = {"population": study.cases.population, "voters": study.cases.voters}, study.lattice
         return {
             "records": len(study.cases.codes),
@@ -131,7 +154,7 @@ class DynamicKind(Kind):
         }
 
     def cross_play_policies(self, study: DynamicStudy) -> tuple[str, ...]:
-        """Return the policies of cross-play: of the kind, then user-defined ones.
+        """Return names of the policies of cross-play: of the kind, then user-defined.
 
         Policy ``fixed`` is left out if the scenario sets no levels, and ``pk`` if it has no population.
         """
@@ -140,26 +163,26 @@ class DynamicKind(Kind):
         return tuple(name for name in names if said.get(name, True))
 
     def warnings(self, study: DynamicStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield warnings about information in earlier tables that the model ignores.
+        """Yield texts that warn of information in earlier tables that the model ignores.
 
         See `warnings_of`.
         """
         return warnings_of(study, outcomes)
 
     def release_file(self, scenario: DynamicScenario) -> str | None:
-        """Return the file of cases."""
+        """Return the path of the file of cases; None if the cases are simulated."""
         return scenario.release.path
 
     def shared_columns(self, scenario: DynamicScenario) -> SharedColumns:
-        """Return the columns of the cases that are quasi-identifiers."""
+        """Return the quasi-identifiers of the file of cases, as `SharedColumns`."""
         return SharedColumns(columns_of(scenario), delimiter=scenario.release.delimiter, counts_release=False)
 
     def decision(self, scenario: DynamicScenario) -> str:
-        """Return a sentence on the decision: one generalization per table."""
+        """Return a phrase on the decision: one generalization per period's table."""
         return "one generalization for the table of each period: the best response under the policy"
 
     def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield sentences on the releases, the adversary's list and the payoffs."""
+        """Yield report sentences on a run's releases, adversaries and payoffs."""
         release, names = section(run.content, "release"), codes(list(section(run.content, "attributes")))
         origin = (" of ", Code(str(release["path"]))) if "path" in release else (" drawn from the population",)
         cases, periods = run.manifest.get("cases"), run.manifest.get("periods")
@@ -184,8 +207,8 @@ def period_table(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> 
         Columns ``policy``, ``period`` (its label), ``number`` (of the period, from 1), ``records`` (number in the
         table), ``strategy`` (description, or ``withheld``), ``utility`` (mean over records), ``publisher_payoff`` and
         ``adversary_payoff`` (sums over the table, in currency units), ``attacked`` and ``reidentified`` (expected
-        numbers of records), ``pk`` (see `pk_by_period`), and ``level ATTRIBUTE`` (0 if unchanged), missing where
-        nothing is released.
+        numbers of records of the table), ``pk`` (see `pk_by_period`), and for each attribute ``level ATTRIBUTE``, its
+        level of generalization (0 if unchanged; missing where nothing is released).
     """
     lattice, periods, parts = study.lattice, study.cases.periods, []
     starts, sizes, names = lattice.starts[:-1], lattice.sizes, lattice.domain.names
@@ -218,7 +241,7 @@ def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]
     """Return PK of each period's released table, shape (n_periods,).
 
     PK is the share of the table's records in equivalence classes of fewer than ``publisher.k`` records; 0 where nothing
-    is released.
+    is released. `found` is the outcome of one policy, by row of the game.
     """
     k, linker, shares = study.scenario.publisher.k, study.table_linker, []
     for table in study.lattice.tables:
@@ -228,11 +251,12 @@ def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]
 
 
 def measures_of_periods(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return the measures over periods, indexed by policy.
+    """Return a table of measures over periods: one row per policy, in the index.
 
-    PK is the share of a period's records in equivalence classes of fewer than ``publisher.k`` records. The columns are
-    the mean of PK over periods, the share of periods whose PK is at most the scenario's threshold, and the number of
-    periods in which the generalization differs from the previous period's.
+    PK is the share of a period's records in equivalence classes of fewer than ``publisher.k`` records. The columns
+    (named in ``measures.toml``) are, in this order, the mean of PK over periods, the share of periods whose PK is at
+    most the scenario's threshold, and the number of periods in which the generalization differs from the previous
+    period's (withholding counts as a generalization).
     """
     rows, threshold = {}, study.scenario.publisher.threshold
     for policy, found in equilibria.items():
@@ -242,10 +266,10 @@ def measures_of_periods(study: DynamicStudy, equilibria: Mapping[str, Equilibriu
 
 
 def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
-    """Return each case's row in the table in which its risk is largest, (n_cases,).
+    """Return the game row of each case in the table in which its risk is largest.
 
-    Of tables with equal risk, the first counts. A case is in one table or, with cumulative tables, in all tables from
-    its own period on.
+    The result has shape (n_cases,). Of tables with equal risk, the first counts. A case is in one table or, with
+    cumulative tables, in all tables from its own period on. `found` is the outcome of one policy, by row of the game.
     """
     rows, risk = study.row_of_case.copy(), found.risk
     if study.scenario.release.table == "period":
@@ -262,11 +286,11 @@ def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
 
 
 def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a warning for each policy with a table coarser than an earlier one.
+    """Yield a warning text for each policy with a table coarser than an earlier one.
 
-    A table is coarser if an attribute has a higher level than in some earlier table; withheld tables are skipped. An
-    adversary who keeps the earlier tables may know more than the model assumes. Only cumulative tables, which contain
-    the earlier cases again, have warnings.
+    The text has the policy and the number of such tables. A table is coarser if an attribute has a higher level than in
+    some earlier table; withheld tables are skipped. An adversary who keeps the earlier tables may know more than the
+    model assumes. There are warnings only for cumulative tables, which contain the earlier cases again.
     """
     for policy, outcome in outcomes.items() if study.scenario.release.table == "cumulative" else ():
         forms = outcome.equilibrium.strategies[study.lattice.starts[:-1]]

@@ -24,15 +24,16 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class PeriodLattice(GeneralizationLattice):
-    """The generalizations of the tables of cases, and their utility.
+    """Generalizations of tables of cases, and their utility.
 
     A row represents all equal cases in the table of one period. Rows of the same period are adjacent.
 
     A released value is a function of the original value, so their mutual information is the entropy of the released
     values. Its normalized form is ``2 H(Y) / (H(X) + H(Y))`` for an attribute's original values X and released values Y
-    in the table. It is 0 at a level above 0 that maps every value of the domain to one group; otherwise it is 1 if all
-    X are equal. Utility is its mean over attributes, weighted by the entropy of each attribute among all cases
-    (Gourabathina et al. 2023, following their program).
+    in the table. It is 0 at a level above 0 that maps every value of the domain to one group; otherwise, it is 1 if X
+    has one value in the table. The utility of a generalization for a table is the mean of the normalized mutual
+    information over attributes, weighted by the entropy of each attribute among all cases (Gourabathina et al. 2023,
+    following their program).
 
     Parameters
     ----------
@@ -50,12 +51,12 @@ class PeriodLattice(GeneralizationLattice):
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """First row of each period, and the number of rows, shape (n_periods + 1,)."""
+        """First row of each period's table, and the number of rows; (n_periods + 1,)."""
         return np.searchsorted(self.period, np.arange(int(self.period[-1]) + 2))
 
     @property
     def tables(self) -> list[slice]:
-        """Rows of each period."""
+        """Rows of each period's table, as one slice per period."""
         return [slice(start, end) for start, end in zip(self.starts[:-1], self.starts[1:], strict=True)]
 
     @property
@@ -65,9 +66,10 @@ class PeriodLattice(GeneralizationLattice):
 
     @cached_property
     def lost(self) -> tuple[Floats, ...]:
-        """Utility loss by level and period: per attribute, shape (n_levels, n_periods).
+        """Utility loss by attribute: one array per attribute, shape (n_levels, n_periods).
 
-        It is the attribute's weight times (1 - normalized mutual information).
+        An element is the attribute's weight times (1 - normalized mutual information) at a level of the attribute, in
+        the table of a period; see `PeriodLattice`.
         """
         n_periods, found = len(self.starts) - 1, []
         for position, (weight, hierarchy) in enumerate(zip(self.attribute_weights, self.hierarchies, strict=True)):
@@ -88,14 +90,23 @@ class PeriodLattice(GeneralizationLattice):
 
     @cached_property
     def record_losses(self) -> tuple[Floats, ...]:
-        """Utility loss of each row at each level, by attribute, shape (n_levels, n_rows).
+        """Utility loss of each row: one array per attribute, shape (n_levels, n_rows).
 
-        It is equal for all rows of a period.
+        The loss at a level is the attribute's share of the loss of the whole table (see `lost`), and therefore equal
+        for all rows of a period.
         """
         return tuple(np.ascontiguousarray(lost[:, self.period]) for lost in self.lost)
 
     def utilities(self, period: int) -> Floats:
-        """Return the utility of every strategy for a period's table, (n_strategies,)."""
+        """Return the utility of every generalization for one table, shape (n_strategies,).
+
+        A utility is in [0, 1]; strategy 0, no generalization, has utility 1.
+
+        Parameters
+        ----------
+        period : int
+            Number of the period of the table, from 0.
+        """
         lost = np.zeros(self.size)
         for by_level, level in zip(self.lost, self.all_levels(np.arange(self.size)).T, strict=True):
             lost += by_level[level, period]
@@ -116,14 +127,15 @@ def entropy(counts: NDArray[np.number]) -> Floats:
 
 
 def share_below(sizes: NDArray[np.int64], weights: NDArray[np.int64], k: int) -> float:
-    """Return PK, the share of records in equivalence classes of under `k` records.
+    """Return PK, the share of records in classes of fewer than `k` records.
 
-    It is 0 for a table without records.
+    Classes are the equivalence classes of one released table. The share is in [0, 1], and 0 for a table without
+    records.
 
     Parameters
     ----------
     sizes : ndarray of int64, shape (n_rows,)
-        Size of the class of each row's records.
+        Number of records in the equivalence class of each row.
     weights : ndarray of int64, shape (n_rows,)
         Number of records of each row.
     k : int
@@ -133,20 +145,23 @@ def share_below(sizes: NDArray[np.int64], weights: NDArray[np.int64], k: int) ->
 
 
 class SimulatedTables:
-    """Random tables of distinct people of a population.
+    """Random tables of distinct people, drawn from a population.
 
-    Every set of people is equally likely. Tables of smaller sizes are subsets of the tables of the largest size.
+    Every set of people is equally likely. The table of a smaller size consists of the first people of the table of the
+    largest size.
 
     Parameters
     ----------
     population : Population
-        Whole people, by the attributes of the lattice.
+        Whole people, over the attributes of the lattice.
     lattice : GeneralizationLattice
+        Its hierarchies define the generalizations; its records are not used.
     size : int
         Largest number of records of a table.
     simulations : int
         Number of simulated tables.
     rng : numpy.random.Generator
+        Draws the tables.
     """
 
     def __init__(
@@ -166,22 +181,23 @@ class SimulatedTables:
         self._groups = GroupSizes(here, GeneralizationLattice(lattice.hierarchies, here.cells))
 
     def keep(self, strategy: int, size: int, k: int, threshold: float, quantile: float) -> bool:
-        """Return whether a quantile of PK over the simulated tables is within a threshold.
+        """Return whether a quantile of PK over simulated tables is at most a threshold.
 
-        PK is the share of a table's records in equivalence classes of fewer than `k` records. The quantile is the PK at
-        position ``quantile * (n_simulations - 1)``, rounded up, of the PKs in ascending order, counted from 0.
+        PK is the share of a table's records in equivalence classes of fewer than `k` records, at the given
+        generalization. The quantile is the PK at position ``quantile * (n_simulations - 1)``, rounded up, of the PKs in
+        ascending order, counted from 0.
 
         Parameters
         ----------
         strategy : int
-            Generalization of all tables.
+            Number of the generalization of all tables.
         size : int
             Number of records of each table, at most the largest size.
         k : int
         threshold : float
             Largest permitted PK.
         quantile : float
-            Share of the tables, from 0 to 1.
+            Order of the quantile, from 0 to 1.
         """
         last = len(self._cells) - 1
         left = last - math.ceil(quantile * last - _ROUNDING)
@@ -192,7 +208,17 @@ class SimulatedTables:
         return True
 
     def shares_below(self, strategy: int, size: int, k: int) -> Iterator[float]:
-        """Yield PK of each simulated table of `size` records; see `share_below`."""
+        """Yield PK, in [0, 1], of each simulated table in turn; see `share_below`.
+
+        Parameters
+        ----------
+        strategy : int
+            Number of the generalization of all tables.
+        size : int
+            Number of records of each table, at most the largest size.
+        k : int
+            Smallest size of an equivalence class whose records do not count.
+        """
         group_of = self._groups.table(strategy).group_of
         for cells in self._cells[:, :size]:
             # Each class of n records contributes n to the records in classes of that size.

@@ -1,4 +1,4 @@
-"""Policies of a publisher who releases cases over time."""
+"""Policies of a publisher who releases a table of cases in each period."""
 
 from __future__ import annotations
 
@@ -18,33 +18,42 @@ POLICIES: Policies[Policy] = Policies()
 
 @POLICIES.register("no-protection")
 class NoProtection(Policy):
-    """Release every table unchanged."""
+    """Policy that releases every table unchanged."""
 
     label, description, is_rule = "No protection", "all records are released unchanged", True
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the most specific generalization for every table."""
+        """Return a `Choice` with strategy 0, no generalization, for every row of the game."""
         return FixedForms(self.name, 0).choose(game)
 
 
 @POLICIES.register(FIXED)
 class FixedLevels(Policy):
-    """Release every table at fixed levels."""
+    """Policy that releases every table at the levels in ``publisher.fixed``."""
 
     label, description, is_rule = "Fixed levels", "all tables are released at the levels set in the scenario", True
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the generalization at the scenario's levels."""
+        """Return a `Choice` with one generalization for every row of the game.
+
+        It has the scenario's levels, ``publisher.fixed``; attributes that the key does not name have level 0.
+
+        Raises
+        ------
+        InputError
+            If a level exceeds the last level of an attribute's hierarchy.
+        """
         return FixedForms(self.name, study.fixed_form).choose(game)
 
 
 @POLICIES.register(PK)
 class KeepsPk(Policy):
-    """Release the most useful generalization with simulated PK within a threshold.
+    """Policy that releases the most useful generalization with PK within a threshold.
 
-    PK is the share of records in equivalence classes of fewer than k records; see `SimulatedTables.keep`. The choice is
-    made at the first of every ``review`` periods, for its table's utilities and number of cases, and kept until the
-    next review. If no generalization qualifies, every attribute is released at the last level of its hierarchy.
+    PK is the share of records in equivalence classes of fewer than k records, computed in simulated tables; see
+    `SimulatedTables.keep`. The choice is made at the first of every ``review`` periods, for its table's utilities and
+    number of cases, and kept until the next review. If no generalization qualifies, every attribute is released at the
+    last level of its hierarchy.
     """
 
     label, is_rule = "PK-driven", True
@@ -54,7 +63,16 @@ class KeepsPk(Policy):
     )
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the choice of one generalization per period, repeated in all rows of the period."""
+        """Return a `Choice` of one generalization per period, in all rows of the period.
+
+        A row of the game represents equal cases in the table of one period. See the class for the rule.
+
+        Raises
+        ------
+        InputError
+            If there are more than a million generalizations, the scenario has no population, or a table has more cases
+            than the population has people.
+        """
         rule, lattice = study.scenario.publisher, study.lattice
         require_comparable(self.name, lattice.size)
         strategies, evaluated = np.empty((2, lattice.n_records), dtype=np.int64)
@@ -66,17 +84,20 @@ class KeepsPk(Policy):
 
 
 def _best_within(study: Any, utilities: Floats, size: int) -> tuple[int, int]:
-    """Return the generalization of policy ``pk``, and how many were simulated.
+    """Return the generalization of policy ``pk``, and the number simulated.
 
     Generalizations are tried in order of falling utility (rounded to 12 decimals; of equal utilities, the lowest number
-    first) until one is within the threshold in simulated tables of `size` cases. If none is, the last one is returned.
+    first) until the quantile of PK in simulated tables of `size` cases is within the scenario's threshold.
+    Generalizations that are nowhere coarser than a refused one are skipped. If none is within the threshold, the last
+    generalization is returned, with all attributes at their last level.
 
     Parameters
     ----------
     study : DynamicStudy
     utilities : ndarray of float64, shape (n_strategies,)
-        Utility of each generalization.
+        Utility of each generalization for the table of the period.
     size : int
+        Number of cases in the table.
     """
     rule, lattice = study.scenario.publisher, study.lattice
     levels, refused, tried = lattice.all_levels(np.arange(lattice.size)), np.zeros(lattice.size, dtype=np.bool_), 0
@@ -93,16 +114,26 @@ def _best_within(study: Any, utilities: Floats, size: int) -> tuple[int, int]:
 
 @POLICIES.register("basic")
 class Basic(Policy):
-    """Release each period's table in the generalization with the largest payoff sum.
+    """Policy that releases each table in the generalization with the best payoff sum.
 
-    The table is withheld if every generalization pays less than withholding; see `SameForm`.
+    The sum is over the publisher's payoffs from all cases of the period's table. The table is withheld if every
+    generalization pays less than withholding; see `SameForm`.
     """
 
     label = "Basic game"
     description = "generalization with the highest payoff in each period, whether or not records are attacked"
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the generalization of each row's period."""
+        """Return a `Choice` of one generalization per period, in all rows of the period.
+
+        A row of the game represents equal cases in the table of one period; its strategy is -1 if the table is
+        withheld.
+
+        Raises
+        ------
+        InputError
+            If there are more than a million generalizations.
+        """
         played, lattice = record_game_of(game), study.lattice
         search = SameForm(self.name, lattice.counts, no_attack=self.forbids_attacks)
         strategies, evaluated = np.empty((2, lattice.n_records), dtype=np.int64)
@@ -113,7 +144,7 @@ class Basic(Policy):
 
 @POLICIES.register("no-attack")
 class NoAttack(Basic):
-    """Play the basic game under the constraint that no record is attacked.
+    """Policy `Basic` limited to generalizations under which no attack pays.
 
     The table is withheld if no generalization without an attack pays as much as withholding.
     """

@@ -217,10 +217,17 @@ class DynamicScenario(PublisherScenario):
         return self
 
     def refuse(self, section: AdversarySection, where: str) -> None:
-        """Refuse an adversary section that this kind of scenario does not support.
+        """Check that this kind of scenario supports an adversary section.
 
-        The adversary must know all quasi-identifiers of all people in the list. Its risk cannot be estimated from
-        weights, and ``journalist`` risk needs a list or a population.
+        The adversary must know all quasi-identifiers of all people in the list: without partial knowledge, stages,
+        registry, or sequential planning with an unknown group size. Its risk cannot be ``sample``, because cases have
+        no weights, and ``journalist`` risk needs a list or a population.
+
+        Parameters
+        ----------
+        section : AdversarySection
+        where : str
+            Key path of the section, for messages.
 
         Raises
         ------

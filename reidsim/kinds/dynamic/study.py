@@ -35,7 +35,7 @@ from reidsim.scenarios.study import Study, World, digest_of
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """The cases of a scenario, and the people to link them to.
+    """Case records of a scenario, and people to link them to.
 
     Parameters
     ----------
@@ -50,8 +50,9 @@ class Cases:
         Benefit that a forecast adds to each record of the period, in currency units.
     hierarchies : tuple of Hierarchy
         Hierarchy of each attribute, in the order of the columns of `codes`.
-    population, voters : Population, optional
-        People who may become a case, and people in the adversary's list, over the same domain.
+    population, voters : Population or None
+        People who may become a case, and people in the adversary's list, over the same domain as `codes`; None if the
+        scenario has no such section.
     """
 
     codes: Codes
@@ -76,14 +77,14 @@ class DynamicStudy(Study[DynamicScenario]):
     lattice : PeriodLattice
         Strategies of the rows.
     cell : ndarray of int, shape (n_rows,)
-        Number of each row's distinct case.
+        Number of the distinct case (combination of attribute values) of each row.
     row_of_case : ndarray of int, shape (n_cases,)
         Row of each case in the table of the last period that contains it.
     group_sizes : GroupSizes or None
-        Number of people who share the released values of each row: people of the list, or without a list, of the
+        Counts, for each row, the people who share its released values: people of the list or, without a list, of the
         population. None without both.
     table_linker : TableLinker
-        Linker of rows to their own tables.
+        Linker of rows to the records of their own tables.
     """
 
     cases: Cases
@@ -95,14 +96,14 @@ class DynamicStudy(Study[DynamicScenario]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of cases and people."""
+        """SHA-256, as text, of domain, cases, periods, forecast benefits and people."""
         cases, counts = self.cases, self.lattice.counts
         parts: list[Any] = [cases.codes, cases.period, cases.forecast, counts, cases.population, cases.voters]
         return digest_of(repr((self.lattice.domain, cases.periods)), parts)
 
     @property
     def fixed_form(self) -> int:
-        """Number of the generalization at the levels of policy ``fixed``.
+        """Number, in the lattice, of the generalization at the levels of policy ``fixed``.
 
         Attributes that ``publisher.fixed`` does not name have level 0.
 
@@ -119,7 +120,15 @@ class DynamicStudy(Study[DynamicScenario]):
 
     @cached_property
     def tables(self) -> SimulatedTables:
-        """Simulated tables of the population, as large as the study's largest table."""
+        """Simulated tables of people of the population, for policy ``pk``.
+
+        They are as large as the study's largest table; see `SimulatedTables`.
+
+        Raises
+        ------
+        InputError
+            If the scenario has no population, or the largest table has more cases than the population has people.
+        """
         population, largest = self.cases.population, int(self.lattice.sizes.max())
         if population is None:
             raise InputError("section missing", where="population", expected="a population, for policy pk")
@@ -133,10 +142,10 @@ class DynamicStudy(Study[DynamicScenario]):
 
     @property
     def coverage(self) -> float:
-        """Probability that the person of a record is in the adversary's list.
+        """Probability that the person of a record is in the adversary's list, in [0, 1].
 
-        It is 1 without a list. By default it is the size of the list divided by the size of the population (at most 1),
-        or 1 without a population.
+        It is the scenario's ``voters.coverage`` if set. Otherwise it is the size of the list divided by the size of the
+        population (at most 1), or 1 without a list or without a population.
         """
         section, people, voters = self.scenario.voters, self.cases.population, self.cases.voters
         if section is not None and section.coverage is not None:
@@ -145,10 +154,11 @@ class DynamicStudy(Study[DynamicScenario]):
 
     @property
     def linker(self) -> Linker:
-        """The linker of the adversary, for the rows of all periods.
+        """Linker of the scenario's adversary, for the rows of all periods.
 
-        For prosecutor risk, and without list and population, candidates are the records of the row's own table.
-        Otherwise they are the people of the list or, without a list, of the population.
+        It is the `TableLinker`, which counts the records of the row's own table, for prosecutor risk and if there is
+        neither a list nor a population. Otherwise candidates are the people of the list (`ListLinker`) or, without a
+        list, of the population (`PopulationLinker`).
         """
         groups = self.group_sizes
         # Without a list and a population, every adversary counts candidates in the released table.
@@ -157,21 +167,31 @@ class DynamicStudy(Study[DynamicScenario]):
         return PopulationLinker(groups) if self.cases.voters is None else ListLinker(groups, self.coverage)
 
     def game(self, economics: EconomicsSection) -> RecordGame:
-        """Return the game with the given payoff parameters.
+        """Return the game against the scenario's adversary, with given payoff parameters.
 
-        The benefit of a record includes the forecast benefit of its period.
+        The result is a `RecordGame` over the rows of all periods. The benefit of a record includes the forecast benefit
+        of its period.
         """
         adversary = planner(self.scenario.adversary, economics.adversary_gain, economics.cost, loaded=self.loaded)
         benefit = economics.benefit + self.cases.forecast[self.lattice.period]
         return RecordGame(self.lattice, self.linker, adversary, benefit, np.array(economics.loss))
 
     def world(self, draw: int = 0) -> World:
-        """Return the true game and the believed game; see `Study`."""
+        """Return the true and the believed game, with the number of cases of each row.
+
+        All draws are equal. See `World`.
+        """
         truth, belief = map(self.game, economics_of(self.scenario))
         return World(truth, belief, self.lattice.counts)
 
     def with_adversary(self, section: AdversarySection) -> Self:
-        """Return the study against another adversary; see `Study`."""
+        """Return the study of the same cases against another adversary; see `Study`.
+
+        Raises
+        ------
+        InputError
+            If the kind of scenario does not support the adversary; see `DynamicScenario.refuse`.
+        """
         self.scenario.refuse(section, "adversary")
         return super().with_adversary(section)
 
@@ -185,19 +205,20 @@ class ListLinker:
     Parameters
     ----------
     group_sizes : GroupSizes
-        Group sizes in the list.
+        Counts the people of the list who match each row.
     coverage : float
-        Probability that a person is in the list.
+        Probability that the person of a record is in the list.
     """
 
     group_sizes: GroupSizes
     coverage: float
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the linkage of rows; see `Linker`.
+        """Return the `Linkage` of all rows, or of `rows`, released with one strategy.
 
-        The probability that a candidate in the list is the record's person is the coverage divided by the number of
-        candidates, or 0 without candidates. Its inverse is the effective group size.
+        Candidates are the people of the list who match a row. The probability that a candidate is the record's person
+        is the coverage divided by the number of candidates, or 0 without candidates. Its inverse is the group size,
+        true and believed; it is infinite without candidates.
         """
         listed = self.group_sizes.at(strategy, rows)
         sizes = one_over(np.divide(self.coverage, listed, out=np.zeros(len(listed)), where=listed > 0))
@@ -215,24 +236,31 @@ class TableLinker:
     ----------
     lattice : PeriodLattice
     groups : GroupSizes
-        Groups of rows with equal released values in any period.
+        Assigns rows with equal released values, of any period, to one group at each strategy.
     """
 
     lattice: PeriodLattice
     groups: GroupSizes
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the size of each row's equivalence class in its table; see `Linker`."""
+        """Return the `Linkage` of all rows, or of `rows`, released with one strategy.
+
+        The group size, true and believed, is the number of cases in the row's equivalence class in its own table.
+        """
         sizes = self.sizes(strategy, np.arange(self.lattice.n_records) if rows is None else rows)
         return Linkage(sizes, sizes)
 
     def sizes(self, strategy: int, rows: Rows) -> NDArray[np.int64]:
-        """Return the number of cases in each row's equivalence class of its table, (n,).
+        """Return the number of cases in the equivalence class of each row, shape (n,).
+
+        Only cases of the row's own table count.
 
         Parameters
         ----------
         strategy : int
+            Number of the generalization of all tables.
         rows : ndarray of int, shape (n,)
+            Rows of the game.
         """
         lattice, group_of = self.lattice, self.groups.table(strategy).group_of
         sizes = np.zeros(lattice.n_records, dtype=np.int64)
@@ -244,14 +272,14 @@ class TableLinker:
 
 
 def build_study(loaded: Scenario[Any]) -> DynamicStudy:
-    """Read the files and recipes of a scenario, and build its tables.
+    """Read the files and recipes of a scenario of cases; return its `DynamicStudy`.
 
-    With cumulative tables, a period's table contains the cases of this and all earlier periods.
+    A period's table contains the cases of the period or, with cumulative tables, of this and all earlier periods.
 
     Raises
     ------
     InputError
-        If a file or value cannot be used.
+        If a file or value cannot be used, or a level of policy ``fixed`` does not exist.
     """
     with locating(loaded.path):
         cases = read_cases(loaded)
@@ -277,7 +305,7 @@ def build_study(loaded: Scenario[Any]) -> DynamicStudy:
 
 
 def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
-    """Read or simulate the cases, and read the people of `population` and `voters`.
+    """Return the cases, read or simulated, and the people of the scenario.
 
     The categories of an attribute are the categories of the population; without one, of the list; without either, the
     values in the file. Periods without a simulated case are left out; the other periods keep their labels.
@@ -285,7 +313,8 @@ def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
     Raises
     ------
     InputError
-        If a file cannot be used, or a hierarchy lacks a value; the message names the value, its row and its column.
+        If a file or recipe cannot be used, a value or period is missing, a value is not in its domain, the cases of a
+        period have different forecast benefits, or the cases cannot be simulated.
     """
     scenario, section, path = loaded.scenario, loaded.scenario.release, loaded.path
     population, voters = _people("population", loaded), _people("voters", loaded)
@@ -338,14 +367,28 @@ def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
 
 
 def columns_of(scenario: DynamicScenario) -> dict[str, str]:
-    """Return the column of the file for each attribute; by default, its name."""
+    """Return the column of each attribute in the file of cases, by attribute.
+
+    By default, the column has the attribute's name.
+    """
     return {name: section.column or name for name, section in scenario.attributes.items()}
 
 
 def _people(key: str, loaded: Scenario[DynamicScenario]) -> Population | None:
-    """Return the people of a section's recipe, counted by combination of attribute values.
+    """Return the people of a section's recipe; None without the section.
 
-    Counts that are not whole numbers are refused; the message names the section `key`.
+    The people are counted by combination of values of the scenario's attributes.
+
+    Parameters
+    ----------
+    key : {"population", "voters"}
+        Section of the scenario.
+    loaded : Scenario
+
+    Raises
+    ------
+    InputError
+        If the recipe cannot be used, or has counts of another type than integer.
     """
     section = getattr(loaded.scenario, key)
     if section is None:
@@ -368,7 +411,7 @@ def _hierarchy(name: str, attribute: Attribute, loaded: Scenario[DynamicScenario
 def _epidemic(
     scenario: DynamicScenario, population: Population | None, hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[Codes, NDArray[np.int64], tuple[str, ...]]:
-    """Draw distinct people as cases, and draw the period of each.
+    """Draw distinct people of a population as cases, and draw the period of each.
 
     The numbers of cases by area and period are multinomial, in proportion to the area's people times a normal curve
     around the area's peak. Within an area, every person is equally likely to become a case.
@@ -380,7 +423,12 @@ def _epidemic(
     period : ndarray of int64, shape (n_cases,)
         Number of each case's period, from 0.
     periods : tuple of str
-        Labels of all periods.
+        Labels of all periods, from ``"1"``; periods may have no case.
+
+    Raises
+    ------
+    InputError
+        If the level of the area does not exist, an area has fewer people than cases, or no period has cases.
     """
     section = scenario.epidemic
     assert section is not None and population is not None  # noqa: S101, PT018 - the schema guarantees it
