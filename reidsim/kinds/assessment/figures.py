@@ -1,4 +1,4 @@
-"""Draw risks under partial knowledge, risk reductions and cohort risks."""
+"""Draw risks under partial knowledge, their reductions, and risks of cohorts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,12 @@ _KEYS = ["records", "knowledge", "attribute", "value"]
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of risks by person, risk reductions and cohort risks."""
+    """Yield name and Figure of each plot of a run of this kind.
+
+    These are always ``risk-maps`` (of the smallest release) and ``risk-reductions``. With table ``cohorts``, there is
+    ``cohort-groups`` and, for several sizes, ``cohort-growth``. With table ``settings``, there is
+    ``capability-reductions``, unless the median reduction of every adversary is missing.
+    """
     tables = result.analysis.tables()
     # A map shows one release; the smallest shows the risks best.
     records = result.records[result.records["records"] == result.records["records"].min()]
@@ -58,7 +63,8 @@ def risk_maps(records: pd.DataFrame) -> Figure:
     -------
     Figure
         One row of panels per adversary, one column per risk: worst-case risk on the x axis, the adversary's risk on the
-        y axis, the share of persons as colour. On the dashed line, both risks are equal.
+        y axis, the share of persons as colour, on a logarithmic scale; cells without persons are empty. On the dashed
+        line, both risks are equal.
     """
     by_knowledge = {name: rows.sort_values("record") for name, rows in _by(records, "knowledge")}
     worst = by_knowledge.pop(WORST_CASE)
@@ -145,13 +151,14 @@ def capability_reductions(settings: pd.DataFrame) -> Figure:
 def cohort_groups(cohorts: pd.DataFrame) -> Figure:
     """Draw the risk of each group and the accepted risk (Xia et al. 2023).
 
-    The figure shows the largest cohort that is not simulated.
+    The figure shows only cohorts that are not simulated, of the largest size.
 
     Parameters
     ----------
     cohorts : DataFrame
         One row per size, sample, adversary and group, with columns ``records``, ``replication``, ``draw``,
-        ``knowledge``, ``attribute``, ``value``, ``percentile_risk``, ``threshold``, ``percentile`` and ``simulated``.
+        ``knowledge``, ``attribute``, ``value``, ``percentile_risk``, ``threshold`` (the accepted risk), ``percentile``
+        and ``simulated``; see `cohort_table`.
 
     Returns
     -------
@@ -190,7 +197,7 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
     -------
     Figure
         One panel per adversary: all people as a black line, groups as light lines, the accepted risk as a dashed line.
-        Lines are means over samples and draws; bands extend from the 5th to the 95th percentile.
+        Lines are means over samples and draws; bands extend from the 5th to the 95th percentile over samples and draws.
     """
     means = _means(cohorts)
     whole: dict[str, Any] = {"color": BLACK, "marker": "o", "markersize": 4, "linewidth": 1.5}
@@ -219,12 +226,28 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
 
 
 def _by(table: pd.DataFrame, key: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each value of a column, in order of first appearance, with its rows."""
+    """Yield each value of a column as text, with its rows, by first appearance.
+
+    The column is `key`. The result is an iterator of pairs of str and DataFrame.
+    """
     return ((str(name), rows) for name, rows in table.groupby(key, sort=False, observed=True))
 
 
 def _means(table: pd.DataFrame) -> pd.DataFrame:
-    """Return means over samples and draws, with the 5th and 95th percentile of the draws."""
+    """Return the mean risk of each group of people over samples and draws.
+
+    Parameters
+    ----------
+    table : DataFrame
+        See `cohort_groups`.
+
+    Returns
+    -------
+    DataFrame
+        One row per size, adversary and group: ``records``, ``knowledge``, ``attribute``, ``value``, the means of
+        ``percentile_risk``, ``threshold`` and ``percentile``, and ``low`` and ``high``, the 5th and 95th percentile of
+        ``percentile_risk``.
+    """
     groups = table.groupby(_KEYS, sort=False, observed=True)
     low, high = (groups["percentile_risk"].quantile(end) for end in (0.05, 0.95))
     return groups[["percentile_risk", "threshold", "percentile"]].mean().assign(low=low, high=high).reset_index()

@@ -23,18 +23,18 @@ Cohort = tuple[Release, dict[str, Knowledge]]
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The people who may be in a cohort as it grows, by type.
+    """People who may be in a cohort of any size, by type.
 
     A type consists of people with equal true values and equal released values.
 
     Parameters
     ----------
     release : Release
-        One row per type.
+        Released and true values of each type, one row per type.
     knowledge : dict of str to Knowledge
         Knowledge of each adversary about the types.
     members : ndarray of int, shape (n_members,)
-        Type of each member.
+        Type of each member; the members are the people of the release.
     others : ndarray of int64, shape (n_types,), optional
         Number of people of each type in the population, without the members; None if members are drawn repeatedly.
     stratum : ndarray of int, shape (n_types,)
@@ -49,7 +49,7 @@ class Pool:
     stratum: Positions
 
     def order(self, rng: np.random.Generator, size: int) -> Positions:
-        """Return the types of people in the order in which they join the cohort.
+        """Return the type of each person, in the order in which people join the cohort.
 
         Members come first, in random order. A prefix of the order is therefore a random sample of the members, and
         cohorts are nested by size. Newcomers are drawn from the population without replacement, or from the members
@@ -59,7 +59,16 @@ class Pool:
         ----------
         rng : numpy.random.Generator
         size : int
-            Number of people; at least all members are returned.
+            Number of people. If there are more members, all members are returned.
+
+        Returns
+        -------
+        ndarray of int, shape (max(size, n_members),)
+
+        Raises
+        ------
+        InputError
+            If a stratum of the population has fewer people than newcomers.
         """
         kept = rng.permutation(self.members)
         joined = self.members[rng.integers(len(kept), size=max(size - len(kept), 0))]
@@ -82,7 +91,16 @@ class Pool:
         return np.concatenate([kept, drawn])
 
     def cohort(self, order: Positions) -> Cohort:
-        """Return the cohort of people of the given types, shape (n_people,)."""
+        """Return the cohort of people with given types: its `Release` and `Knowledge`.
+
+        The release has one row per distinct type, with the number of people in `Release.people`; the dict has the
+        knowledge of each adversary about these rows.
+
+        Parameters
+        ----------
+        order : ndarray of int, shape (n_people,)
+            Type of each person.
+        """
         kinds, people = np.unique(order, return_counts=True)
         return replace(_rows(self.release, kinds), people=people), _about(self.knowledge, kinds)
 
@@ -90,9 +108,25 @@ class Pool:
 def grown_cohorts(
     study: RiskStudy, section: ThresholdSection, release: Release, knowledge: Mapping[str, Knowledge]
 ) -> Iterator[tuple[int, int, Cohort]]:
-    """Yield the number of the draw, from 0, the size and the cohort, for each draw and size.
+    """Yield the number of the draw, the size and the cohort, for each draw and size.
 
-    Sizes are those of ``threshold.sizes``, ascending, without the size of the release itself.
+    Draws are numbered from 0. Sizes, in people, are the values of ``threshold.sizes``, ascending, without the size of
+    the release itself; without other sizes, nothing is yielded. A cohort is a `Release` and the knowledge of each
+    adversary about its rows; see `Pool.cohort`.
+
+    Parameters
+    ----------
+    study : RiskStudy
+    section : ThresholdSection
+    release : Release
+        The members.
+    knowledge : mapping of str to Knowledge
+        Knowledge of each adversary about the members.
+
+    Raises
+    ------
+    InputError
+        If the population is too small, or the generalization of newcomers' values is undefined.
     """
     sizes = sorted(set(section.sizes) - {release.n_records})
     if not sizes:
@@ -106,10 +140,11 @@ def grown_cohorts(
 
 
 def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowledge: Mapping[str, Knowledge]) -> Pool:
-    """Return the pool of people for the cohorts.
+    """Return the `Pool` of people from whom cohorts are simulated.
 
-    Members are removed from the population: each type loses as many people as it has members, or all people if it has
-    more members than people.
+    If ``threshold.newcomers`` is "members", or no cohort is larger than the release, the pool has only the members of
+    the release. Otherwise it also has the other people of the population. Members are removed from the population: each
+    type loses as many people as it has members, or all people if it has more members than people.
 
     Raises
     ------
@@ -140,13 +175,30 @@ def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowl
 
 
 def _rows(release: Release, rows: Positions) -> Release:
-    """Return a release with some of its rows."""
+    """Return a `Release` with some rows of a release, in the given order.
+
+    Only values and true values are selected; other fields are unchanged.
+
+    Parameters
+    ----------
+    release : Release
+    rows : ndarray of int, shape (n,)
+        Positions of the rows.
+    """
     persons = None if release.persons is None else release.persons[rows]
     return replace(release, codes=release.codes[rows], persons=persons)
 
 
 def _about(knowledge: Mapping[str, Knowledge], persons: Positions) -> dict[str, Knowledge]:
-    """Return the knowledge of each adversary about the given persons."""
+    """Return the knowledge of each adversary about some of the persons, by name.
+
+    Parameters
+    ----------
+    knowledge : mapping of str to Knowledge
+        Knowledge about all persons.
+    persons : ndarray of int, shape (n,)
+        Positions of the persons.
+    """
     found = {}
     for name, known in knowledge.items():
         sources = (replace(each, profile_of_person=each.profile_of_person[persons]) for each in known.sources)
@@ -155,11 +207,27 @@ def _about(knowledge: Mapping[str, Knowledge], persons: Positions) -> dict[str, 
 
 
 def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: str) -> Codes:
-    """Return newcomers' values, generalized like the members' values.
+    """Return the codes of newcomers' values, generalized like the members' values.
 
     The groups among the members' values must not include each other, so each value belongs to at most one group. A
     value in none of the groups is generalized to the widest group that includes no released value. If no member's value
     is generalized, values stay unchanged.
+
+    Parameters
+    ----------
+    values : ndarray of int32, shape (n,)
+        Codes of the newcomers' ungeneralized values.
+    members : ndarray of int32, shape (n_members,)
+        Codes of the members' released values, in `tree`.
+    tree : ValueTree or None
+        None if the attribute has neither groups nor suppressed values; values then stay unchanged.
+    name : str
+        Name of the attribute, for messages.
+
+    Raises
+    ------
+    InputError
+        If a group among the members' values includes another one.
     """
     if tree is None:
         return values

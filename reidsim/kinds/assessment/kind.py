@@ -16,7 +16,7 @@ from reidsim.scenarios.study import Played, Progress
 
 
 class AssessmentKind(Kind):
-    """Assessment of a release without decisions; see `Kind`."""
+    """Kind that assesses the risk of a release, without decisions; see `Kind`."""
 
     name = "risk"
     words = "the re-identification risk of a given release is assessed, without a game"
@@ -27,11 +27,21 @@ class AssessmentKind(Kind):
     decides = ""
 
     def build(self, loaded: Scenario[Any]) -> RiskStudy:
-        """Read the release, or the population from which samples are drawn."""
+        """Read the release, or the population of samples, and return the `RiskStudy`.
+
+        Raises
+        ------
+        InputError
+            If a recipe or file cannot be used, or the scenario does not fit the data.
+        """
         return build_risk_study(loaded)
 
     def describe(self, study: RiskStudy) -> str:
-        """Draw the first release and return a line on the size of the assessment."""
+        """Draw the first release and return a line on the size of the assessment.
+
+        The line has the numbers of releases, records, people (with a person key) and attributes, and each adversary's
+        number of knowledge sets (combinations of attributes that it may know of a person).
+        """
         release = study.release(study.sizes[0], 0)
         adversaries = ", ".join(
             f"{name} (up to {counted(count_sets(knowledge), 'knowledge set')} per person)"
@@ -44,11 +54,11 @@ class AssessmentKind(Kind):
         return f"{releases} of {sizes} records{people}, {attributes}, {adversaries}"
 
     def assess(self, study: RiskStudy, report: Progress) -> Played:
-        """Return the tables of risks; see `assess_study`."""
+        """Return the tables of risks as a `Played`; see `assess_study`."""
         return assess_study(study, report)
 
     def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield sentences on the release and on the adversaries' knowledge."""
+        """Yield report sentences on the release and the adversaries' knowledge of a run."""
         content, people = run.content, run.manifest.get("people")
         release = section(content, "release")
         if "path" in release:

@@ -1,4 +1,4 @@
-"""Assess the risks of a release for every sample and adversary, and build the tables."""
+"""Compute the risks of each release and adversary, and build the result tables."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class RiskAnalysis(AnalysisTables):
         Quartiles over persons of the reduction of each risk from the worst case, in percent, by release; see
         `reduction_table`.
     settings : DataFrame
-        Quartiles of the reduction of overall risk, for all combinations of capabilities, by sample; see
-        `settings_table`.
+        Quartiles of the overall risk and of its reduction from the worst case, for all combinations of capabilities, by
+        sample; see `settings_table`.
     sources : DataFrame
-        Sources of each adversary: price, presence, payoff of an attack; see `source_table`. Like `knowledge_sets`, from
-        the first sample of each size.
+        Sources of each adversary: price, presence, payoff of an attack; see `source_table`. Like `knowledge_sets`, it
+        is from the first sample of each size.
     knowledge_sets : DataFrame
         Sets of known attributes, with their probability and the population uniqueness of sample uniques on the set; see
         `set_table`.
@@ -74,10 +74,11 @@ class RiskAnalysis(AnalysisTables):
 
 
 def assess_study(study: RiskStudy, report: Progress) -> Played:
-    """Compute the risks of every person of every sample.
+    """Return the risks of every person of every sample, as a `Played`.
 
     Risks are computed for every adversary and for the worst case. The table of runs has one row per size, sample and
-    adversary; the table of records contains the first sample of each size.
+    adversary; the table of records contains the first sample of each size. The analysis is a `RiskAnalysis`. `report`
+    is called with the progress.
     """
     tables, methods = defaultdict[str, list[pd.DataFrame]](list), dict[str, dict[str, Any]]()
     n_samples = study.scenario.release.samples
@@ -117,7 +118,7 @@ def assess_release(
     sample: int,
     report: Progress | None = None,
 ) -> dict[str, Assessment]:
-    """Return the risks of all persons of a release, by adversary.
+    """Return the `Assessment` of all persons of a release, by adversary.
 
     Parameters
     ----------
@@ -128,6 +129,12 @@ def assess_release(
     sample : int
         Number of the sample or of the simulated cohort, which selects the random numbers.
     report : Progress, optional
+        Called with the progress; by default, none is reported.
+
+    Raises
+    ------
+    InputError
+        If the risks cannot be computed with the scenario's method; the message names the scenario file.
     """
     section, found = study.scenario.expectation, {}
     for name, known in knowledge.items():
@@ -155,7 +162,23 @@ def _tables_of(
     knowledge: Mapping[str, Knowledge],
     found: Mapping[str, Assessment],
 ) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the name of each table and the rows that one release adds to it."""
+    """Yield the name of each table and the DataFrame of rows that a release adds.
+
+    Names are ``runs``, ``records`` and the fields of `RiskAnalysis`. There are ``cohorts`` only with a section
+    ``threshold``, ``settings`` only for the sample size of section ``figures.settings``, and ``records``, ``sources``
+    and ``knowledge_sets`` only for sample 0.
+
+    Parameters
+    ----------
+    study : RiskStudy
+    release : Release
+    sample : int
+        Number of the sample, from 0.
+    knowledge : mapping of str to Knowledge
+        Knowledge of each adversary about the persons of the release.
+    found : mapping of str to Assessment
+        Risks of the persons of the release, by adversary.
+    """
     size, scenario = release.n_records, study.scenario
     records = record_table(study, release, found)
     of_people = records if release.person is None else records.drop_duplicates(["knowledge", PERSON])
@@ -181,9 +204,22 @@ def _tables_of(
 def _run_rows(
     study: RiskStudy, release: Release, records: pd.DataFrame, found: Mapping[str, Assessment], sample: int
 ) -> pd.DataFrame:
-    """Return the mean risks over the persons of a release, one row per adversary.
+    """Return the mean risks over the persons of a release: one row per adversary.
 
-    Standard errors are of the mean over persons; they are 0 if the risks are exact.
+    Columns are ``point`` (position of the size among the study's sizes), ``replication`` (the sample), ``records``,
+    ``knowledge`` (the adversary), the mean of each risk, ``method`` and the standard errors. Standard errors are of the
+    mean over persons; they are 0 if the risks are exact.
+
+    Parameters
+    ----------
+    study : RiskStudy
+    release : Release
+    records : DataFrame
+        One row per person and adversary; see `record_table`.
+    found : mapping of str to Assessment
+        Risks by adversary.
+    sample : int
+        Number of the sample, from 0.
     """
     names, n = {name: measure.column for name, measure in RISKS_OF_PERSONS.items()}, release.n_records
     averaged = [*names, JOURNALIST_LOW.column, JOURNALIST_HIGH.column, *[HOUSEHOLD] * (release.household is not None)]
@@ -241,26 +277,31 @@ def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessm
 
 
 def _risk_arguments(study: RiskStudy) -> dict[str, RiskName | Network]:
-    """Return the argument that selects a risk in an `Assessment`, by name of the risk.
+    """Return, by name of the risk, the argument that selects it in an `Assessment`.
 
-    The overall risk is selected by the adversary's capabilities, the others by their name.
+    The overall risk is selected by the adversary's capabilities (`Network`), the other three by their name.
     """
     return {"prosecutor": "prosecutor", "journalist": "journalist", "marketer": "marketer", "overall": study.network}
 
 
 def reduction(worst: Floats, risk: Floats) -> Floats:
-    """Return the reduction of a risk from the worst case, in percent.
+    """Return the reduction of each risk from the worst case, in percent, shape (n,).
 
-    It is missing where the worst-case risk is 0.
+    An element is 100 * (1 - risk / worst); NaN where the worst-case risk is 0.
+
+    Parameters
+    ----------
+    worst, risk : ndarray of float64, shape (n,)
+        Risks of the same persons in the worst case and from the adversary, in [0, 1].
     """
     share = np.divide(risk, worst, out=np.full(len(risk), np.nan), where=worst > 0)
     return np.asarray(100 * (1 - share))
 
 
 def _quartiles(values: Floats) -> dict[str, float]:
-    """Return the quartiles of the values as ``q1``, ``median`` and ``q3``.
+    """Return the quartiles of values: a dict with keys ``q1``, ``median`` and ``q3``.
 
-    Missing values are ignored; without any values, the quartiles are missing.
+    NaN values are ignored; without any other values, the quartiles are NaN.
     """
     present = values[~np.isnan(values)]
     found = np.quantile(present, list(_QUARTILES.values())).tolist() if len(present) else [np.nan] * len(_QUARTILES)
@@ -270,7 +311,7 @@ def _quartiles(values: Floats) -> dict[str, float]:
 def reduction_table(records: pd.DataFrame) -> pd.DataFrame:
     """Return quartiles over persons of risk reductions (Xia et al. 2021, Table 3).
 
-    Reductions are in percent of the worst-case risk.
+    Reductions are in percent of the worst-case risk. The risks are journalist, prosecutor, marketer and overall.
 
     Parameters
     ----------
@@ -280,8 +321,9 @@ def reduction_table(records: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per adversary other than the worst case and risk: ``knowledge``, ``risk``, ``persons`` (number with a
-        positive risk in the worst case, over which quartiles are taken), ``q1``, ``median`` and ``q3``.
+        One row per adversary (other than the worst case) and risk: ``knowledge``, ``risk``, ``persons`` (number with a
+        positive risk in the worst case, over which quartiles are taken), ``q1``, ``median`` and ``q3`` (missing if
+        there are no such persons).
     """
     by_adversary = {str(name): rows for name, rows in records.groupby("knowledge", sort=False, observed=True)}
     worst, rows = by_adversary.pop(WORST_CASE), []
@@ -298,7 +340,17 @@ def settings_table(
 
     The reduction of overall risk is computed for all combinations of capabilities. With ``trials``, the outcome of each
     person is simulated that many times, and the share of re-identifications replaces the risk, as in the published
-    study: persons with a worst-case share of 0 are excluded.
+    study. Persons with a worst-case risk (or share) of 0 are excluded from the quartiles of the reduction.
+
+    Parameters
+    ----------
+    section : SettingsSection
+        Values of each capability, and the number of trials.
+    release : Release
+    found : mapping of str to Assessment
+        Risks by adversary, with the worst case.
+    rng : numpy.random.Generator
+        Draws the outcomes; used only with ``trials``.
 
     Returns
     -------
@@ -322,7 +374,16 @@ def settings_table(
 def source_table(
     study: RiskStudy, release: Release, knowledge: Mapping[str, Knowledge], found: Mapping[str, Assessment]
 ) -> pd.DataFrame:
-    """Return the sources of each adversary, and the payoff of an attack.
+    """Return the knowledge sources of each adversary, and the payoff of an attack.
+
+    Parameters
+    ----------
+    study : RiskStudy
+    release : Release
+    knowledge : mapping of str to Knowledge
+        Knowledge of each adversary about the persons of the release.
+    found : mapping of str to Assessment
+        Risks by adversary.
 
     Returns
     -------
@@ -330,7 +391,9 @@ def source_table(
         One row per adversary and source: ``knowledge``, ``source``, ``price`` (in currency units), ``presence`` (mean
         probability that the source contains a person of the release). With the scenario's section ``attack``, also
         ``persons_attacked`` and ``payoff``, equal in all rows of an adversary: with all its sources together, the
-        adversary attacks each person whose expected gain exceeds the cost, and pays once for the sources.
+        adversary attacks each person whose expected gain (gain times overall risk) exceeds the cost. The payoff, in
+        currency units, is the sum of gain less cost over these persons, less the price of all sources, which is paid
+        once.
     """
     attack, rows = study.scenario.attack, []
     for name, known in knowledge.items():
@@ -347,7 +410,12 @@ def source_table(
 
 
 def set_table(found: Mapping[str, Assessment]) -> pd.DataFrame:
-    """Return the sets of attributes that each adversary may know.
+    """Return a table of the sets of attributes that each adversary may know.
+
+    Parameters
+    ----------
+    found : mapping of str to Assessment
+        Risks and knowledge sets, by adversary.
 
     Returns
     -------
@@ -372,15 +440,16 @@ def set_table(found: Mapping[str, Assessment]) -> pd.DataFrame:
 
 
 def cohort_table(section: ThresholdSection, records: pd.DataFrame, people: Any = 1) -> pd.DataFrame:
-    """Return the risk of a cohort relative to the threshold, in total and by group.
+    """Return a cohort's risk and the accepted risk, in total and by group of people.
 
     Parameters
     ----------
     section : ThresholdSection
+        Accepted risk, percentile, compared risk and attributes that define the groups.
     records : DataFrame
         One row per person (or type of people) and adversary: ``knowledge``, the risks and the attributes.
     people : int or ndarray of int64, shape (n_rows,)
-        Number of people that each row represents.
+        Number of people that each row represents; by default 1.
 
     Returns
     -------

@@ -172,7 +172,7 @@ class UniquenessSection(Section):
 
     @property
     def estimates(self) -> bool:
-        """Whether the method estimates from a sample."""
+        """Whether the method estimates from a sample: it is neither `fixed` nor `known`."""
         return self.method not in ("fixed", "known")
 
 

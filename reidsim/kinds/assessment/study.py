@@ -44,7 +44,8 @@ class Release:
     trees : dict of str to ValueTree
         Tree of the values and groups of each attribute that has groups or suppressed values.
     persons : ndarray of int32, shape (n_records, n_attributes), optional
-        True values of the persons of the records; None if unknown, in which case the released values replace them.
+        Codes, in `domain`, of the true values of the persons of the records; None if unknown, in which case the
+        released values replace them.
     weights : ndarray of float64, shape (n_records,), optional
         Number of people that each record represents; None if unknown.
     person : ndarray of int, shape (n_records,), optional
@@ -52,7 +53,7 @@ class Release:
     household : ndarray of int, shape (n_records,), optional
         Household of each record's person; None if unknown.
     people : ndarray of int64, shape (n_records,), optional
-        Number of people with equal values that each row of a simulated cohort stands for.
+        Number of people with equal values whom each row of a simulated cohort represents; None for other releases.
     """
 
     domain: Domain
@@ -66,7 +67,7 @@ class Release:
 
     @property
     def n_records(self) -> int:
-        """Number of records."""
+        """Number of rows: records, or types of people in a simulated cohort."""
         return len(self.codes)
 
     @property
@@ -83,11 +84,28 @@ class Release:
         return self.codes if self.persons is None else self.persons
 
     def by_person(self, risks: Floats) -> Floats:
-        """Return the largest risk among a person's records, shape (n_records,)."""
+        """Return, for each record, the largest risk among its person's records.
+
+        Without a person key, the risks are returned unchanged.
+
+        Parameters
+        ----------
+        risks : ndarray of float64, shape (n_records,)
+            Risk of each record.
+        """
         return risks if self.person is None else largest_in_groups(risks, self.person)
 
     def of_people(self, risks: Floats) -> Floats:
-        """Return the largest risk among each person's records, shape (n_people,)."""
+        """Return the largest risk among each person's records, shape (n_people,).
+
+        Persons are in the order of their numbers. Without a person key, each record is a person, and the risks are
+        returned unchanged.
+
+        Parameters
+        ----------
+        risks : ndarray of float64, shape (n_records,)
+            Risk of each record.
+        """
         return risks if self.person is None else self.by_person(risks)[np.unique(self.person, return_index=True)[1]]
 
 
@@ -99,9 +117,9 @@ class RiskStudy(Study[RiskScenario]):
     ----------
     loaded : Scenario
     population : Population, optional
-        Population by the released attributes.
+        Population by the released attributes; None if the scenario names none.
     file : Release, optional
-        The records, if they come from a file.
+        The records, if they come from a file; None if samples are drawn.
     """
 
     population: Population | None
@@ -120,26 +138,33 @@ class RiskStudy(Study[RiskScenario]):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of records of the releases: of each sample size, or of the file."""
+        """Number of records of each release: of each sample size, or of the file."""
         return self.scenario.release.sizes if self.file is None else (self.file.n_records,)
 
     @cached_property
     def network(self) -> Network:
-        """Capabilities of the adversary."""
+        """Capabilities of the adversary, from the scenario's section ``network``."""
         return Network(**self.scenario.network.model_dump())
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the people or records; changes with any relevant data."""
+        """SHA-256, as text, of the attributes, the file's records and the population."""
         file = self.file
         parts = [] if file is None else [file.codes, file.persons, file.weights, file.person, file.household]
         return digest_of(repr(self.domain), [*parts, self.population])
 
     def release(self, size: int, sample: int) -> Release:
-        """Return the records of a sample, or of the file.
+        """Return a sample of records as a `Release`, or the release of the file.
 
-        A sample consists of people in random order, drawn without replacement. It depends only on the seed, its size
-        and its number.
+        A sample consists of people in random order, drawn without replacement, one record each, ungeneralized. It
+        depends only on the population, the seed, its size and its number. With a file, both parameters are ignored.
+
+        Parameters
+        ----------
+        size : int
+            Number of records.
+        sample : int
+            Number of the sample, from 0.
         """
         if self.file is not None:
             return self.file
@@ -148,9 +173,14 @@ class RiskStudy(Study[RiskScenario]):
         return Release(people.domain, people.cells[np.searchsorted(np.cumsum(people.counts), drawn, side="right")], {})
 
     def knowledge(self, release: Release) -> dict[str, Knowledge]:
-        """Return the knowledge of each adversary about the persons of a release.
+        """Return the `Knowledge` of each adversary about a release's persons, by name.
 
-        The worst case comes first.
+        The worst case, named ``worst-case``, comes first: knowledge of every attribute of each person.
+
+        Raises
+        ------
+        InputError
+            If a knowledge recipe cannot be used, or does not fit the release.
         """
         found = {WORST_CASE: everything(release.domain.names, release.n_records)}
         folder, section = self.loaded.folder, self.scenario.release
@@ -166,10 +196,10 @@ class RiskStudy(Study[RiskScenario]):
         return found
 
     def uniqueness(self) -> UniquenessModel:
-        """Return the model of population uniqueness behind journalist risk.
+        """Return the `UniquenessModel` of the scenario, on which journalist risk depends.
 
-        The model gives the probability that a sample unique is a population unique: a fixed value, a count in the known
-        population, or an estimate.
+        The model gives the probability that a sample unique is a population unique: a fixed value (`FixedUniqueness`),
+        a count in the known population (`KnownPopulation`), or an estimate from the sample (`EstimatedUniqueness`).
         """
         section = self.scenario.uniqueness
         if section.method == "fixed":
@@ -183,26 +213,36 @@ class RiskStudy(Study[RiskScenario]):
         return EstimatedUniqueness(section.method, size, section.level, self.scenario.seed, weights=weights)
 
     def world(self, draw: int = 0) -> World:
-        """Raise an error: this kind of scenario has no game."""
+        """Raise `InputError`: this kind of scenario has no game."""
         raise InputError("this kind of scenario has no policies", source=self.loaded.path, where="game", found="risk")
 
     def stream(self, what: str, size: int, sample: int) -> np.random.Generator:
         """Return a random generator by purpose, size of the release and sample number.
 
-        `what` names the purpose of the draw, so that draws for different purposes are independent.
+        The generator depends on the scenario's seed and the parameters only.
+
+        Parameters
+        ----------
+        what : str
+            Name of the purpose, so that draws for different purposes are independent.
+        size : int
+            Number of records of the release.
+        sample : int
+            Number of the sample, or of the simulated cohort, from 0.
         """
         key = (*f"risk {what}".encode(), size, sample)
         return np.random.default_rng(np.random.SeedSequence(self.scenario.seed, spawn_key=key))
 
 
 def build_risk_study(loaded: Scenario[RiskScenario]) -> RiskStudy:
-    """Read the files and recipes of a scenario of the kind ``risk``.
+    """Return the study of a scenario of the kind ``risk``, with its files and recipes.
 
     Raises
     ------
     InputError
-        If a recipe or file cannot be used, a sample is larger than the population, an attribute has the name of a
-        column of the results, or the scenario names an attribute that is not released.
+        If a recipe or file cannot be used, the population has fractional counts, a sample is larger than the
+        population, ``figures.settings.records`` is not a sample size, an attribute has the name of a column of the
+        results, or the scenario names an attribute that is not released.
     """
     scenario, section = loaded.scenario, loaded.scenario.release
     with locating(loaded.path):
@@ -241,7 +281,15 @@ def build_risk_study(loaded: Scenario[RiskScenario]) -> RiskStudy:
 
 
 def _over(population: Population | None, attributes: tuple[str, ...]) -> Population | None:
-    """Return the population by the released attributes; by all if none are named."""
+    """Return the population by the named attributes; by all if none are named.
+
+    The result is None without a population.
+
+    Raises
+    ------
+    InputError
+        If the population lacks an attribute.
+    """
     if population is None:
         return None
     with locating(where="release.attributes"):
@@ -249,15 +297,18 @@ def _over(population: Population | None, attributes: tuple[str, ...]) -> Populat
 
 
 def read_release(loaded: Scenario[RiskScenario], population: Population | None) -> RiskStudy:
-    """Read the records of a file, and return the study.
+    """Read the records of a scenario's file, and return the `RiskStudy`.
 
-    The categories of an attribute come from its value tree, the population, or the file. The value ``*`` is suppressed:
-    it includes every value. An empty value is refused because its meaning is unknown.
+    The categories of an attribute come from its value tree; without one, from the population; without both, from the
+    file. The value ``*`` is suppressed: it includes every value. An empty value is refused because its meaning is
+    unknown. `population` is reduced to the released attributes.
 
     Raises
     ------
     InputError
-        If a file cannot be used, an attribute or value is missing, or a value is invalid for its attribute.
+        If a file cannot be used, an attribute or value is missing, a value is invalid for its attribute, a value tree
+        and the population have different values, all values of an attribute are suppressed, or the file of true values
+        does not match the records.
     """
     section, trees = loaded.scenario.release, loaded.scenario.trees
     path, true_path = loaded.folder / str(section.path), loaded.folder / str(section.persons)
@@ -313,7 +364,25 @@ def read_release(loaded: Scenario[RiskScenario], population: Population | None) 
 def _require_included(
     own: Codes, shown: Codes, attribute: Attribute, tree: ValueTree | None, column: str, section: RiskReleaseSection
 ) -> None:
-    """Check that the released value of each record includes the person's true value."""
+    """Check that the released value of each record includes the true value.
+
+    Parameters
+    ----------
+    own, shown : ndarray of int32, shape (n_records,)
+        Codes of the true values in `attribute`, and of the released values in `tree` or, without a tree, in
+        `attribute`.
+    attribute : Attribute
+    tree : ValueTree or None
+    column : str
+        Column of the file, for messages.
+    section : RiskReleaseSection
+        Section with the path of the released file, for messages.
+
+    Raises
+    ------
+    InputError
+        If a released value is neither the true value nor a group with it; the message names the row.
+    """
     labels = attribute.categories if tree is None else tree.labels
     refuse_rows(
         own != shown if tree is None else tree.chain[own, tree.depth[shown]] != shown,
@@ -331,7 +400,30 @@ def _values(
     known: Attribute | None,
     truth: pd.Series[str] | None,
 ) -> tuple[Attribute, ValueTree | None]:
-    """Return an attribute, and its tree if it has groups or suppressed values."""
+    """Return an attribute, and its tree if it has groups or suppressed values.
+
+    The categories are the ones of the declared tree; without it, of the population; without both, the values in the
+    column (except ``*``) and in `truth`. If a released value is ``*`` and the tree lacks this node, a new root ``*``
+    includes every value. Without groups and suppressed values, the tree is None.
+
+    Parameters
+    ----------
+    name : str
+        Name of the attribute.
+    column : Series of str
+        Released values.
+    declared : ValueTree or None
+        Tree that the scenario declares for the attribute.
+    known : Attribute or None
+        The attribute in the population.
+    truth : Series of str or None
+        True values.
+
+    Raises
+    ------
+    InputError
+        If a value is empty, or every value is suppressed and neither a tree nor the population gives the categories.
+    """
     expected = f"a value, or {SUPPRESSED!r} for a suppressed value"
     refuse_rows((column == "").to_numpy(), "value missing", column=column.name, expected=expected)
     shown = column[column != SUPPRESSED]

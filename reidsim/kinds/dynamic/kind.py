@@ -97,7 +97,7 @@ class DynamicKind(Kind):
     def summarise(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return one row per policy: means over all records, and measures over periods.
 
-        The index is the policy. The first columns are those of every kind (see `Kind.summarise`); for the columns on
+        The index is the policy. The first columns are the ones of every kind (see `Kind.summarise`); for the columns on
         periods, see `measures_of_periods`.
         """
         return super().summarise(study, draw, equilibria).join(measures_of_periods(study, equilibria))
@@ -241,7 +241,7 @@ def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]
     """Return PK of each period's released table, shape (n_periods,).
 
     PK is the share of the table's records in equivalence classes of fewer than ``publisher.k`` records; 0 where nothing
-    is released. `found` is the outcome of one policy, by row of the game.
+    is released. `found` is the outcome of a policy, by row of the game.
     """
     k, linker, shares = study.scenario.publisher.k, study.table_linker, []
     for table in study.lattice.tables:
@@ -269,7 +269,7 @@ def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
     """Return the game row of each case in the table in which its risk is largest.
 
     The result has shape (n_cases,). Of tables with equal risk, the first counts. A case is in one table or, with
-    cumulative tables, in all tables from its own period on. `found` is the outcome of one policy, by row of the game.
+    cumulative tables, in all tables from its own period on. `found` is the outcome of a policy, by row of the game.
     """
     rows, risk = study.row_of_case.copy(), found.risk
     if study.scenario.release.table == "period":

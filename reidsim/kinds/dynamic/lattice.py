@@ -129,8 +129,7 @@ def entropy(counts: NDArray[np.number]) -> Floats:
 def share_below(sizes: NDArray[np.int64], weights: NDArray[np.int64], k: int) -> float:
     """Return PK, the share of records in classes of fewer than `k` records.
 
-    Classes are the equivalence classes of one released table. The share is in [0, 1], and 0 for a table without
-    records.
+    Classes are the equivalence classes of a released table. The share is in [0, 1], and 0 for a table without records.
 
     Parameters
     ----------

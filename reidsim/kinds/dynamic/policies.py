@@ -63,9 +63,9 @@ class KeepsPk(Policy):
     )
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return a `Choice` of one generalization per period, in all rows of the period.
+        """Return a `Choice`: one generalization per period, in all rows of the period.
 
-        A row of the game represents equal cases in the table of one period. See the class for the rule.
+        A row of the game represents equal cases in the table of a period. See the class for the rule.
 
         Raises
         ------
@@ -124,10 +124,9 @@ class Basic(Policy):
     description = "generalization with the highest payoff in each period, whether or not records are attacked"
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return a `Choice` of one generalization per period, in all rows of the period.
+        """Return a `Choice`: one generalization per period, in all rows of the period.
 
-        A row of the game represents equal cases in the table of one period; its strategy is -1 if the table is
-        withheld.
+        A row of the game represents equal cases in the table of a period; its strategy is -1 if the table is withheld.
 
         Raises
         ------

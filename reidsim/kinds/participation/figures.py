@@ -1,4 +1,4 @@
-"""Draw equilibria, best replies and the effect of drop-outs."""
+"""Draw equilibria, best replies and drop-outs of people who may join a database."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from reidsim.kinds.participation.kind import ParticipationAnalysis
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of best replies, equilibria and drop-outs."""
+    """Yield name and Figure of each plot of a run of this kind.
+
+    The names are ``best-replies``, ``equilibria`` and ``survival``; a figure whose table is empty is left out. See
+    `ParticipationAnalysis` for the tables.
+    """
     found = result.analysis
     if not isinstance(found, ParticipationAnalysis):
         return
@@ -31,7 +35,11 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 
 
 def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of participation and payoff for a one-number sweep."""
+    """Yield the name ``participation`` and its Figure for a sweep of one numeric key.
+
+    Nothing is yielded if the sweep changes several keys, or a key whose values are not numbers; see
+    `participation_along`.
+    """
     keys = result.design.swept
     if len(keys) == 1 and is_numeric_dtype(result.runs[keys[0]]):
         yield "participation", participation_along(result.runs, keys[0], result.measures)
@@ -49,7 +57,12 @@ def participation_along(runs: pd.DataFrame, key: str, measures: Sequence[Measure
     key : str
         Key path of the swept number, the horizontal axis.
     measures : sequence of Measure
-        Measures that give the panels their titles.
+        Measures of the scenario; the labels of participation and payoff are the titles of the panels.
+
+    Returns
+    -------
+    Figure
+        Two panels, share of people who join and mean payoff per person; one line per policy.
     """
     columns = ("participation", "publisher_payoff")
     look = style.looks(list(dict.fromkeys(runs["policy"])))
@@ -68,10 +81,10 @@ def participation_along(runs: pd.DataFrame, key: str, measures: Sequence[Measure
 
 
 def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
-    """Draw the share who would join against the share who have joined.
+    """Draw the share of people who would join against the share who have joined.
 
-    Equilibria are marked on the diagonal. A curve without concern for relatives is added if it differs. The axes are
-    logarithmic from the smallest computed share, and linear between 0 % and that share.
+    Equilibria are marked on the diagonal. A dashed curve of the share without concern for relatives is added if it
+    differs. The axes are logarithmic from the smallest computed share, and linear between 0 % and that share.
 
     Parameters
     ----------
@@ -111,7 +124,13 @@ def equilibria_found(equilibria: pd.DataFrame) -> Figure:
     Parameters
     ----------
     equilibria : DataFrame
-        Columns ``participation`` and ``publisher_payoff``.
+        One row per equilibrium: ``participation`` (share of people who join) and ``publisher_payoff`` (mean payoff per
+        person, in currency units).
+
+    Returns
+    -------
+    Figure
+        One panel with one mark per equilibrium: participation on the x axis, payoff on the y axis.
     """
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
     x, y = equilibria["participation"], equilibria["publisher_payoff"]
@@ -130,7 +149,13 @@ def survival_of_losses(survival: pd.DataFrame) -> Figure:
     Parameters
     ----------
     survival : DataFrame
-        See `ParticipationAnalysis`; there is a line per equilibrium, against the share of participants who drop out.
+        See `ParticipationAnalysis`.
+
+    Returns
+    -------
+    Figure
+        One line per equilibrium: share of participants who drop out on the x axis, share of draws whose best responses
+        return to the equilibrium on the y axis.
     """
     names = {
         number: f"{part['participation'].iloc[0]:.2%} in"

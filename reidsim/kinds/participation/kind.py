@@ -48,25 +48,34 @@ POLICIES: Policies[Policy] = Policies()
 
 
 class Joining(Policy):
-    """A rule or process that determines who joins; by default, best-reply dynamics."""
+    """Base class of policies: a rule or process that determines which people join.
+
+    By default, it is best-reply dynamics from the set of participants in the policy's name, such as ``nobody`` in
+    ``from-nobody``.
+    """
 
     by_agents = False
 
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
-        """Return whether each person joins, shape (n_people,), and whether this is proved.
+        """Return whether each person joins, (n_people,), and whether this is proved.
 
-        For best-reply dynamics, "proved" means that they converge to an equilibrium.
+        This default plays best-reply dynamics. The second result is then whether they converge to an equilibrium.
 
         Parameters
         ----------
         game : JoiningGame
+            Game of the people who decide; people may be types of people.
         starts : dict of str to ndarray of bool, shape (n_people,)
             Sets of participants to start from, by name; see `ParticipationStudy.starts`.
         """
         return cast("tuple[Any, bool]", game.replies(starts[self.name.removeprefix("from-")]))
 
     def choose(self, study: Any, game: Any, draw: int) -> Choice:
-        """Return 0 for each person who joins, -1 for the others."""
+        """Return a `Choice` with strategy 0 for each person who joins, -1 for the others.
+
+        `game` is the study's game of people who decide (`Families` or `Crowd`); `draw` has no effect. The choice is
+        marked exact if `joined` is proved.
+        """
         joined, proved = self.joined(game, study.starts())
         strategies = np.where(joined, 0, WITHHELD).astype(np.int64)
         return Choice(strategies, self.name, np.full(len(joined), 2, dtype=np.int64), exact=proved)
@@ -74,25 +83,28 @@ class Joining(Policy):
 
 @POLICIES.register("nobody")
 class Nobody(Joining):
-    """Nobody joins."""
+    """Policy under which no person joins."""
 
     label, description, look, is_rule = "Nobody", "no person joins", Look(GREY, "s"), True
 
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
-        """Return the set of participants that the policy's name fixes, and True."""
+        """Return the set in `starts` with the policy's name, shape (n_people,), and True.
+
+        The set of ``nobody`` is empty; that of ``everybody`` has all people. `game` is not used.
+        """
         return starts[self.name], True
 
 
 @POLICIES.register("everybody")
 class Everybody(Nobody):
-    """All people join."""
+    """Policy under which all people join."""
 
     label, description, look = "Everybody", "all people join", Look(BLACK, "D")
 
 
 @POLICIES.register("from-nobody")
 class FromNobody(Joining):
-    """Best-reply dynamics from an empty database."""
+    """Policy of best-reply dynamics that start with an empty database."""
 
     label, look = "From nobody", Look(BLUE, "o")
     description = "sequence of best responses that starts with no members and ends when no person gains by a change"
@@ -100,7 +112,7 @@ class FromNobody(Joining):
 
 @POLICIES.register("from-everybody")
 class FromEverybody(Joining):
-    """Best-reply dynamics from full participation."""
+    """Policy of best-reply dynamics that start with all people in the database."""
 
     label, look = "From everybody", Look(VERMILION, "^")
     description = (
@@ -110,21 +122,31 @@ class FromEverybody(Joining):
 
 @POLICIES.register("planner")
 class SocialPlanner(Joining):
-    """The set of participants with the largest sum of payoffs over all people."""
+    """Policy with the set of participants that has the largest sum of all payoffs.
+
+    If the optimum cannot be proved, it is the best set found.
+    """
 
     label, look = "Planner", Look(GREEN, "v")
     description = "set of members with the largest sum of payoffs over all people"
 
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
-        """Return the participants with the largest sum of payoffs found.
+        """Return whether each person joins, (n_people,), and whether this is optimal.
 
-        The second result is whether no other set can have a larger sum.
+        The people who join are the set of participants with the largest sum of payoffs over all people that is found.
+        The second result is True if no other set can have a larger sum.
+
+        Parameters
+        ----------
+        game : JoiningGame
+        starts : dict of str to ndarray of bool, shape (n_people,)
+            Sets of participants from which the search starts, by name.
         """
         return cast("tuple[Any, bool]", game.best_plan(list(starts.values())))
 
 
 class ParticipationKind(Kind):
-    """The game of people who decide whether to join a genomic database; see `Kind`."""
+    """Game of people who decide whether to join a genomic database; see `Kind`."""
 
     name = "participation"
     words = "people decide whether to join a genomic database, in which members expose their relatives"
@@ -136,13 +158,20 @@ class ParticipationKind(Kind):
     amount_keys = ("subjects.benefit", "subjects.services", "subjects.harm")
 
     def build(self, loaded: Scenario[Any]) -> ParticipationStudy:
-        """Read or simulate the people who decide."""
+        """Read or simulate the people who decide, and return the `ParticipationStudy`.
+
+        Raises
+        ------
+        InputError
+            If a recipe or file cannot be used, or too many people decide.
+        """
         return build_participation_study(loaded)
 
     def describe(self, study: ParticipationStudy) -> str:
-        """Return a line on the number of people who decide.
+        """Return a line on the number of people who decide, for display.
 
-        It includes their mean number of relatives or, for a random population, their number of types.
+        It contains their mean number of relatives or, for a random population, the number of people of the present
+        generation and of their types.
         """
         if study.relatives is None:
             couples = study.scenario.population.couples
@@ -151,16 +180,22 @@ class ParticipationKind(Kind):
         return f"{counted(study.n_people, 'person', 'people')}, {pairs:,.1f} relatives each"
 
     def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
-        """Return the content that determines the relatives."""
+        """Return the scenario content (a dict) that determines the relatives.
+
+        The keys are ``game``, ``population`` and ``matching``; keys that the scenario does not set are absent.
+        """
         content = loaded.content
         return {key: content[key] for key in ("game", "population", "matching") if key in content}
 
     def outcome(self, study: ParticipationStudy, world: World, defender: Defender, choice: Choice) -> Equilibrium:
-        """Return the outcome of the people's decisions in the terms of all games.
+        """Return the `Equilibrium` of the people's decisions, with one entry per person.
 
-        A person who joins shares the whole record. Every person counts as attacked; the success probability is the
-        probability of being identified. Utility is the probability of being in the database and finding a relative
-        there.
+        A person with strategy 0 or above in `choice` joins and shares the whole record. The publisher's payoff is the
+        person's own payoff, without the concern for relatives; the adversary's payoff is 0. Every person counts as
+        attacked; the success probability is the probability of being identified, 1 for participants. Utility is the
+        probability of being in the database and finding a relative there.
+
+        `world` and `defender` are not used.
         """
         joined = choice.strategies >= 0
         found, n = outcome(study.game, joined), len(joined)
@@ -178,8 +213,9 @@ class ParticipationKind(Kind):
         )
 
     def summarise(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return the mean outcomes of each policy over all people.
+        """Return one row per policy, the index: mean outcomes over all people.
 
+        Columns are the measures in `SUMMARY`. ``participation`` is the share of people who join;
         ``exposed_by_relatives`` is the mean risk of the people who stay out, missing if all join; ``unsettled`` is the
         share of people who would gain by changing their decision.
         """
@@ -192,23 +228,27 @@ class ParticipationKind(Kind):
         return summary[columns_of(SUMMARY)]
 
     def records(self, study: ParticipationStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return one row per person (or type of people) and policy; see `record_table`.
+        """Return a table of one row per person (or type of people) and policy.
 
-        The strategy is ``joined`` or ``withheld``. There is no adversary's payoff and no generalization intensity.
+        The strategy is ``joined`` or ``withheld``. The columns are those of `record_table` without the adversary's
+        payoff and the generalization intensity.
         """
         table = record_table(equilibria, np.arange(study.n_people), lambda strategy: "joined")
         return table.drop(columns=["adversary_payoff", "generalization_intensity"])
 
     def analyse(self, study: ParticipationStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
-        """Return the equilibria and the result of drop-outs."""
+        """Return the equilibria and their stability, as a `ParticipationAnalysis`."""
         return analyse_participation(study, report)
 
     def facts(self, study: ParticipationStudy) -> dict[str, Any]:
-        """Return the number of people who decide and the fingerprint of relatives."""
+        """Return facts about the people who decide, for the manifest, by key.
+
+        They are ``records`` (number of people, or of types of people), ``strategies`` (2) and ``data_hash``.
+        """
         return {"records": study.n_people, "strategies": 2, "data_hash": study.fingerprint}
 
     def warnings(self, study: ParticipationStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield warnings about best replies that cycle and plans without proof."""
+        """Yield texts that warn of best replies that cycle and of plans without proof."""
         for policy, found in outcomes.items():
             if policy.startswith("from-") and not found.equilibrium.exact:
                 yield f"{policy}: best responses do not converge; the result is not an equilibrium"
@@ -216,7 +256,7 @@ class ParticipationKind(Kind):
                 yield "planner: families are too large to enumerate; a larger sum of payoffs may exist"
 
     def opponents(self, study: ParticipationStudy, options: OpponentOptions, draw: int = 0) -> Any:
-        """Refuse cross-play: this game has no adversary who decides."""
+        """Raise `InputError`: this kind has no cross-play, as no adversary decides."""
         raise InputError(
             "this kind of scenario has no strategic adversary",
             source=study.loaded.path,
@@ -226,7 +266,7 @@ class ParticipationKind(Kind):
         )
 
     def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield sentences on the people, their decision and its payoffs."""
+        """Yield report sentences on the people of a run, their decision and its payoffs."""
         subjects, population = section(run.content, "subjects"), section(run.content, "population")
         where, couples = population.get("recipe") or population.get("path"), population.get("couples")
         who = f"{number_text(run.n_records)} {'people' if where else 'types of people'}"
@@ -248,7 +288,7 @@ class ParticipationKind(Kind):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ParticipationAnalysis(AnalysisTables):
-    """Tables on the equilibria of a participation game.
+    """Tables on the equilibria of a participation game; some may be empty.
 
     Parameters
     ----------
@@ -264,7 +304,8 @@ class ParticipationAnalysis(AnalysisTables):
         is 0 or 1.
     replies : DataFrame
         Only for a random population, one row per ``participation`` from 0.01 % to 100 %: ``would_join``, the share of
-        people who gain by being in; ``selfish``, the same share without concern for relatives.
+        people who gain by being in if that share of people has joined; ``selfish``, the same share without concern for
+        relatives.
     families : DataFrame
         Only with known relatives, one row per family and number of participants that occurs in its equilibria:
         ``family`` (number, from 0), ``people``, ``joined`` (number of participants) and ``equilibria`` (number of
@@ -279,9 +320,9 @@ class ParticipationAnalysis(AnalysisTables):
 
 
 def analyse_participation(study: ParticipationStudy, report: Progress) -> ParticipationAnalysis:
-    """Return the equilibria of a study and their stability against drop-outs.
+    """Return a study's equilibria and their stability, as `ParticipationAnalysis`.
 
-    Starts from which best responses do not converge are listed in `left_out`.
+    Its `left_out` lists the starts from which best responses do not converge. `report` is called with the progress.
     """
     game, further = study.game, dict[str, Any]()
     if isinstance(game, Crowd):

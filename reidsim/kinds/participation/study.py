@@ -32,7 +32,7 @@ _STREAM = "participation"
 
 @dataclass(frozen=True, eq=False)
 class ParticipationStudy(Study[ParticipationScenario]):
-    """A scenario of the kind ``participation`` with its people.
+    """Scenario of the kind ``participation`` with the people who decide.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class ParticipationStudy(Study[ParticipationScenario]):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the relatives, or of the random population's parameters."""
+        """SHA-256, as text, of the relatives, or of the random population's parameters."""
         relatives, section = self.relatives, self.scenario.population
         arrays = () if relatives is None else (relatives.starts, relatives.other, relatives.meioses)
         return digest_of(repr((section.couples, section.children, section.types)), arrays)
@@ -61,7 +61,8 @@ class ParticipationStudy(Study[ParticipationScenario]):
         """Game of the people who decide whether to join a genomic database.
 
         It is `Families` if the relatives of each person are known. Otherwise the population is random, and the game is
-        `Crowd`.
+        `Crowd`, of types of people. The benefits and harms of people are drawn with the scenario's seed, around the
+        scenario's amounts.
         """
         scenario = self.scenario
         section, subjects, rng = scenario.matching, scenario.subjects, self.stream(0)
@@ -88,16 +89,18 @@ class ParticipationStudy(Study[ParticipationScenario]):
         )
 
     def stream(self, number: int) -> np.random.Generator:
-        """Return a random generator by number.
+        """Return a random generator for one purpose, seeded by the scenario's seed.
 
-        0 draws the payoff parameters of people, 1 the starts of best replies, 2 drop-outs.
+        `number` is the purpose: 0 draws the payoff parameters of people, 1 the starts of best replies, 2 drop-outs.
         """
         return random_stream(self.scenario.seed, _STREAM, 0, number)
 
     def starts(self) -> dict[str, Flags]:
         """Return the sets of participants from which best replies start, by name.
 
-        Each has shape (n_people,), True for participants: ``nobody``, ``everybody``, and random sets, mostly small.
+        Each is a Boolean array of shape (n_people,), True for participants: ``nobody``, ``everybody``, and ``random
+        1``, ``random 2`` and so on, as many as ``figures.equilibria.starts``. Random sets are mostly small, and equal
+        at each call.
         """
         n, rng = self.n_people, self.stream(1)
         found = {"nobody": np.zeros(n, dtype=np.bool_), "everybody": np.ones(n, dtype=np.bool_)}
@@ -106,18 +109,24 @@ class ParticipationStudy(Study[ParticipationScenario]):
         return found
 
     def world(self, draw: int = 0) -> World:
-        """Return the game twice: beliefs are correct. Each row represents one person."""
+        """Return a `World` whose true and believed games are `game`: beliefs are correct.
+
+        Each row represents one person (or type of people), with weight 1. `draw` has no effect.
+        """
         game = cast("Any", self.game)
         return World(game, game, np.ones(self.n_people, dtype=np.int64))
 
 
 def build_participation_study(loaded: Scenario[ParticipationScenario]) -> ParticipationStudy:
-    """Read the recipe or file of a scenario of the kind ``participation``.
+    """Return the study of a scenario of the kind ``participation``.
+
+    The recipe or pedigree file is read, and relatives are searched; a random population (``population.couples``) has
+    none.
 
     Raises
     ------
     InputError
-        If a recipe or file cannot be used, or too many people decide.
+        If a recipe or file cannot be used, or more than 20,000 people decide.
     """
     section = loaded.scenario.population
     if section.couples is not None:

@@ -55,12 +55,14 @@ _RELEASED = "the released records"
 
 
 def build_study(loaded: Scenario[Any]) -> TablesStudy:
-    """Read the data of a scenario and build its study.
+    """Read the data of a table scenario and return its `TablesStudy`.
 
     Raises
     ------
     InputError
-        If the scenario is of another kind, or a file, value or hierarchy cannot be used.
+        If the scenario is of another kind; if a file, value or hierarchy cannot be used; if a minimum level does not
+        exist; if a record has no person in a population that must contain all records; or if the lattice is too large
+        for the search that the scenario needs.
     """
     if not isinstance(loaded.scenario, TablesScenario):
         raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="tables")
@@ -118,7 +120,12 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
 
 
 def _must_hold_release(scenario: TablesScenario) -> bool:
-    """Return whether every record must match a person of the population."""
+    """Return whether every record must match a person of the population.
+
+    This is the scenario's ``population.holds_release``. By default, it is True if the publisher's unit is the table and
+    no attribute has ``unknown = "nobody"``, by which the scenario declares that some records have no person in the
+    population.
+    """
     given = None if scenario.population is None else scenario.population.holds_release
     # With "nobody", the scenario declares that some records have no person in the population.
     expected = all(attribute.unknown != "nobody" for attribute in scenario.attributes.values())
@@ -128,9 +135,20 @@ def _must_hold_release(scenario: TablesScenario) -> bool:
 def _safe_harbor(
     section: SafeHarborSection | None, lattice: GeneralizationLattice, first: Keys, population: Population
 ) -> Strategies | None:
-    """Return the least generalization of each cell that Safe Harbor accepts; None without section.
+    """Return, for each cell, the least node that Safe Harbor accepts, or None.
 
-    `first` is a record of each cell.
+    The result has shape (n_cells,); it is None without a section. A cell is a combination of quasi-identifier values of
+    records.
+
+    Parameters
+    ----------
+    section : SafeHarborSection or None
+    lattice : GeneralizationLattice
+        Over the cells of the records.
+    first : ndarray of int, shape (n_cells,)
+        One record of each cell, to name its row in messages.
+    population : Population
+        People of each three-digit ZIP code area, if the section counts them there.
     """
     if section is None:
         return None
@@ -145,9 +163,26 @@ def _safe_harbor(
 
 
 def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> tuple[dict[str, Floats], Floats]:
-    """Return the payoff parameters from columns by parameter, and of each record.
+    """Return payoff parameters from columns, and the parameters of each record.
 
-    The latter have shape (n_records, 4), in the order of `PRICES`.
+    A gain that is not given equals the loss.
+
+    Parameters
+    ----------
+    scenario : TablesScenario
+    records : ReleasedRecords
+
+    Returns
+    -------
+    dict of str to ndarray of float64, shape (n_records,)
+        Amounts that a column of the records gives, by name of the parameter, in currency units.
+    ndarray of float64, shape (n_records, 4)
+        All parameters of each record in the order of `PRICES`: benefit, loss, gain, cost.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, or a value is not a valid number.
     """
     economics, path = scenario.economics, Path(records.source)
     columns = {price: column for price, column in economics.columns if column is not None}
@@ -162,7 +197,17 @@ def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> tuple[dict[s
 def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Return the kinds of record by payoff parameters, and the kind of each record.
 
-    Kinds are the distinct rows of `amounts`, shape (n_records, 4).
+    Parameters
+    ----------
+    amounts : ndarray of float64, shape (n, 4)
+        Payoff parameters of each record, cell or person.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_kinds, 4)
+        Distinct rows of `amounts`.
+    ndarray of int64, shape (n,)
+        Index of each row of `amounts` in the first result.
     """
     if (amounts == amounts[0]).all():
         return amounts[:1], np.zeros(len(amounts), dtype=np.int64)
@@ -173,9 +218,21 @@ def _kinds(amounts: Floats) -> tuple[Floats, NDArray[np.int64]]:
 def _sampled_people(
     scenario: TablesScenario, domain: Domain, codes: Codes, weights: Floats | None, person: Keys | None
 ) -> SampledPeople | None:
-    """Return the people whom the records represent; None without sample risk.
+    """Return the `SampledPeople` that the records represent; None without sample risk.
 
-    They are estimated from the sampling weights or by a log-linear model; see ``release.estimator``.
+    They are estimated from the sampling weights or by a log-linear model; see ``release.estimator``. The result is also
+    None without weights.
+
+    Parameters
+    ----------
+    scenario : TablesScenario
+    domain : Domain
+    codes : ndarray of int32, shape (n_records, n_attributes)
+        Category codes of the records over `domain`.
+    weights : ndarray of float64, shape (n_records,), or None
+        Number of people that each record represents.
+    person : ndarray of int, shape (n_records,), or None
+        Person of each record; None if each record is a person.
 
     Raises
     ------
@@ -200,9 +257,10 @@ def _sampled_people(
 
 
 def data_content(loaded: Scenario[TablesScenario]) -> dict[str, Any]:
-    """Return the scenario content that determines cells, hierarchies and people.
+    """Return the scenario content (a dict) that determines cells and people.
 
-    Two scenarios with equal content can share these data.
+    Cells are the distinct records; hierarchies and linkage also depend on the content. Two scenarios with equal content
+    can share these data.
     """
     content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
     scenario, publisher = loaded.scenario, loaded.scenario.publisher
@@ -219,17 +277,23 @@ def data_content(loaded: Scenario[TablesScenario]) -> dict[str, Any]:
 
 
 def _of_linkage(adversary: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys of an adversary that affect linkage."""
+    """Return the keys of an adversary that affect linkage, with their values.
+
+    `adversary` is the content of its section. Weight, gain, cost, and keys of sequential planning other than
+    ``registry`` and ``belief`` are removed.
+    """
     plan = adversary.get("sequential", {})
     kept = {key: value for key, value in adversary.items() if key not in (*_NOT_OF_LINKAGE, "sequential")}
     return kept | {"sequential": {key: plan[key] for key in _PLAN_OF_THE_STUDY if key in plan}}
 
 
 def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnLists:
-    """Draw the lists of a scenario, and the person of each of its records.
+    """Draw a scenario's lists, and the person of each of its records.
 
     The person of a record is drawn with equal probabilities from the people of the population with its values. Each
     person has at most one record. Records in excess of the people with their values have no person in the population.
+
+    A list is a resource of people drawn from the population, such as a voter list; see `DrawnLists`.
 
     Raises
     ------
@@ -259,9 +323,19 @@ def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnL
 
 
 def _persons(population: Population, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw a person for each record from the people of its cell, shape (n_records,).
+    """Draw a person of the population for each record, shape (n_records,).
 
-    People are numbered in the order of the population's cells, as in `Individuals.from_population`; -1 means no person.
+    The person has the record's values; no person is drawn twice. The result has numbers of people, in the order of the
+    population's cells, as in `Individuals.from_population`; -1 means no person, for records in excess of the people
+    with their values.
+
+    Parameters
+    ----------
+    population : Population
+        Whole people, over the attributes of the records.
+    codes : ndarray of int32, shape (n_records, n_attributes)
+        Category codes of the records.
+    rng : numpy.random.Generator
     """
     counts, person = population.counts.astype(np.int64), np.full(len(codes), -1, dtype=np.int64)
     keys, wanted = keys_of_both(population.cells, codes)

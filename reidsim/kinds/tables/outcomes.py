@@ -56,7 +56,7 @@ def play(
     timed: bool = False,
     progress: Callable[[int, int], object] = no_progress,
 ) -> dict[str, PolicyOutcome]:
-    """Play policies: choose in the believed game, evaluate in the true game.
+    """Return outcomes of policies: choices in the believed game, true payoffs.
 
     The equilibria are over the game rows: the distinct cells or, with a key of people, the row sets.
 
@@ -66,14 +66,19 @@ def play(
     policies : sequence of str, optional
         Names of policies; by default, the scenario's.
     timed : bool
-        Whether the seconds of each policy are kept.
+        Whether the seconds of each policy are kept in its outcome; otherwise None.
     progress : callable, optional
-        Called with the number of steps done and the total.
+        Called with the number of steps done and the total, over all policies.
 
     Returns
     -------
     dict of str to PolicyOutcome
         Outcome of each policy, in the order of `policies`.
+
+    Raises
+    ------
+    InputError
+        If a policy cannot be played in the scenario's games.
     """
     names = study.scenario.publisher.policies if policies is None else tuple(policies)
     outcomes = dict[str, PolicyOutcome]()
@@ -90,14 +95,26 @@ def play(
 
 
 def paid_in(study: TablesStudy, policy: str, choice: Choice) -> RecordGame:
-    """Return the game in which a policy is paid; see `Policy.paid_in`."""
+    """Return the record game in which a policy's choice is paid; see `Policy.paid_in`.
+
+    It is the study's true game, unless the policy replaces the linkage.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    policy : str
+        Name of the policy.
+    choice : Choice
+        The policy's choice.
+    """
     return record_game_of(policy_named(policy).paid_in(study, study.truth, choice))
 
 
 def found_by(outcome: PolicyOutcome) -> TablesChoice:
-    """Return the choice of an outcome of `play`, with details of its search.
+    """Return the choice of an outcome of `play` as a `TablesChoice`.
 
-    A choice of another class gets the default details: no nodes, gap 0, and an unknown planned payout.
+    It has details of the policy's search. A choice of another class gets the default details: no nodes, gap 0, and an
+    unknown planned payout. An outcome without a choice (of rounds) gets its strategies and the default details.
     """
     found, choice = outcome.equilibrium, outcome.choice
     if choice is None:
@@ -107,12 +124,12 @@ def found_by(outcome: PolicyOutcome) -> TablesChoice:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TablesAnalysis(AnalysisTables):
-    """Tables behind the figures of table studies; a table that was not requested is empty.
+    """Tables behind the figures of table studies; tables not requested are empty.
 
     Parameters
     ----------
     optima, classes, released : DataFrame
-        Results of `optima_table`, `class_table` and `release_table`.
+        Results of `optima_table`, `class_table` and `release_table`; only if the publisher's unit is the table.
     top_nodes : DataFrame
         The nodes with the largest payouts, by policy; see `node_tables`.
     front : DataFrame
@@ -137,15 +154,22 @@ class TablesAnalysis(AnalysisTables):
 def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
     """Return one row per policy: chosen node, payouts and search details.
 
+    Parameters
+    ----------
+    study : TablesStudy
+    outcomes : mapping of str to PolicyOutcome
+        Outcome of each policy, by game row.
+
     Returns
     -------
     DataFrame
         Columns ``policy``, ``node`` (levels of the table's generalization, or of one per round of local recoding; empty
         for other policies), ``payout`` and ``adversary_payout`` (true payoffs, sums over all records, in currency
-        units), ``relative_payout`` (payout as a share of the best case: all records unchanged, none attacked),
-        ``planned_payout`` (sum that the publisher expects), ``records``, ``suppressed`` and ``attacked`` (numbers of
-        records), ``nodes_evaluated``, ``gap`` (see `TablesChoice`) and ``proved_optimal`` (always true for rules). With
-        a key of people, ``people`` is their number, and ``suppressed`` and ``attacked`` count people.
+        units), ``relative_payout`` (payout as a share of the best case: all records unchanged, none attacked; 0 if the
+        best case is 0), ``planned_payout`` (sum that the publisher expects), ``records``, ``suppressed`` and
+        ``attacked`` (numbers of records), ``nodes_evaluated``, ``gap`` (see `TablesChoice`) and ``proved_optimal``
+        (always true for rules). With a key of people, ``people`` is their number, and ``suppressed`` and ``attacked``
+        count people.
     """
     weights = study.weights
     rows = []
@@ -174,21 +198,25 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> p
 
 
 def _relative(study: TablesStudy, payout: Any) -> Any:
-    """Return payouts as a share of the best case: all records unchanged, none attacked."""
+    """Return payouts as a share of the best case: all records unchanged, no attack.
+
+    The result has the shape of `payout`, in currency units over all records; it is 0 if the best case is 0.
+    """
     best_case = dot(study.of_cells(study.prices.benefit), study.weights)
     return payout / best_case if best_case else 0.0
 
 
 def class_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
-    """Return one row per equivalence class of each policy that decides by class.
+    """Return a table of the equivalence classes of each policy that decides by class.
 
     Returns
     -------
     DataFrame
-        Columns policy, node, the quasi-identifiers at the node, records, people (true group size), suppressed, attacked
-        (both in records; all records of a person who is suppressed or attacked count), publisher_payoff and
-        adversary_payoff (sums over the records of the class, in currency units; a person's payoff is spread evenly
-        over the person's records).
+        One row per policy and class; empty, without columns, if no policy decides by class (`TablesChoice.classes`).
+        Columns policy, node (its levels), the quasi-identifiers at the node, records, people (true group size with
+        which the adversary links), suppressed, attacked (both in records; all records of a person who is suppressed or
+        attacked count), publisher_payoff and adversary_payoff (sums over the records of the class, in currency units; a
+        person's payoff is spread evenly over the person's records).
     """
     lattice, sets, parts = study.lattice, study.row_sets, []
     # Each line is a cell of a game row; `share` turns a payoff per data subject into a sum over the line's records.
@@ -224,13 +252,14 @@ def class_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd
 
 
 def release_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
-    """Return the table released by each policy, in the order of the records.
+    """Return the released table of each policy: one row per policy and record.
 
     Returns
     -------
     DataFrame
         Columns policy, record (from 0), the quasi-identifiers (all ``*`` if suppressed) and class_size: the number of
-        released records with the same labels, or the number of people with such a record (0 if suppressed).
+        released records with the same labels or, with a key of people, the number of people with such a record (0 if
+        suppressed).
     """
     person, parts = None if study.persons is None else study.persons.of_record, []
     for policy, outcome in outcomes.items():
@@ -245,21 +274,22 @@ def release_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> 
 def node_tables(
     study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
 ) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
-    """Return the nodes with the largest payouts, and the Pareto front.
+    """Return tables of the nodes with the largest payouts, and of the Pareto front.
 
-    The front is over payout and share of records attacked; both are planned values. After a search with a budget, both
-    tables are limited to the nodes that it evaluated. Otherwise every node is computed. In lattices of more than
-    100,000 nodes this requires the scenario section ``figures.nodes``.
+    The front has the nodes for which no other node has at least the payout with at most as many attacked records; both
+    are planned values. After a search with a budget, both tables are limited to the nodes that it evaluated. Otherwise
+    every node is computed. In lattices of more than 100,000 nodes this requires the scenario section ``figures.nodes``.
 
     Returns
     -------
     top, front : DataFrame
         One row per policy and node: ``policy``, ``node`` (levels), ``payout`` and ``adversary_payout`` (planned, sums
         over all records, in currency units), ``relative_payout`` (payout as a share of the best case), ``suppressed``,
-        ``attacked`` (numbers of records or people) and ``share_attacked`` (of all records or people). Both are empty
-        without a policy that searches for one node, and if ``figures.nodes.top`` is 0.
+        ``attacked`` (numbers of records or people) and ``share_attacked`` (of all records or people). `top` has at most
+        ``figures.nodes.top`` nodes per policy, in order of falling payout. Both are empty without a policy that
+        searches for one node, if ``figures.nodes.top`` is 0, and if the nodes are too many to be listed.
     left_out : tuple of str
-        Notes on tables that are not listed, with the reason.
+        A note with the reason if nodes are too many to be listed; otherwise empty.
     """
     section, publisher = study.scenario.figures.nodes or NodesSection(), study.scenario.publisher
     listable = study.scenario.figures.nodes is not None or study.n_nodes <= _MOST_NODES_LISTED
@@ -297,7 +327,7 @@ def _node_rows(study: TablesStudy, policy: str, nodes: NodeOutcomes) -> pd.DataF
 
 
 class DroppedColumns:
-    """Plays a study's policies with any set of quasi-identifiers dropped.
+    """Player of a study's policies with any set of quasi-identifiers dropped.
 
     A dropped column is at the highest level of its hierarchy in all records. A policy that optimizes chooses among the
     remaining generalizations. A rule keeps its levels of the other columns.
@@ -328,7 +358,7 @@ class DroppedColumns:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about omitted policies, and columns that keep groups when dropped."""
+        """Texts on omitted policies, and on columns that keep several groups when dropped."""
         return (
             *(
                 f"policy {name} is left out: the policy does not support a minimum level of a column"
@@ -343,9 +373,10 @@ class DroppedColumns:
         )
 
     def play(self, kept: Collection[str]) -> Mapping[str, Equilibrium]:
-        """Return the outcome of each policy if only the columns `kept` may be released.
+        """Return the `Equilibrium` of each policy if only columns `kept` may be released.
 
-        Rows of an outcome are the game rows of the study.
+        `kept` has names of quasi-identifiers; all others are at their highest level. Keys are the policies that support
+        this, `policies`. Rows of an outcome are the game rows of the study.
         """
         study, lattice, found = self._study, self._study.lattice, dict[str, Equilibrium]()
         attributes = {
@@ -364,7 +395,11 @@ class DroppedColumns:
 
 
 def figure_tables(study: TablesStudy, *, progress: Callable[[int, int], object] = no_progress) -> TablesAnalysis:
-    """Compute the tables that the scenario section ``figures`` requests."""
+    """Compute the tables that the scenario section ``figures`` requests.
+
+    The result is a `TablesAnalysis` whose other tables are empty. `progress` is called with the number of tables done
+    and in total.
+    """
     wanted, sequential = study.scenario.figures, study.scenario.figures.sequential
     work: dict[str, Any] = {
         "strategies": wanted.strategies is not None and partial(strategy_table, study, wanted.strategies),
@@ -380,13 +415,13 @@ def figure_tables(study: TablesStudy, *, progress: Callable[[int, int], object] 
 
 
 def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFrame:
-    """Evaluate every strategy for a single record (Wan et al. 2015, Fig. 5).
+    """Return the outcome of every strategy for one record (Wan et al. 2015, Fig. 5).
 
     Parameters
     ----------
     study : TablesStudy
     record : mapping of str to str
-        Value of each quasi-identifier.
+        Value of each quasi-identifier, as a category.
 
     Returns
     -------
@@ -394,6 +429,11 @@ def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFram
         One row per strategy in lattice order: ``record`` (its values, in every row), ``strategy``,
         ``generalization_intensity``, ``utility``, ``publisher_payoff`` and ``adversary_payoff`` (in currency units),
         ``attacked``, ``success_probability`` and the quasi-identifiers as released.
+
+    Raises
+    ------
+    InputError
+        If a value is missing or unknown, or the adversary is supported only on the records of the scenario.
     """
     codes = coded_record(study.lattice.domain, record, "figures.strategies")
     alone = study.on_records(codes)
@@ -416,20 +456,24 @@ def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFram
 
 
 def settings_of(study: TablesStudy, section: SequentialFiguresSection) -> dict[str, SequentialAttack]:
-    """Return the sequential attack under each setting of the comparison, by name."""
+    """Return the `SequentialAttack` under each setting of the comparison, by name.
+
+    A setting of `section` replaces some parameters of the scenario's sequential attack.
+    """
     base = study.sequential_attack(study.scenario.economics)
     return {name: replace(base, **change.model_dump(exclude_none=True)) for name, change in section.settings.items()}
 
 
 def attack_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.DataFrame:
-    """Plan the attack for each group size (Xia et al. 2015, Figs. 6 to 8).
+    """Return the planned attack for each group size (Xia et al. 2015, Figs. 6 to 8).
 
     Returns
     -------
     DataFrame
-        Per setting, planner ("fmdp", or "baseline": one random exploit, Eq. 7) and group size: value (expected payoff
-        at the outset, in currency units), risk (probability of re-identification) and exploits (number of exploits if
-        none succeeds and none is detected).
+        One row per setting, planner ("fmdp", or "baseline": one random exploit, Eq. 7) and group size, from 1 to
+        ``figures.sequential.largest_group``. Columns setting, planner, group_size, value (expected payoff at the
+        outset, in currency units), risk (probability of re-identification) and exploits (number of exploits if none
+        succeeds and none is detected; 0 if the adversary does not attack).
     """
     sizes, parts = np.arange(1, section.largest_group + 1), []
     for setting, attack in settings_of(study, section).items():
@@ -444,15 +488,21 @@ def attack_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
 
 
 def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.DataFrame:
-    """Compare risks under known and unknown group sizes (Xia et al. 2015, Fig. 9).
+    """Return risks under known and unknown group sizes (Xia et al. 2015, Fig. 9).
 
     The records are unchanged, without generalization.
 
     Returns
     -------
     DataFrame
-        Per setting and distinct pair of group_size (in the registry) and match_probability (share of the population
-        with the record's values): risk_known, risk_unknown and records (number of records).
+        One row per setting and distinct pair of group_size (in the registry) and match_probability (share of the
+        population with the record's values). Further columns are risk_known and risk_unknown (probabilities of
+        re-identification) and records (number of records of the pair).
+
+    Raises
+    ------
+    InputError
+        If the attack has no registry.
     """
     registry, where = study.registry, "adversary.sequential.registry"
     with locating(study.loaded.path):
@@ -472,7 +522,7 @@ def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
 
 
 def file_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.DataFrame:
-    """Compare separate attacks on records with one attack on the whole file.
+    """Return separate attacks on records and one attack on the whole file, compared.
 
     The attack on the file pays for access once. The records are unchanged, without generalization. Settings with a
     limit on penalties are omitted, because the penalties of records in one file would depend on each other.
@@ -480,11 +530,12 @@ def file_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Data
     Returns
     -------
     DataFrame
-        Per setting and plan ("one by one", "whole file", "whole file with budget"): value (expected payoff at the
-        outset, sum over all records, in currency units), upper_bound (on the value of any plan within the budget),
-        standard_error (of the value, which is simulated if a budget binds; risk and exploits are then also estimates),
-        share_attacked (share of records that may be exploited), risk (mean probability of re-identification) and
-        exploits (expected number).
+        One row per setting and plan: "one by one", "whole file", and, if the section sets a budget and detection does
+        not end the attack, "whole file with budget". Columns setting, plan, value (expected payoff at the outset, sum
+        over all records, in currency units), upper_bound (on the value of any plan within the budget; missing for the
+        first two plans), standard_error (of the value, which is simulated if a budget binds; risk and exploits are then
+        also estimates; 0 for the first two plans), share_attacked (share of records that may be exploited), risk (mean
+        probability of re-identification) and exploits (expected number over all records).
     """
     sizes = np.asarray(study.group_sizes.at(study.lattice.most_specific))[study.cell_of_record]
     rows, budgeted = [], section.file_attack
@@ -511,10 +562,17 @@ def file_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Data
 def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
     """Return whether `OneShotPoints` can play all points of these scenario keys.
 
-    The keys must be payoff parameters. The publisher must optimize each record exactly, with policies that allow
-    dominated strategies to be dropped (`TablesPolicy.thins`), ``safe_class = "at-least"``, no limits on sensitive
-    columns and no rounds. There must be a single one-shot adversary (see `TablesScenario.plain_adversary`) without
-    stages, whose linkage the publisher knows.
+    A point is a set of values of the keys. The keys must be payoff parameters. The publisher must optimize each record
+    exactly (``unit = "record"``, another solver than ``lattice-search``), with policies that allow dominated strategies
+    to be dropped (`TablesPolicy.thins`), ``safe_class = "at-least"``, no limits on sensitive columns and no rounds.
+    There must be a single one-shot adversary (see `TablesScenario.plain_adversary`) without stages, whose linkage the
+    publisher knows.
+
+    Parameters
+    ----------
+    scenario : TablesScenario
+    keys : iterable of str
+        Key paths that vary between points.
     """
     publisher, adversary = scenario.publisher, scenario.plain_adversary
     return (
@@ -534,16 +592,17 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class PointPlan:
-    """Strategies, and their outcome at each set of payoff parameters.
+    """Strategies of a publisher, and their outcome under any true payoff parameters.
 
     Parameters
     ----------
     strategies : ndarray of int64, shape (n_cells,)
-        Strategy of each cell.
+        Strategy of each cell; -1 if it is withheld.
     equilibrium : callable
-        Returns the outcome under the true economics.
+        Returns the `Equilibrium`, by cell, given the section of true payoff parameters.
     one_shot_success : ndarray of float64, shape (n_cells,), optional
-        Success probability of an attack, if it does not depend on payoff parameters.
+        Success probability of an attack on each cell, if it does not depend on payoff parameters; None for
+        `SolvedPoints`.
     """
 
     strategies: Strategies
@@ -563,18 +622,26 @@ class SolvedPoints:
         self.study = study
 
     def plan(self, policy: str, believed: EconomicsSection) -> PointPlan:
-        """Solve the game with the believed payoff parameters; see `Kind.amount_points`."""
+        """Solve the game with believed payoff parameters, and return the `PointPlan`.
+
+        Parameters
+        ----------
+        policy : str
+            Name of the policy.
+        believed : EconomicsSection
+            Payoff parameters with which the publisher plans; see `Kind.amount_points`.
+        """
         choice = policy_named(policy).choose(self.study, self.study.game(believed, believed=True), 0)
         return PointPlan(choice.strategies, lambda truth: evaluate(self.study.game(truth), choice))
 
     def play(self, strategies: Strategies) -> PointPlan:
-        """Return a plan with the given strategies; see `Kind.amount_points`."""
+        """Return the `PointPlan` of given strategies, shape (n_rows,), -1 if withheld."""
         choice = Choice(strategies, "given", np.zeros(len(strategies), dtype=np.int64), exact=False)
         return PointPlan(strategies, lambda truth: evaluate(self.study.game(truth), choice))
 
 
 class OneShotPoints(SolvedPoints):
-    """Planner that compares only undominated strategies of each record.
+    """Faster `SolvedPoints` that compares only undominated strategies of each record.
 
     A strategy is kept if it is optimal at some payoff parameters against a one-shot adversary.
     """
@@ -585,7 +652,17 @@ class OneShotPoints(SolvedPoints):
         self._fixed: dict[str, PointPlan] = {}
 
     def plan(self, policy: str, believed: EconomicsSection) -> PointPlan:
-        """Pick the best of the undominated strategies; see `Kind.amount_points`."""
+        """Return the `PointPlan` of the best of the undominated strategies of each record.
+
+        The plan of a rule does not depend on `believed` and is computed once.
+
+        Parameters
+        ----------
+        policy : str
+            Name of the policy.
+        believed : EconomicsSection
+            Payoff parameters with which the publisher plans; see `Kind.amount_points`.
+        """
         rule: Any = policy_named(policy)
         if rule.is_rule:
             if policy not in self._fixed:
@@ -615,21 +692,26 @@ class OneShotPoints(SolvedPoints):
         )
 
     def play(self, strategies: Strategies) -> PointPlan:
-        """Return a plan with the given strategies; see `Kind.amount_points`."""
+        """Return the `PointPlan` of given strategies, shape (n_cells,), -1 if withheld."""
         one = np.ones(len(strategies), dtype=np.int64)
         return _replied(evaluate(self.study.truth, Choice(strategies, "thinned", one, exact=False)))
 
 
 def record_points(study: TablesStudy) -> SolvedPoints:
-    """Return the fastest planner that gives the same results as `play`."""
+    """Return the fastest planner that gives the same results as `play`.
+
+    It is `OneShotPoints` if there are at most 200,000 strategies and `is_thinnable` holds for the scenario; otherwise
+    `SolvedPoints`.
+    """
     thins = study.space.size <= _MOST_THINNED and is_thinnable(study.scenario, ())
     return OneShotPoints(study) if thins else SolvedPoints(study)
 
 
 def _replied(outcome: Equilibrium) -> PointPlan:
-    """Return the plan whose records a one-shot adversary attacks where that pays.
+    """Return the `PointPlan` of strategies against a one-shot adversary.
 
-    `outcome` has the strategy, utility, success probability and intensity of each cell. Payoffs and attacks follow from
+    The adversary attacks a cell if gain times success probability exceeds the cost. `outcome` has the strategy,
+    utility, success probability and intensity of each cell; its payoffs and attacks are replaced, as they follow from
     the payoff parameters (Wan et al. 2015, Table 3).
     """
 

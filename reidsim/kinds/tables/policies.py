@@ -55,7 +55,7 @@ _EXACT = {"backward-induction": backward_induction, "branch-and-bound": branch_a
 
 @dataclass(frozen=True)
 class TablesChoice(Choice):
-    """A choice of generalizations with details of its search.
+    """A `Choice` of generalizations for each game row, with details of its search.
 
     Parameters
     ----------
@@ -64,11 +64,12 @@ class TablesChoice(Choice):
     nodes : tuple of int
         Nodes of the table: one, or one per round of local recoding; empty for other policies and without a solution.
     gap : float
-        Bound on the difference between the payout and the optimum, as a share of the best case; NaN without a bound.
+        Bound on the difference between the payout and the optimum, as a share of the best case (all records unchanged,
+        none attacked); 0 if proved optimal, NaN without a bound.
     unproved_rounds : int
         Rounds of local recoding that a budget ended.
-    classes : ndarray of int64, shape (n_cells,), optional
-        Node whose equivalence classes are the units of decision for each cell, released or not.
+    classes : ndarray of int64, shape (n_rows,), optional
+        Node whose equivalence classes are the units of decision for each game row, released or not.
     listed : NodeOutcomes, optional
         Outcomes of the nodes evaluated, if a search with a budget kept them.
     """
@@ -82,14 +83,16 @@ class TablesChoice(Choice):
 
 
 def everywhere(study: TablesStudy, node: int) -> Strategies:
-    """Return a node for each game row, shape (n_rows,)."""
+    """Return `node` for each game row, shape (n_rows,), int64."""
     return np.full(study.space.n_records, node, dtype=np.int64)
 
 
 def _replies_by_size(study: TablesStudy, game: RecordGame, risk: Risk) -> bool:
-    """Return whether the responses depend on class sizes only.
+    """Return whether the adversaries' responses depend on class sizes only.
 
-    This needs one-shot adversary types that link with the same people, guess uniformly and have one gain and one cost.
+    It is True only for a game of one-shot adversary types (`TypesGame`) whose linker is the study's linker under
+    `risk`, with one gain and one cost each. Benefit and loss must be equal for all rows, and `risk` must not be
+    "sample".
     """
     if not isinstance(game, TypesGame) or risk == "sample" or np.ptp(game.benefit) or np.ptp(game.loss):
         return False
@@ -103,9 +106,11 @@ def _replies_by_size(study: TablesStudy, game: RecordGame, risk: Risk) -> bool:
 
 
 def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Prices | None:
-    """Return the payoff parameters of a game against a one-shot adversary.
+    """Return the `Prices` of a game against a one-shot adversary; None if unsuitable.
 
-    Return None for other adversaries, or if the gains and costs by row do not match the study's kinds.
+    The result has the benefit and loss of `prices`, with the adversary's gain and cost. It is None for an adversary who
+    is not one-shot, or if gains and costs that differ by row are not the ones that `prices` has for the study's kinds
+    of record.
     """
     adversary = game.adversary
     if not isinstance(adversary, OneShotAdversary):
@@ -117,7 +122,9 @@ def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Pri
 
 
 def search_nodes(study: TablesStudy, game: FullDomainGame) -> tuple[FullDomainSolution, NodeOutcomes | None]:
-    """Search the lattice by the scenario's method, exact or with a budget.
+    """Search the lattice for the best node by the scenario's method.
+
+    The method is ``publisher.search``: exact, or with a budget of nodes or seconds.
 
     Returns
     -------
@@ -132,12 +139,19 @@ def search_nodes(study: TablesStudy, game: FullDomainGame) -> tuple[FullDomainSo
 
 
 def node_strategies(game: FullDomainGame, node: int) -> Strategies:
-    """Return `node` for each released cell and -1 for suppressed ones, (n_cells,)."""
+    """Return `node` for each released game row, -1 for suppressed ones, (n_rows,).
+
+    If `node` is -1 (no solution), all rows have -1.
+    """
     return np.where(game.kept_at(node), node, WITHHELD)
 
 
 def best_node(study: TablesStudy, game: FullDomainGame) -> TablesChoice:
-    """Return the best node; records that do not pay there are suppressed."""
+    """Return the `TablesChoice` of the best node; unprofitable records are suppressed.
+
+    The search is the scenario's. Without a node within the suppression limit, all records are suppressed, and `nodes`
+    and `classes` of the choice are empty and None.
+    """
     solution, listed = search_nodes(study, game)
     node = solution.node
     found = node != NO_SOLUTION
@@ -158,13 +172,14 @@ class SolvedPolicy(TablesPolicy):
     """Base class of the package's policies for tables.
 
     A subclass defines `pick`, for games in which the success probability of a record does not depend on the
-    generalizations of the others. `choose` also plays the policy against adversaries who look people up.
+    generalizations of other records. `choose` also plays the policy against adversaries who look people up.
     """
 
     def choose(self, study: TablesStudy, game: Game, draw: int, report: Progress = no_progress) -> Choice:
-        """Return the generalization of each game row, shape (n_rows,).
+        """Return the `Choice` of a generalization for each game row.
 
-        `report` is called during a long search, with the number of steps done and the total.
+        A game row is a distinct cell or, with a key of people, a set of records that a person has. `report` is called
+        during a long search, with the number of steps done and the total. `draw` has no effect.
 
         Raises
         ------
@@ -181,16 +196,28 @@ class SolvedPolicy(TablesPolicy):
         return self.pick(study, played, report)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the choice in a game with independent success probabilities."""
+        """Return the `Choice` in a game with independent success probabilities.
+
+        The success probability of a record must not depend on the generalizations of other records. Subclasses define
+        this method; `report` is called with the numbers of steps done and in total.
+        """
         raise NotImplementedError
 
     def _choose_looked_up(self, study: TablesStudy, game: RecordGame, linker: DirectedLinker) -> Choice:
-        """Return the choice against adversaries who look people up.
+        """Return the `Choice` against adversaries who look people up.
 
         A policy that optimizes each record starts from its choice in direction "record", in which the adversary looks
         for the person of a record, and changes records until no change improves the release. A no-attack policy with
-        one generalization for the table withholds the records that are still attacked; it withholds all records if this
-        exceeds the suppression limit. Rules and the lattice search of Wan et al. 2015 ignore the direction.
+        one generalization for the table withholds the records that are still attacked; it withholds all records if more
+        than the suppression limit would be withheld. Rules and the lattice search of Wan et al. 2015 ignore the
+        direction.
+
+        Parameters
+        ----------
+        study : TablesStudy
+        game : RecordGame
+        linker : DirectedLinker
+            Linker of the game, for lookups of people.
         """
         publisher = study.scenario.publisher
         improves = self.improves or self.picks_each(publisher)
@@ -207,7 +234,11 @@ class SolvedPolicy(TablesPolicy):
         return replace(choice, strategies=np.full_like(strategies, WITHHELD) if too_many else strategies)
 
     def choice_by_record(self, study: TablesStudy, game: RecordGame) -> Choice:
-        """Return the choice against the same adversaries in direction "record"."""
+        """Return the `Choice` against the same adversaries in direction "record".
+
+        In this direction, the adversary looks for the person of a record. Choices in the study's believed game are
+        cached in the study.
+        """
         # The publisher plans from this choice, and the results compare the plan with it.
         kept = study.choices_by_record if game is study.belief else {}
         if self.name not in kept:
@@ -215,11 +246,14 @@ class SolvedPolicy(TablesPolicy):
         return kept[self.name]
 
     def improvement(self, study: TablesStudy) -> dict[str, Any]:
-        """Return the arguments of `best_release` for the improvement of records."""
+        """Return keyword arguments of `best_release`, which improves records one by one.
+
+        They hold at least the constraint on each record, ``constraint``.
+        """
         return {"constraint": self.constraint(study)}
 
     def constraint(self, study: TablesStudy) -> Constraint:
-        """Return the constraint on the generalization of each record.
+        """Return the `Constraint` on the generalization of each game row.
 
         It combines the policy's own constraint (no attack, or Safe Harbor) with the minimum levels of attributes and
         the limits on sensitive columns.
@@ -231,19 +265,20 @@ class SolvedPolicy(TablesPolicy):
         return Constraint(self.forbids_attacks, minimum, study.admissible)
 
     def planned(self, study: TablesStudy, game: RecordGame) -> RecordGame:
-        """Return the game on which the policy plans.
+        """Return the record game on which the policy plans.
 
-        If only classes above gain/cost people count as safe, a no-attack policy plans against an eager adversary, who
-        attacks also when indifferent.
+        If only classes of more than gain/cost people count as safe (``publisher.safe_class`` is "above"), a no-attack
+        policy plans against an eager adversary, who attacks also when indifferent. Otherwise it is `game`.
         """
         return eager(game) if study.scenario.publisher.safe_class == "above" and self.forbids_attacks else game
 
     def whole_game(self, study: TablesStudy, game: RecordGame) -> FullDomainGame:
-        """Return the full-domain game of the policy, with the adversaries of a record game.
+        """Return the full-domain game of the policy against a record game's adversaries.
 
-        Compiled searches can solve it if there is a single one-shot adversary that links with all people, losses are
-        the publisher's believed losses, and there are neither sample risk nor limits on sensitive columns; otherwise it
-        is an `AnyAdversaryGame`.
+        A full-domain game is a choice of one node for the table. Compiled searches can solve it (a plain
+        `FullDomainGame`) if there is a single one-shot adversary that links with all people, losses are the publisher's
+        believed losses, and there are neither sample risk nor limits on sensitive columns; otherwise it is an
+        `AnyAdversaryGame`.
         """
         risk, prices = study.scenario.planned_risk, study.believed(study.prices)
         # A publisher who foresees purchases of resources plans on games with higher losses.
@@ -256,7 +291,19 @@ class SolvedPolicy(TablesPolicy):
         return AnyAdversaryGame.from_record_game(given, game, by_size=by_size, admissible=study.admissible)
 
     def one_shot_game(self, study: TablesStudy, risk: Risk, prices: Prices) -> FullDomainGame:
-        """Return the full-domain game of the policy against a one-shot adversary."""
+        """Return the `FullDomainGame` of the policy against a one-shot adversary.
+
+        For a policy limited by Safe Harbor, the lowest levels are the highest ones that Safe Harbor requires of any
+        record.
+
+        Parameters
+        ----------
+        study : TablesStudy
+        risk : {"journalist", "prosecutor", "sample"}
+            Risk that selects the people with whom the adversary links.
+        prices : Prices
+            Payoff parameters of every kind of record.
+        """
         minimum = study.minimum
         if self.within_safe_harbor and study.safe_harbor is not None:
             lowest = study.lattice.all_levels(study.safe_harbor).max(axis=0)
@@ -265,42 +312,46 @@ class SolvedPolicy(TablesPolicy):
 
 
 class Rule(SolvedPolicy):
-    """Fixed generalization of each record that ignores the adversary."""
+    """Base class of rules: fixed generalization of each record, for any adversary."""
 
     is_rule = True
     thins = True
 
     def form(self, study: TablesStudy) -> Strategies:
-        """Return the prescribed node of each game row, shape (n_rows,)."""
+        """Return the prescribed generalization (node) of each game row, shape (n_rows,)."""
         raise NotImplementedError
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the prescribed generalizations."""
+        """Return the `Choice` of the prescribed generalizations; `game` has no effect."""
         return Choice(self.form(study), self.name, everywhere(study, 0), exact=False)
 
 
 @POLICIES.register("safe-harbor")
 class SafeHarbor(Rule):
-    """Least generalization of each record that HIPAA Safe Harbor accepts."""
+    """Rule: least generalization of each record that HIPAA Safe Harbor accepts."""
 
     label = "Safe Harbor"
     description = "for each record, the least generalization that complies with the HIPAA Safe Harbor rule"
     needs = frozenset({SAFE_HARBOR})
 
     def form(self, study: TablesStudy) -> Strategies:
-        """Return the least generalization that Safe Harbor accepts, shape (n_rows,)."""
+        """Return, for each game row, the least node that Safe Harbor accepts, (n_rows,)."""
         assert study.safe_harbor is not None  # noqa: S101 - the scenario has the section that the policy needs
         return study.safe_harbor
 
 
 class BestOfUnit(SolvedPolicy):
-    """Best generalization of each record or of the table, by the publisher's unit."""
+    """Best generalization of each record, or of the table, by ``publisher.unit``."""
 
     of_unit = True
     thins = True
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the best generalization of each record, or the best node."""
+        """Return the `Choice` of the best generalization of each record, or the best node.
+
+        It is one node for the table if ``publisher.unit`` is "table" (see `best_node`); otherwise the scenario's solver
+        picks a generalization for each game row.
+        """
         if self.picks_node(study.scenario.publisher):
             return best_node(study, self.whole_game(study, game))
         played, solver = self.planned(study, game), study.scenario.publisher.solver
@@ -311,7 +362,10 @@ class BestOfUnit(SolvedPolicy):
 
 @POLICIES.register("basic")
 class Basic(BestOfUnit):
-    """Basic game of Wan et al. 2015: the best generalization, attacked or not."""
+    """Basic game of Wan et al. 2015: the best generalization, attacked or not.
+
+    The publisher's unit, record or table, determines the unit of decision.
+    """
 
     label = "Basic game"
     description = (
@@ -345,25 +399,25 @@ class SafeHarborFriendly(BestOfUnit):
 
 @POLICIES.register("no-protection")
 class NoProtection(Rule):
-    """Release of unchanged records."""
+    """Rule: release of unchanged records."""
 
     label = "No protection"
     description = "all records are released unchanged"
 
     def form(self, study: TablesStudy) -> Strategies:
-        """Return the most specific node."""
+        """Return the most specific node, 0, for each game row, shape (n_rows,)."""
         return everywhere(study, study.lattice.most_specific)
 
 
 @POLICIES.register("suppress-all")
 class SuppressAll(Rule):
-    """Release with every value suppressed."""
+    """Rule: release with every quasi-identifier at its highest level."""
 
     label = "Suppress all"
     description = "all values are suppressed"
 
     def form(self, study: TablesStudy) -> Strategies:
-        """Return the least specific node."""
+        """Return the least specific node for each game row, shape (n_rows,)."""
         return everywhere(study, study.lattice.size - 1)
 
 
@@ -383,11 +437,14 @@ class RecordLevel(SolvedPolicy):
     improves = True
 
     def improvement(self, study: TablesStudy) -> dict[str, Any]:
-        """Return the constraint and allow the withholding of records."""
+        """Return keyword arguments of `best_release`: constraint, withholding allowed."""
         return {"constraint": self.constraint(study), "may_withhold": True}
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the best generalization of each record, or withhold the record."""
+        """Return a `TablesChoice`: each record's best generalization, or withholding.
+
+        A record is withheld unless its best generalization pays more than withholding.
+        """
         played = self.whole_game(study, game)
         if not isinstance(played, AnyAdversaryGame):
             best = record_level(played)
@@ -417,7 +474,7 @@ class RecordLevelNoAttack(RecordLevel):
 
 @POLICIES.register("full-domain")
 class FullDomain(SolvedPolicy):
-    """Best single generalization (node) of the table."""
+    """Best single generalization (node) of the table, for both publisher's units."""
 
     label = "Full-domain"
     description = (
@@ -428,7 +485,7 @@ class FullDomain(SolvedPolicy):
     of_node = True
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the best node; records that do not pay there are suppressed."""
+        """Return the `TablesChoice` of the best node; see `best_node`."""
         return best_node(study, self.whole_game(study, game))
 
 
@@ -447,7 +504,8 @@ class LocalRecodingPolicy(SolvedPolicy):
     """Full-domain generalization repeated for the suppressed records.
 
     Under prosecutor risk, group sizes of a round are counted among the records that are left for this round. Rounds end
-    when no generalization of the remaining records pays, or after ``publisher.rounds``.
+    when no generalization of the remaining records pays, or after ``publisher.rounds``. If more records are then left
+    than the suppression limit allows, all records are withheld.
     """
 
     label = "Local recoding"
@@ -459,7 +517,16 @@ class LocalRecodingPolicy(SolvedPolicy):
     needs = frozenset({SIZES_AMONG_LEFT, SEPARATE_RECORDS})
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return for each record the node of the round that releases it."""
+        """Return a `TablesChoice`: each record has the node of the round that releases it.
+
+        Records that no round releases are withheld (-1). `nodes` has one node per round.
+
+        Raises
+        ------
+        InputError
+            If the scenario has prosecutor risk and the adversary's linkage does not provide group sizes among the
+            records left for a round.
+        """
         played = self.whole_game(study, game)
         section = study.scenario.publisher
         if isinstance(played, AnyAdversaryGame) and "prosecutor" in study.scenario.risks:
@@ -482,7 +549,13 @@ class LocalRecodingPolicy(SolvedPolicy):
     def paid_in(self, study: TablesStudy, game: Game, choice: Choice) -> Game:
         """Return the game with the group sizes of the rounds under prosecutor risk.
 
-        These sizes are counted among the records that are left for each round. Other games are returned unchanged.
+        These sizes are counted among the records that are left for each round of `choice`. Without prosecutor risk, or
+        if an adversary looks people up, the record game of `game` is returned.
+
+        Raises
+        ------
+        InputError
+            If the game's linker does not provide such group sizes.
         """
         played = record_game_of(game)
         risks = {section.risk for section in study.scenario.every_adversary.values()}
@@ -509,7 +582,7 @@ class LocalRecodingNoAttack(LocalRecodingPolicy):
 
 @POLICIES.register("multi-dimensional")
 class MultiDimensionalPolicy(SolvedPolicy):
-    """Partition of the domain into regions with one generalization each.
+    """Best partition of the domain of values into regions, one generalization each.
 
     Group sizes are counted in the whole table.
     """
@@ -524,11 +597,22 @@ class MultiDimensionalPolicy(SolvedPolicy):
     needs = frozenset({ONE_RECORD_PER_PERSON})
 
     def takes_best(self, publisher: Any) -> bool:
-        """Return whether suppression is unlimited, so that the best recoding is found."""
+        """Return whether the policy surely finds the best recoding, for any amounts.
+
+        It does if suppression is unlimited: ``publisher.suppression_limit`` is 1.
+        """
         return bool(publisher.suppression_limit == 1.0)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the generalization of each record's region."""
+        """Return a `TablesChoice`: for each record, the generalization of its region.
+
+        Suppressed records have -1; `classes` has the generalization of the region of each game row.
+
+        Raises
+        ------
+        InputError
+            If people may have several records, or the recoding cannot be computed.
+        """
         if study.persons is not None:
             raise InputError("the policy needs one record per person", where=self.name)
         with locating(study.loaded.path, WHERE):
@@ -555,7 +639,7 @@ class MultiDimensionalNoAttack(MultiDimensionalPolicy):
 
 @POLICIES.register("lattice-search")
 class LatticeSearch(SolvedPolicy):
-    """Greedy search of the lattice for each record (Wan et al. 2015)."""
+    """Greedy search of the lattice for each record (Wan et al. 2015); not exact."""
 
     label = "Lattice search"
     description = "for each record, the generalization at which the greedy lattice search of Wan et al. 2015 stops"
@@ -564,7 +648,7 @@ class LatticeSearch(SolvedPolicy):
     separate = True
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the strategies at which the greedy search stops."""
+        """Return the `Choice` of the strategies at which the greedy search stops."""
         return lattice_search(game)
 
 
@@ -572,7 +656,7 @@ class LatticeSearch(SolvedPolicy):
 class Anytime(SolvedPolicy):
     """Best generalization of the table found with a budget of nodes.
 
-    The budget is ``publisher.nodes``, or `FEW_NODES`.
+    The budget is ``publisher.nodes``, or `FEW_NODES` (100) evaluated nodes.
     """
 
     label = "Anytime"
@@ -580,7 +664,10 @@ class Anytime(SolvedPolicy):
     of_whole_table = True
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the best node within the budget."""
+        """Return the `Choice` of the best node within the budget.
+
+        Records that do not pay at the node are suppressed (-1).
+        """
         played = self.whole_game(study, game)
         solution, _ = explore(played, nodes=study.scenario.publisher.nodes or FEW_NODES)
         strategies, evaluated = node_strategies(played, solution.node), everywhere(study, solution.evaluated)
@@ -600,21 +687,28 @@ class OptInPolicy(SolvedPolicy):
     improves = True
 
     def improvement(self, study: TablesStudy) -> dict[str, Any]:
-        """Return the limits to two strategies: the unchanged record, and withholding."""
+        """Return keyword arguments of `best_release` that allow two strategies per record.
+
+        These are the unchanged record, and withholding. The unchanged record must be within the limits on sensitive
+        columns.
+        """
         unchanged = np.arange(study.lattice.size) == study.lattice.most_specific
         return {"constraint": Constraint(admissible=study.admissible), "may_withhold": True, "forms": unchanged}
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the better of the two strategies."""
+        """Return the `Choice` between the unchanged record (0) and withholding (-1).
+
+        Each game row has the better of the two; see `OptIn`.
+        """
         return OptIn(admissible=study.admissible).choose(game)
 
 
 @POLICIES.register(K_ANONYMITY)
 class KAnonymityPolicy(SolvedPolicy):
-    """k-anonymous generalization of the whole table with the largest utility.
+    """Rule: k-anonymous generalization of the whole table with the largest utility.
 
     If the publisher's unit is the table, records in smaller classes may be suppressed, up to the suppression limit;
-    otherwise none.
+    otherwise none may be.
     """
 
     label = "k-anonymity"
@@ -625,10 +719,16 @@ class KAnonymityPolicy(SolvedPolicy):
     is_rule = True
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the k-anonymous node with the largest utility, for every record.
+        """Return the `Choice` of the k-anonymous node with the largest utility.
 
-        If the publisher's unit is the table, some records may be withheld, and the result is a `TablesChoice` with the
-        node and the equivalence classes at the node, unless all records are withheld.
+        All game rows have this node, or -1 if no node is k-anonymous. If the publisher's unit is the table, some
+        records may be withheld, and the result is a `TablesChoice` with the node and the equivalence classes at the
+        node, unless all records are withheld.
+
+        Raises
+        ------
+        InputError
+            If there are more than a million nodes, or the scenario gives several k and the policy's name none.
         """
         section, ones = study.scenario.publisher, np.ones(study.space.n_records)
         k, of_table = float(k_of(self, section.k, "publisher.k")), section.unit == "table"
@@ -653,7 +753,7 @@ class KAnonymityPolicy(SolvedPolicy):
 
 @POLICIES.register("independent")
 class Independent(BestOfUnit):
-    """Best generalizations at each release, as if it were the only one."""
+    """With several releases: best generalization at each, as if it were the only one."""
 
     label = "Independent replies"
     description = (
@@ -667,7 +767,7 @@ class Independent(BestOfUnit):
 
 @POLICIES.register("hold-first")
 class HoldFirst(BestOfUnit):
-    """Best generalization at a record's first release, kept in its later ones."""
+    """With several releases: best generalization at a record's first one, then kept."""
 
     label = "First release held"
     description = (
@@ -681,7 +781,7 @@ class HoldFirst(BestOfUnit):
 
 @POLICIES.register("m-invariance")
 class MInvariance(SolvedPolicy):
-    """m-invariance of successive releases (Xiao and Tao 2007), planned before the first round."""
+    """m-invariance of successive releases (Xiao and Tao 2007), planned in advance."""
 
     label = "m-invariance"
     description = (
@@ -697,11 +797,14 @@ class MInvariance(SolvedPolicy):
 
 @POLICIES.register("random")
 class Random(Rule):
-    """Random generalization of each record."""
+    """Rule: random generalization of each record."""
 
     label = "Random"
     description = "for each record, a generalization drawn at random"
 
     def form(self, study: TablesStudy) -> Strategies:
-        """Return a node for each game row, drawn uniformly with the scenario's seed."""
+        """Return a random node for each game row, shape (n_rows,).
+
+        Nodes are drawn uniformly from the lattice, with the scenario's seed; each call returns the same ones.
+        """
         return random_stream(study.scenario.seed, "cross-play").integers(study.lattice.size, size=study.space.n_records)

@@ -36,12 +36,13 @@ _ROWS: dict[Unit, tuple[str, ...]] = {
 class TablesPolicy(Policy):
     """A policy of a publisher of tables.
 
-    Methods whose result depends on the publisher's unit or solver take the scenario section ``publisher``.
+    Methods whose result depends on the publisher's unit or solver take the scenario section ``publisher``
+    (`PublisherSection`).
 
     Attributes
     ----------
     every_node : bool
-        Whether the policy evaluates every node of the lattice.
+        Whether the policy evaluates every node of the lattice (combination of levels, one per quasi-identifier).
     replies : {"to-past", "alone", "hold", "planned"}
         How the policy treats earlier releases; see `reidsim.agents.profile.Reply`.
     compared : bool
@@ -57,7 +58,7 @@ class TablesPolicy(Policy):
     of_whole_table : bool
         Whether the policy chooses one generalization, or a few, for the table.
     in_rounds : bool
-        Whether group sizes are counted among the records left for a round of local recoding.
+        Whether the policy is local recoding: group sizes are counted among the records left for a round.
     has_lowest_level : bool
         Whether the policy respects minimum levels of attributes.
     meets_attribute_limits : bool
@@ -81,25 +82,40 @@ class TablesPolicy(Policy):
 
     @property
     def within_safe_harbor(self) -> bool:
-        """Whether the policy optimizes among generalizations that Safe Harbor accepts."""
+        """Whether the policy optimizes among generalizations that Safe Harbor accepts.
+
+        It is False for a rule, such as policy ``safe-harbor`` itself.
+        """
         return SAFE_HARBOR in self.needs and not self.is_rule
 
     def picks_each(self, publisher: Any) -> bool:
-        """Return whether the policy optimizes each record separately."""
+        """Return whether the policy optimizes each record separately.
+
+        It does if it optimizes the publisher's unit (`of_unit`) and ``publisher.unit`` is "record".
+        """
         return self.of_unit and publisher.unit == "record"
 
     def picks_node(self, publisher: Any) -> bool:
-        """Return whether the policy searches for one generalization of the table."""
+        """Return whether the policy searches for one generalization of the table.
+
+        It does so for both publisher's units (`of_node`), or if it optimizes the publisher's unit (`of_unit`) and
+        ``publisher.unit`` is "table".
+        """
         return self.of_node or (self.of_unit and publisher.unit == "table")
 
     def searches_nodes(self, publisher: Any) -> bool:
-        """Return whether the policy searches the nodes of the lattice, once or in rounds."""
+        """Return whether the policy searches the nodes of the lattice, once or in rounds.
+
+        This holds for local recoding (`in_rounds`) and if `picks_node` is True. `publisher` is the scenario section.
+        """
         return self.in_rounds or self.picks_node(publisher)
 
     def takes_best(self, publisher: Any) -> bool:
-        """Return whether the policy picks the best of a fixed set of plans.
+        """Return whether the policy picks the best of a fixed set of releases.
 
-        The set of plans is the same for all payoff parameters.
+        The set is the same for all payoff parameters. A policy that optimizes each record does so unless
+        ``publisher.solver`` is "lattice-search". Any other policy does so if `improves` is set, or if it searches for
+        one generalization of the table with an exact search and a suppression limit of 1.
         """
         if self.picks_each(publisher):
             return bool(publisher.solver != "lattice-search")
@@ -108,7 +124,7 @@ class TablesPolicy(Policy):
 
 
 class OwnTablesPolicy(OwnPolicy, TablesPolicy):
-    """Policy of a user in a table scenario."""
+    """User-defined policy in a table scenario; see `OwnPolicy`."""
 
     meets_attribute_limits = False
     has_lowest_level = False
@@ -118,14 +134,19 @@ POLICIES: Policies[TablesPolicy] = Policies("reidsim.kinds.tables.policies")
 
 
 def policy_named(name: str) -> TablesPolicy:
-    """Return a policy by name; a name outside the registry is a user-defined policy."""
+    """Return the `TablesPolicy` with a name.
+
+    A name outside the registry belongs to a user-defined policy, an `OwnTablesPolicy`.
+    """
     return POLICIES[name] if name in POLICIES else OwnTablesPolicy(name, WHERE)
 
 
 def policies_of_unit(unit: Unit) -> list[str]:
-    """Return the policies that cross-play compares, in the order of its rows.
+    """Return the names of policies that cross-play compares, in the order of its rows.
 
-    They depend on the publisher's unit: one generalization per record, or one for the table.
+    Cross-play lets each policy play against each adversary. The policies depend on the publisher's unit, `unit`:
+    "record" for one generalization per record, "table" for one of the table. Registered policies of neither unit follow
+    if `compared` is set.
     """
     placed = {name for names in _ROWS.values() for name in names}
     return [*_ROWS[unit], *(name for name, policy in POLICIES.items() if policy.compared and name not in placed)]

@@ -53,6 +53,7 @@ class ReleasedRecords(NamedTuple):
     Attributes
     ----------
     source : str or Path
+        File of the records, or name of the population that is released.
     frame : DataFrame
         All columns of the records, one row per record.
     codes : ndarray of int32, shape (n_records, n_attributes)
@@ -72,7 +73,7 @@ class ReleasedRecords(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """Waves in which each record or person is released.
+    """Waves (successive releases) in which each record or person is released.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ class Waves:
         Indices, from 0, of the first wave with the person or record, and of the first later wave without it; the number
         of waves if it stays.
     sensitive : ndarray of int64, shape (n,), optional
-        Code of the sensitive value of the person or record.
+        Code of the value of the person or record in the first sensitive column; None without a sensitive column.
     """
 
     labels: tuple[str, ...]
@@ -92,21 +93,46 @@ class Waves:
 
     @cached_property
     def schedule(self) -> NDArray[np.bool_]:
-        """Whether each person or record is in each wave, shape (n_waves, n)."""
+        """Whether each person or record is in each wave: bool, shape (n_waves, n)."""
         waves = np.arange(len(self.labels))[:, None]
         return (self.enters <= waves) & (waves < self.leaves)
 
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """Attribute values of a table as text, and their source."""
+    """Attribute values of a file of records or people as text, and their source.
+
+    Parameters
+    ----------
+    source : str or Path
+        Source of the table, for messages.
+    labels : DataFrame
+        Text, one row per record and one column per attribute, under the attribute's name.
+    columns : mapping of str to str
+        Column of the file of each attribute, for messages.
+    """
 
     source: str | Path
     labels: pd.DataFrame
     columns: Mapping[str, str]
 
     def require_values(self, name: str, known: pd.Index[str], section: AttributeSection) -> None:
-        """Check that each value, also a missing one, has a row in the hierarchy file."""
+        """Check that each value, also a missing one, has a row in the hierarchy file.
+
+        Parameters
+        ----------
+        name : str
+            Name of the attribute.
+        known : Index of str
+            Values of the hierarchy.
+        section : AttributeSection
+            Section of the attribute, for messages.
+
+        Raises
+        ------
+        InputError
+            If a value has no row; the message names the first such row and its value.
+        """
         labels = self.labels[name]
         for row in np.flatnonzero(~labels.isin(known))[:1].tolist():
             place, text = f"row {row + 1}, column {self.columns[name]!r}", labels.iloc[row]
@@ -118,7 +144,7 @@ class _Rows:
 
 
 def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
-    """Read the records, the population and the hierarchies.
+    """Return a scenario's records, population and hierarchies, as `ReleasedRecords`.
 
     Information loss counts all categories of an attribute, including categories that do not occur. The categories are
     the categories in the population if a recipe makes it, because a release is valued by the information about people
@@ -130,7 +156,7 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
     ------
     InputError
         If a file cannot be used, or a value is not in its hierarchy. The error names the value, its row and the
-        hierarchy.
+        hierarchy. Also if top codes are to be redrawn without a population.
     """
     scenario, attributes = loaded.scenario, loaded.scenario.attributes
     (source, frame), in_records = _records(loaded), scenario.columns_of_file
@@ -172,13 +198,20 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
 
 
 def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, str]) -> tuple[str | Path, pd.DataFrame]:
-    """Return the source of the records and selected columns, one row per record.
+    """Return the source of the records and a table of selected columns.
 
     Parameters
     ----------
     loaded : Scenario
     columns : mapping of str to str
-        Column in the file for each name in the result.
+        Column in the file of the records for each name in the result.
+
+    Returns
+    -------
+    str or Path
+        File of the records, or name of the population that is released.
+    DataFrame
+        Text, one row per record, one column per key of `columns`.
 
     Raises
     ------
@@ -190,7 +223,18 @@ def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, s
 
 
 def read_records(section: ReleaseSection, path: Path, *, trim: bool = True) -> pd.DataFrame:
-    """Read all columns of a file of records; columns without a header are numbered from 1."""
+    """Read all columns of a file of records as text; one row per record.
+
+    Columns without a header are named ``"1"``, ``"2"`` and so on. Format "adult" is the UCI file of the Adult data set.
+
+    Parameters
+    ----------
+    section : ReleaseSection
+        Format, delimiter, header and encoding of the file.
+    path : Path
+    trim : bool
+        Whether spaces around values are removed; format "adult" ignores it.
+    """
     if section.format == "adult":
         return read_adult(path)
     frame = read_table(path, delimiter=section.delimiter, header=section.header, trim=trim, encoding=section.encoding)
@@ -200,7 +244,14 @@ def read_records(section: ReleaseSection, path: Path, *, trim: bool = True) -> p
 
 
 def _table(loaded: Scenario[TablesScenario], section: ReleaseSection, path: Path) -> pd.DataFrame:
-    """Read a file of records or people; refuse a wrong delimiter."""
+    """Read a file of records or people as a DataFrame of text.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read; or if it has one column, the scenario has several attributes, and the first line has
+        another usual delimiter.
+    """
     frame = read_records(section, path)
     if frame.shape[1] == 1 and len(loaded.scenario.attributes) > 1:
         text, where = (frame.columns[0], "header") if section.header else (frame.iloc[0, 0], "row 1")
@@ -222,15 +273,16 @@ def _records(loaded: Scenario[TablesScenario]) -> tuple[str | Path, pd.DataFrame
 def attribute_labels(
     frame: pd.DataFrame, columns: Mapping[str, str], attributes: Mapping[str, AttributeSection], source: str | Path
 ) -> pd.DataFrame:
-    """Return the attributes' columns under the attributes' names, as category labels.
+    """Return a table of category labels: one row per record, one column per attribute.
 
-    The readings and renamed values of the scenario are applied.
+    Columns have the attributes' names. The scenario's readings and renamed values are applied.
 
     Parameters
     ----------
     frame : DataFrame
+        All columns of the file, as text.
     columns : mapping of str to str
-        Column of each attribute.
+        Column of `frame` for each attribute; only these attributes are in the result.
     attributes : mapping of str to AttributeSection
     source : str or Path
         Source of the frame, for messages.
@@ -245,14 +297,23 @@ def attribute_labels(
 
 
 def _readings(attributes: Mapping[str, AttributeSection]) -> dict[str, Callable[[str], str]]:
-    """Return the function that reads a value, for each attribute with a reading."""
+    """Return, by attribute, the function from a value's text to its category label.
+
+    Only attributes with a key ``reading`` are included.
+    """
     return {name: a.reading.label for name, a in attributes.items() if a.reading is not None}
 
 
 def _people(loaded: Scenario[TablesScenario]) -> tuple[Population | None, _Rows | None]:
-    """Return the population over the attributes, and its rows if it is from a file.
+    """Return the population over the attributes, and its rows if from a file.
 
-    The domain has only the categories of the population.
+    Both results are None without a section ``population``; the second is also None for a recipe. The domain has only
+    the categories of the population.
+
+    Raises
+    ------
+    InputError
+        If the recipe or file cannot be used, or the population lacks an attribute.
     """
     section, attributes = loaded.scenario.population, loaded.scenario.attributes
     if section is None:
@@ -290,7 +351,15 @@ def _categories(
 
 
 def coded_record(domain: Domain, record: Mapping[str, str], where: str) -> Codes:
-    """Encode a record given as attribute = category, shape (1, n_attributes).
+    """Return the codes of one record, given as text, shape (1, n_attributes), int32.
+
+    Parameters
+    ----------
+    domain : Domain
+    record : mapping of str to str
+        Category of each attribute.
+    where : str
+        Key path of the record in the scenario, for messages.
 
     Raises
     ------
@@ -310,9 +379,19 @@ def coded_record(domain: Domain, record: Mapping[str, str], where: str) -> Codes
 def released_keys(
     scenario: TablesScenario, records: ReleasedRecords, amounts: Mapping[str, Floats], weights: Floats | None
 ) -> tuple[Keys | None, Keys | None]:
-    """Return the person and the household of each record; None without a column.
+    """Return numbers of the person and household of each record; None without a key.
 
-    `amounts` holds the payoff parameters from columns, by name of the parameter.
+    Each result has shape (n_records,) and is numbered from 0. The keys are ``release.person`` and
+    ``release.household``.
+
+    Parameters
+    ----------
+    scenario : TablesScenario
+    records : ReleasedRecords
+    amounts : mapping of str to ndarray of float64, shape (n_records,)
+        Payoff parameters that a column of the records gives, by name of the parameter.
+    weights : ndarray of float64, shape (n_records,), or None
+        Sampling weight of each record.
 
     Raises
     ------
@@ -341,17 +420,18 @@ def sensitive_attributes(
     source: str | Path,
     rows_of: Callable[[str, Table], list[list[str]]],
 ) -> tuple[SensitiveAttribute, ...]:
-    """Return the sensitive columns of the records; an empty cell counts as a value.
+    """Return a `SensitiveAttribute` per sensitive column; empty cells are a value.
 
     Parameters
     ----------
     publisher : PublisherSection
+        Names of the sensitive columns, and their hierarchies.
     frame : DataFrame
         The records.
     source : str or Path
         Source of the records, for messages.
     rows_of : callable
-        Returns the rows of a column's hierarchy file.
+        Returns the rows of a column's hierarchy file, given the column's name and its section.
 
     Raises
     ------
@@ -377,7 +457,26 @@ def sensitive_attributes(
 
 
 def read_sensitive_rows(folder: Path, frame: pd.DataFrame, name: str, section: Table) -> list[list[str]]:
-    """Read the rows of a sensitive column's hierarchy file."""
+    """Return the rows of a sensitive column's hierarchy file, without its header.
+
+    Each row is a list of str: a value, then its groups from the finest to the coarsest.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the scenario.
+    frame : DataFrame
+        The records, for a check of the header.
+    name : str
+        Name of the sensitive column.
+    section : Table
+        File, delimiter and header of the hierarchy.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used.
+    """
     path = folder / section.file
     with locating(path, f"publisher.sensitive_hierarchies.{name}"):
         rows = read_hierarchy_rows(path, delimiter=section.delimiter)
@@ -393,16 +492,27 @@ def read_waves(
     person: Keys | None,
     sensitive: Sequence[SensitiveAttribute],
 ) -> Waves:
-    """Read the waves in which each record or person is released.
+    """Return the waves in which each record or person is released, as `Waves`.
 
-    The waves are the distinct numbers, or ISO dates, in the columns of ``enters`` and ``leaves``, in ascending order. A
-    record whose value of ``leaves`` is empty (or na, nan or none) stays to the end.
+    The waves are the distinct numbers, or ISO dates, in the columns of ``enters`` and ``leaves``, in ascending order.
+    The values are dates if the first one is an ISO date. A record whose value of ``leaves`` is empty (or na, nan or
+    none) stays to the end, as do all records without this column. With a key of people, the result is by person.
+
+    Parameters
+    ----------
+    section : ReleasesSection
+        Names of the columns.
+    records : ReleasedRecords
+    person : ndarray of int, shape (n_records,), or None
+        Person of each record.
+    sensitive : sequence of SensitiveAttribute
+        Sensitive columns of the records; only the first is used.
 
     Raises
     ------
     InputError
-        If a column is missing, a value is neither a number nor a date, a record leaves before it enters, or a person's
-        records differ. The error names the row.
+        If a column is missing, a value is neither a number nor a date (or not of the same type as the first one), a
+        record does not leave after it enters, or a person's records differ. The error names the row.
     """
     source, frame = records.source, records.frame
     require_columns(frame, list(section.columns.values()), Path(source))
@@ -436,7 +546,10 @@ def read_waves(
 
 
 def _time_of(text: str, *, dated: bool) -> float:
-    """Return the sort key of a wave: its number or its day; NaN if it is invalid."""
+    """Return the sort key of a wave's label; NaN if the label is invalid.
+
+    With `dated`, the label is an ISO date, and the key its day number; otherwise both are a finite number.
+    """
     try:
         time = float(datetime.date.fromisoformat(text).toordinal()) if dated else float(text)
     except ValueError:
@@ -452,13 +565,14 @@ _MOST_PEOPLE = 2**31
 
 @dataclass(frozen=True, eq=False)
 class StagedAttack:
-    """An attack in stages and its linker of records.
+    """An attack that infers attributes in stages before it links, and its linker.
 
     Parameters
     ----------
     attack : MultistageAttack
         The attack with gain and cost 0.
     linker : LatticeAttackLinker
+        Links the cells of the records.
     """
 
     attack: MultistageAttack
@@ -467,7 +581,17 @@ class StagedAttack:
 
 @dataclass(frozen=True, eq=False)
 class _Labels:
-    """Rows of attributes as text, "" for unknown values, and the people per row."""
+    """Attributes of a resource or of the records as text, and the people per row.
+
+    Parameters
+    ----------
+    source : str
+        Source of the rows, for messages.
+    frame : DataFrame
+        Text, one column per attribute; "" for unknown values.
+    counts : ndarray of int64, shape (n_rows,), optional
+        Number of people in each row; None for one each.
+    """
 
     source: str
     frame: pd.DataFrame
@@ -477,7 +601,7 @@ class _Labels:
 def staged_attack(
     recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, truth: pd.DataFrame
 ) -> StagedAttack:
-    """Return an attack in stages on the records of a lattice.
+    """Return an attack in stages on the records of a lattice, as `StagedAttack`.
 
     Parameters
     ----------
@@ -487,12 +611,13 @@ def staged_attack(
     lattice : GeneralizationLattice
         Over the cells of the records.
     truth : DataFrame
-        True values of the inferred attributes that are no quasi-identifiers, one row per cell.
+        True values, as text, of the inferred attributes that are not quasi-identifiers, one row per cell.
 
     Raises
     ------
     InputError
-        If a resource of the recipe cannot be used. The error names the file.
+        If a resource of the recipe cannot be used, or a stage needs an attribute that is neither released nor inferred.
+        The error names the file.
     """
     with locating(path):
         stages = tuple(stage_of(section, path.parent) for section in recipe.stages)
@@ -529,7 +654,23 @@ def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, t
 
 
 def _resource(name: str, recipe: AttackRecipe, folder: Path) -> _Labels:
-    """Read the attributes of a resource that the stages need."""
+    """Return the attributes of a resource that the stages need, as `_Labels`.
+
+    They are read from its file or made from its population.
+
+    Parameters
+    ----------
+    name : str
+        Name of the resource.
+    recipe : AttackRecipe
+    folder : Path
+        Folder of the recipe.
+
+    Raises
+    ------
+    InputError
+        If no stage uses the resource, or its file or population cannot be used.
+    """
     section, needed = recipe.resources[name], recipe.needed_of(name)
     problem, expected = "no stage uses the resource", "a resource of a stage"
     refuse_first((not needed, problem, f"resources.{name}", None, expected))
@@ -577,7 +718,21 @@ def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: 
 
 
 def _codes(known: pd.Index[str], table: _Labels, name: str) -> Integers:
-    """Return the position of each text in the list of the attribute's values."""
+    """Return the position in `known` of each text of an attribute, shape (n_rows,).
+
+    Parameters
+    ----------
+    known : Index of str
+        Values of the attribute.
+    table : _Labels
+    name : str
+        Name of the attribute.
+
+    Raises
+    ------
+    InputError
+        If a value is not in `known`, such as an empty one.
+    """
     texts = table.frame[name]
     codes = known.get_indexer(pd.Index(texts)).astype(np.int64)
     expected = f"one of {', '.join(known[:5])}{', ...' if len(known) > 5 else ''}"
@@ -588,7 +743,15 @@ def _codes(known: pd.Index[str], table: _Labels, name: str) -> Integers:
 
 
 def _alleles(table: _Labels, name: str) -> Integers:
-    """Return a column of text as numbers of repeats; 0 if unknown."""
+    """Return a locus as numbers of repeats, 0 if unknown, shape (n_rows,), int64.
+
+    `name` is the attribute of `table` that holds the alleles (an empty text is unknown).
+
+    Raises
+    ------
+    InputError
+        If a value is not a whole number of at most nine digits.
+    """
     column = table.frame[name].mask(table.frame[name] == "", str(_NO_ALLELE))
     wrong, problem = ~column.str.fullmatch(r"\d{1,9}").to_numpy(), "not a whole number of repeats"
     expected = "a whole number, or an empty cell if unknown"
@@ -597,7 +760,15 @@ def _alleles(table: _Labels, name: str) -> Integers:
 
 
 def _alleles_of(hierarchy: Hierarchy) -> Integers:
-    """Return the number of repeats of each value of a locus."""
+    """Return the number of repeats of each value of a locus, shape (n_values,), int64.
+
+    Values are in the order of the hierarchy's categories; 0 means unknown.
+
+    Raises
+    ------
+    InputError
+        If the hierarchy has groups between the values and suppression, or a value is not a whole number of repeats.
+    """
     name, generalized = hierarchy.attribute.name, any(groups > 1 for groups in hierarchy.n_groups[1:])
     where, expected = f"attributes.{name}.hierarchy", 'rule = "suppress"'
     refuse_first((generalized, "alleles cannot be generalized", where, None, expected))

@@ -1,4 +1,7 @@
-"""Build the setting in which a table scenario is played in repeated rounds."""
+"""Build the setting in which a table scenario is played in repeated rounds.
+
+A setting (`reidsim.agents.profile.Setting`) has the fixed parameters of a multi-round model.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ _MOST_MADE = 64
 
 
 def _equip(study: TablesStudy, section: WeightedSection, planners: tuple[Adversary, Adversary]) -> Equip:
-    """Return a function of resources that makes an adversary's linker and planner.
+    """Return an `Equip`: a function that returns an adversary's linker and planner.
+
+    Its arguments are the resources held, the accuracy that the adversary expects, and whether the publisher's beliefs
+    apply; see `Equip`. The result of the function is None if the adversary needs resources and has none.
 
     Parameters
     ----------
@@ -76,7 +82,7 @@ def _equip(study: TablesStudy, section: WeightedSection, planners: tuple[Adversa
 
 
 def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
-    """Return the setting in which a study is played in repeated rounds.
+    """Return the `Setting` in which a study is played in repeated rounds.
 
     With one generalization for the table, or under prosecutor risk, records of data subjects who do not participate
     count neither in class sizes nor in the sum that the publisher maximizes.
@@ -86,11 +92,13 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
     study : TablesStudy
         Study on all records.
     agents : AgentsSection
+        Rules of the rounds.
 
     Raises
     ------
     InputError
-        If an adversary cannot be used. The error names the file.
+        If an adversary lacks a resource or cannot be used in rounds; see `profiles_of`. The error names the scenario
+        file.
     """
     with locating(study.loaded.path):
         profiles = profiles_of(study, agents)
@@ -129,9 +137,16 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
 
 
 def planned_releases(study: TablesStudy, policy: str) -> PlannedReleases:
-    """Return the m-invariant generalizations of all waves, with counterfeit records.
+    """Return the m-invariant releases of all waves, with counterfeit records.
 
-    `policy` is the only policy that plans all releases before the first round.
+    A wave is one of several successive releases. The result is a `PlannedReleases`: the generalization of each record
+    in each wave, and the counterfeits that complete equivalence classes. `policy` is the name of the policy and has no
+    effect, as only ``m-invariance`` plans all releases before the first round.
+
+    Raises
+    ------
+    InputError
+        If more than one in m of the new records of a wave have the same sensitive value, so that no groups exist.
     """
     waves, section = study.waves, study.scenario.releases
     assert waves is not None and waves.sensitive is not None and section is not None  # noqa: S101, PT018 - checked with the scenario
@@ -148,12 +163,14 @@ def planned_releases(study: TablesStudy, policy: str) -> PlannedReleases:
 
 
 def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryProfile, ...]:
-    """Return the profile of each adversary type in repeated rounds.
+    """Return the `AdversaryProfile` of each adversary type in repeated rounds.
 
     Raises
     ------
     InputError
-        If an adversary lacks a resource that it needs, or names a resource that does not exist.
+        If an adversary lacks a resource that it needs, names a resource that does not exist or that it may not have,
+        combines drawn lists with other resources, or has inaccurate resources in sequential attacks; or if the records
+        have different gains or costs that would apply to it.
     """
     alone = {each or OWN_ADVERSARY: against for each, against in study.each.items()}
     resources, drawn, economics = study.scenario.resources, study.drawn, _economics(study)
@@ -192,7 +209,7 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
 
 
 def _economics(study: TablesStudy) -> EconomicsSection:
-    """Return the economics with the gain and cost that all records have in common.
+    """Return the payoff parameters with the gain and cost common to all records.
 
     They apply to adversaries without a gain or cost of their own.
 

@@ -58,7 +58,8 @@ PRICES = ("benefit", "loss", "gain", "cost")
 class ReleasedPeople:
     """People behind the records of a release, if a person may have several records.
 
-    A row set tells how many records a person has in each cell. People with equal row sets share a game row.
+    A cell is a distinct record; a row set is the number of records that a person has in each cell. People with equal
+    row sets share a game row.
 
     Parameters
     ----------
@@ -81,7 +82,9 @@ class ReleasedPeople:
     def from_lattice(
         cls, lattice: GeneralizationLattice, cell_of_record: Keys, of_record: Keys, benefit_of_cell: Floats | None
     ) -> ReleasedPeople:
-        """Group the records by person; see `PeopleLattice`.
+        """Return the people of a release, with row sets; see the class.
+
+        A row set is the number of records that a person has in each cell (distinct record).
 
         Parameters
         ----------
@@ -104,19 +107,22 @@ class ReleasedPeople:
 
     @property
     def row_sets(self) -> RowSets:
-        """Distinct sets of cells that people's records occupy."""
+        """Distinct row sets of people: numbers of a person's records in each cell."""
         return self.space.row_sets
 
     def linker(self, linker: Linker) -> PeopleLinker:
-        """Return the linker of people for a linker of cells; cached."""
+        """Return the linker of people for a linker of cells (distinct records).
+
+        It is made once for each linker.
+        """
         # The cached linker keeps `linker` alive, so that its `id` is not reused.
         return self.linkers.setdefault(id(linker), PeopleLinker(linker, self.row_sets))
 
     def amounts_of_sets(self, amounts: Floats, benefit: int) -> Floats:
-        """Return the payoff parameters of a person in each row set, shape (n_sets, 4).
+        """Return the payoff parameters of a person of each row set, shape (n_sets, 4).
 
-        The benefit is the mean over the person's records if it differs by record. The other parameters are equal in
-        all records of a person.
+        A row set is the number of records that a person has in each cell. The benefit is the mean over the person's
+        records if it differs by record. The other parameters are equal in all records of a person.
 
         Parameters
         ----------
@@ -134,24 +140,31 @@ class ReleasedPeople:
     def least_above(self, strategies: Strategies) -> Strategies:
         """Return the least common generalization of each row set, shape (n_sets,).
 
-        It is at or above the strategy of each cell in the row set.
+        A row set is the number of records that a person has in each cell. For each attribute, the level is the highest
+        one among the strategies of the cells in the row set.
 
         Parameters
         ----------
         strategies : ndarray of int64, shape (n_cells,)
+            Generalization of each cell; none is -1.
         """
         levels = self.space.all_levels(strategies)[self.row_sets.cells]
         most = np.maximum.reduceat(levels, self.row_sets.start[:-1], axis=0)
         return np.asarray(most @ np.array(self.space.strides, dtype=np.int64))
 
     def counted(self, name: str) -> PeopleOfRows:
-        """Return the people as a population; a person counts once in each group."""
+        """Return the people as a population, `PeopleOfRows`, with the given name.
+
+        A person with several records in a group counts once in the group.
+        """
         return PeopleOfRows.from_codes(self.space.domain, self.space.codes, self.row_sets, name=name)
 
     def on_cells(
         self, lattice: GeneralizationLattice, cell_of_record: Keys, old_cell: NDArray[np.integer]
     ) -> tuple[ReleasedPeople, Keys]:
-        """Return the same people on finer cells, and the old row set of each new one.
+        """Return the same people on finer cells, and the old row set of each new row set.
+
+        A row set is the number of records that a person has in each cell. The second result has shape (n_new_sets,).
 
         Parameters
         ----------
@@ -169,10 +182,11 @@ class ReleasedPeople:
         return finer, self.set_of_person[np.unique(finer.set_of_person, return_index=True)[1]]
 
     def split(self, sets: Keys) -> ReleasedPeople:
-        """Return n people, of whom person i has the records of row set ``sets[i]`` and a row set of its own.
+        """Return n people, each with its own row set: person i has that of ``sets[i]``.
 
-        `sets`, shape (n,), holds numbers of row sets, which may repeat. With `set_of_person` as `sets`, the result has
-        the same people. `of_record` is unchanged.
+        A row set is the number of records that a person has in each cell. `sets`, shape (n,), holds numbers of row sets
+        of this object, which may repeat. With `set_of_person` as `sets`, the result has the same people. `of_record`,
+        the person of each record, is unchanged.
         """
         entries, start = self.row_sets.entries_of(sets)
         row_sets = RowSets(
@@ -183,9 +197,10 @@ class ReleasedPeople:
         )
 
     def among(self, people: NDArray[np.int64]) -> tuple[ReleasedPeople, Keys]:
-        """Return the participants, and the cell of each of their records.
+        """Return only the people who participate, and the cell of each of their records.
 
-        Participants are in the order of their row sets, and records in the order of their participants.
+        A row set is the number of records that a person has in each cell. Participants are in the order of their row
+        sets, and records in the order of their participants. Row sets are unchanged, also without participants.
 
         Parameters
         ----------
@@ -208,10 +223,10 @@ Resource = Population | Knowledge | StagedAttack | None
 
 @dataclass(frozen=True, eq=False)
 class TablesStudy(Study[TablesScenario]):
-    """Records of a scenario by distinct cell, with people, payoffs and adversaries.
+    """A table scenario with its data: records by cell, people, payoffs, adversaries.
 
-    The rows of its games are the cells, weighted by their records. If people have several records, the rows are the
-    distinct sets of cells of a person's records, weighted by their people.
+    A cell is a distinct record. The rows of its games are the cells, weighted by their records. If people have several
+    records, the rows are the distinct sets of cells of a person's records, weighted by their people.
 
     Parameters
     ----------
@@ -269,22 +284,28 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def n_records(self) -> int:
-        """Number of released records."""
+        """Number of released records; a person may have several."""
         return len(self.cell_of_record)
 
     @property
     def released(self) -> NDArray[np.int64]:
-        """Number of records in each cell, shape (n_cells,)."""
+        """Number of records in each cell (distinct record), shape (n_cells,)."""
         return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
 
     @property
     def space(self) -> GeneralizationLattice:
-        """Generalizations of the game rows."""
+        """Lattice of generalizations of the game rows.
+
+        It is `lattice`, or the `PeopleLattice` if people may have several records.
+        """
         return self.lattice if self.persons is None else self.persons.space
 
     @property
     def row_sets(self) -> RowSets:
-        """Cells of the records of each game row; each row is a cell if each record is a person."""
+        """Cells of the records of each game row, as `RowSets`.
+
+        A cell is a distinct record. If each record is a person, set i is cell i.
+        """
         if self.persons is not None:
             return self.persons.row_sets
         cells = np.arange(self.lattice.n_records + 1)
@@ -292,7 +313,10 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def weights(self) -> NDArray[np.int64]:
-        """Number of data subjects in each game row, shape (n_rows,)."""
+        """Number of data subjects in each game row, shape (n_rows,).
+
+        Data subjects are people with a key of people, otherwise records.
+        """
         return self.row_sets.people
 
     @property
@@ -307,58 +331,64 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def n_subjects(self) -> int:
-        """Number of data subjects: people, or records if each is a person."""
+        """Number of data subjects: people with a key of people, otherwise records."""
         return len(self.row_of_subject)
 
     @property
     def units(self) -> tuple[str, str]:
-        """Singular and plural of the counted unit: record, or person with a person key."""
+        """Singular and plural of the counted unit: record, or person with a key of people."""
         return ("record", "records") if self.persons is None else ("person", "people")
 
     def people(self, risk: Risk) -> Population:
-        """Return the candidates for a record's person under a risk.
+        """Return the people among whom a record's person is sought, under a risk.
 
-        They are the population (journalist), the people estimated from the sample (sample), or the released records or
-        people (prosecutor, or journalist without a population).
+        They are the population ("journalist"), the people estimated from the sample ("sample"), or the released records
+        or people ("prosecutor", and the other risks without such data).
         """
         candidates = {"sample": self.sampled, "journalist": self.population}.get(risk)
         return self.dataset if candidates is None else candidates
 
     @property
     def linked_population(self) -> Population:
-        """True candidates for a record's person, by `linked_risk`."""
+        """People among whom a record's person is truly sought, under `linked_risk`."""
         return self.people(self.scenario.linked_risk)
 
     # Payoff parameters
 
     def prices_of(self, economics: EconomicsSection) -> Prices:
-        """Return the payoff parameters of every kind of record for an economics section.
+        """Return the `Prices` of every kind of record for an economics section.
 
-        If at least one parameter comes from a column of the records, the study's parameters are returned unchanged.
+        A kind is a set of records with equal payoff parameters. If at least one parameter comes from a column of the
+        records, the study's `prices` are returned unchanged.
         """
         if self.scenario.has_price_columns:
             return self.prices
         return Prices.of_kinds(economics.benefit, economics.loss, economics.adversary_gain, economics.cost)
 
     def believed(self, prices: Prices) -> Prices:
-        """Return the payoff parameters that the publisher believes in.
+        """Return the `Prices` that the publisher believes in.
 
         Parameters
         ----------
         prices : Prices
-            True parameters, which apply where the scenario gives no belief.
+            True parameters of every kind of record, which apply where the scenario gives no belief. The benefit is
+            always the true one.
         """
         given = {name: getattr(self.scenario.beliefs, name) for name in PRICES[1:]}
         return replace(prices, **{name: np.asarray(value) for name, value in given.items() if value is not None})
 
     def of_cells(self, amounts: Floats) -> Floats:
-        """Return an amount per game row, (n_rows,), from one per kind, (n_kinds,)."""
+        """Return an amount for each game row, (n_rows,), from one per kind, (n_kinds,).
+
+        A kind is a set of records with equal payoff parameters; a single amount applies to all rows.
+        """
         return np.asarray(amounts[self.kind] if len(amounts) > 1 else np.full(len(self.kind), amounts[0]))
 
     def gain_and_cost(self, prices: Prices) -> list[Amount]:
         """Return the adversary's gain and cost, in currency units.
 
-        Each is a number if it is equal for all kinds, else an array of shape (n_rows,).
+        The result is a list of two. Each is a number if it is equal for all kinds of record, else an array of shape
+        (n_rows,). `prices` has the parameters of every kind.
         """
         both = prices.gain, prices.cost
         return [float(each[0]) if (each == each[0]).all() else each[self.kind] for each in both]
@@ -367,13 +397,16 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def sensitive_groups(self) -> SensitiveGroups:
-        """Sensitive values of the records that match each game row."""
+        """Sensitive values of the records in the group of each cell, at each node.
+
+        The study must have sensitive columns; see `SensitiveGroups`.
+        """
         assert self.sensitive is not None  # noqa: S101 - the scenario has the column that limits and gains need
         return self.sensitive.groups(self.lattice)
 
     @property
     def admissible(self) -> AdmissibleGroups | None:
-        """Generalizations within the limits on sensitive columns; None without limits."""
+        """Test of generalizations by the limits on sensitive columns; None without limits."""
         limits = self.scenario.publisher.attribute_limits
         if not limits or self.sensitive is None:
             return None
@@ -382,21 +415,23 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def minimum(self) -> tuple[int, ...]:
-        """Lowest level of each attribute that policies may choose."""
+        """Lowest level of each attribute that policies may choose, from the scenario."""
         return tuple(attribute.minimum_level for attribute in self.scenario.attributes.values())
 
     @property
     def n_nodes(self) -> int:
-        """Number of lattice nodes at or above the minimum levels."""
+        """Number of lattice nodes with no attribute below its minimum level."""
         return math.prod(np.subtract(self.lattice.shape, self.minimum).tolist())
 
     def require_walkable(self) -> None:
-        """Check that the lattice is small enough for the search that the scenario needs.
+        """Check that the lattice is small enough for the scenario's searches.
 
         Raises
         ------
         InputError
-            If the lattice is too large. The error names the key that requires the search.
+            If the lattice has 2**62 nodes or more, more than 5 million generalizations that a solver lists for each
+            record, or more than 5 million nodes that an exact search visits. The error names the key that requires the
+            search.
         """
         size, publisher, most = self.lattice.size, self.scenario.publisher, f"at most {MOST_NODES:,}"
         lists = size > MOST_NODES and publisher.lists_every_form
@@ -413,29 +448,44 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def own(self) -> Resource:
-        """Resource of a single, unnamed adversary; None with named adversaries."""
+        """Resource with which a single, unnamed adversary links; None with named ones.
+
+        It is also None if the adversary links with all people; see `Resource`.
+        """
         return self.owns.get(None)
 
     @property
     def registry(self) -> Population | None:
-        """People that the sequential attack of a single, unnamed adversary can look up."""
+        """People that a single, unnamed adversary can look up in a sequential attack.
+
+        It is None without a registry, and with named adversaries.
+        """
         return self.own if isinstance(self.own, Population) else None
 
     @property
     def holds(self) -> tuple[str, ...]:
-        """Names of the lists in which the adversary looks records up."""
+        """Names of the resources in which a single adversary looks records up.
+
+        They are the scenario's ``adversary.holds``, in the order of its section ``resources``.
+        """
         # Ties between lists are broken by the order in the scenario file, not by the order in `holds`.
         return tuple(name for name in self.scenario.resources if name in (self.scenario.adversary.holds or ()))
 
     @property
     def _guesses(self) -> bool:
-        """Whether a sequential attack does not know group sizes before it has access to the registry."""
+        """Whether a sequential attack starts without knowledge of group sizes.
+
+        The adversary then learns a group size only when it has access to the registry.
+        """
         section = self.scenario.adversary
         return section.plans_sequentially and section.sequential.belief == "unknown" and not section.holds
 
     @property
     def links_with_everybody(self) -> bool:
-        """Whether the adversary links with all people and knows their values."""
+        """Whether the adversary links with all people and knows their values.
+
+        It has no background knowledge, stages, registry or lists, and knows group sizes at the outset.
+        """
         return self.own is None and not self._guesses and not self.holds
 
     @cached_property
@@ -444,20 +494,30 @@ class TablesStudy(Study[TablesScenario]):
         return {name: self if name is None else self._alone(name, own) for name, own in self.owns.items()}
 
     def _alone(self, name: str, own: Resource) -> TablesStudy:
-        """Return the study against one named adversary; its gain and cost apply."""
+        """Return the study against one named adversary, as if it were the only one.
+
+        The adversary's own gain and cost apply, if set; otherwise the study's.
+
+        Parameters
+        ----------
+        name : str
+        own : Resource
+            Resource with which the adversary links.
+        """
         amounts = {price: np.asarray(amount) for price, amount in self.scenario.adversaries[name].amounts.items()}
         loaded, prices = loaded_alone(self.loaded, name), replace(self.prices, **amounts)
         return replace(self, loaded=loaded, prices=prices, owns={None: own})
 
     def equipped(self) -> TablesStudy:
-        """Return the study with the resources of its adversaries, read from files.
+        """Return the study with the resources of its adversaries, read anew.
 
-        With several adversaries, cells are split until no adversary needs finer ones.
+        An attack in stages may split cells (distinct records) by inferred attributes. With several adversaries, cells
+        are split until no adversary needs finer ones.
 
         Raises
         ------
         InputError
-            If a resource cannot be used.
+            If a resource cannot be used, or a registry has more people than the population.
         """
         section, loaded = self.scenario.adversary, self.loaded
         # Linkers of cells and all people remain valid; other linkers depend on the resources.
@@ -490,7 +550,7 @@ class TablesStudy(Study[TablesScenario]):
         return replace(study, owns={None: resource})
 
     def staged(self, path: Path) -> tuple[TablesStudy, StagedAttack]:
-        """Return the study and an attack in stages on its cells.
+        """Return the study, possibly on finer cells, and an attack in stages on its cells.
 
         Cells are split by inferred attributes that are not quasi-identifiers.
 
@@ -526,17 +586,28 @@ class TablesStudy(Study[TablesScenario]):
         return study, staged_attack(recipe, path, study.lattice, truth.iloc[first].reset_index(drop=True))
 
     def sequential_attack(self, economics: EconomicsSection) -> SequentialAttack:
-        """Return the sequential attack with the gain and cost of payoff parameters."""
+        """Return the scenario's `SequentialAttack` with a gain and a cost.
+
+        Parameters
+        ----------
+        economics : EconomicsSection
+            Payoff parameters with the gain and the cost.
+        """
         plan = self.scenario.adversary.sequential
         return sequential_attack(plan, economics.adversary_gain, economics.cost, coverage=self._coverage)
 
     @property
     def _coverage(self) -> float:
-        """Share of the linked population in the registry; 1 without a registry."""
+        """Share of the linked population that is in the registry; 1 without a registry."""
         return 1.0 if self.registry is None else float(self.registry.total / self.linked_population.total)
 
     def planner(self, gain: Amount, cost: Amount) -> Adversary:
-        """Return the planner of the scenario's adversary for a gain and a cost.
+        """Return the `Adversary` that plans for the scenario's adversary.
+
+        Parameters
+        ----------
+        gain, cost : float or ndarray of float64, shape (n_rows,)
+            Gain from a re-identification and cost of an attack, in currency units per record.
 
         Raises
         ------
@@ -552,16 +623,21 @@ class TablesStudy(Study[TablesScenario]):
     # Linkage
 
     def linker(self, risk: Risk) -> PopulationLinker:
-        """Return the linker that counts, for each cell, the people who match it."""
+        """Return the linker that counts the people who match each released cell.
+
+        A cell is a distinct record. The people are selected by `risk`; see `people`. The linker is made once for each
+        risk.
+        """
         key = (None, risk)
         if key not in self.linkers:
             self.linkers[key] = PopulationLinker(sizes_among(self.people(risk), self.lattice))
         return cast("PopulationLinker", self.linkers[key])
 
     def own_linker(self, *, believed: bool = False) -> Linker:
-        """Return the linker of the scenario's adversary, for cells.
+        """Return the linker of the scenario's single adversary, for cells.
 
-        With `believed`, it is the linker in which the publisher believes.
+        With `believed`, it is the linker in which the publisher believes. A linker for directions other than "record"
+        is for game rows.
         """
         section, own = self.scenario.adversary, self.own
         risk = self.scenario.planned_risk if believed else section.risk
@@ -593,7 +669,7 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def group_sizes(self) -> GroupSizes:
-        """Group sizes of the distinct cells: in the registry if there is one."""
+        """Group sizes of cells: in the registry if there is one, else in all linked people."""
         if self.registry is not None:
             return GroupSizes(self.registry, self.lattice, holds_records=False)
         return self.linker(self.scenario.linked_risk).group_sizes
@@ -601,7 +677,10 @@ class TablesStudy(Study[TablesScenario]):
     # Games
 
     def of_people(self, linker: Linker, adversary: Adversary) -> tuple[Linker, Adversary]:
-        """Convert a linker and an adversary of cells to the rows of the games."""
+        """Return a linker and an adversary of game rows, given a pair of cells.
+
+        Without a key of people, rows are cells, and both are returned unchanged.
+        """
         if self.persons is None:
             return linker, adversary
         linker = linker if isinstance(linker, DirectedLinker) else self.persons.linker(linker)
@@ -615,14 +694,14 @@ class TablesStudy(Study[TablesScenario]):
         space: StrategySpace | None = None,
         linker_of: Callable[[TablesStudy], Linker] = lambda study: study.own_linker(),
     ) -> RecordGame:
-        """Return the game of the rows against the scenario's adversaries.
+        """Return the `RecordGame` of all game rows against the scenario's adversaries.
 
         With several adversaries, it is a `TypesGame` with their weights.
 
         Parameters
         ----------
         economics : EconomicsSection, optional
-            Payoff parameters; by default the scenario's, true or believed.
+            Payoff parameters; by default the study's, with the publisher's beliefs if `believed`.
         believed : bool
             Whether linkage follows the publisher's beliefs.
         space : StrategySpace, optional
@@ -647,33 +726,51 @@ class TablesStudy(Study[TablesScenario]):
 
     @cached_property
     def truth(self) -> RecordGame:
-        """True game."""
+        """True game of all game rows, computed once."""
         return self.game()
 
     @cached_property
     def belief(self) -> RecordGame:
-        """Game with the publisher's beliefs, on which the publisher plans."""
+        """Game with the publisher's beliefs, on which it plans; computed once."""
         return self.game(believed=True)
 
     @cached_property
     def choices_by_record(self) -> dict[str, Choice]:
-        """Choices of policies in `belief` with direction "record", as far as they are known, by policy."""
+        """Cache of policies' choices in `belief` with direction "record", by policy name.
+
+        It is empty at first; `SolvedPolicy.choice_by_record` fills it.
+        """
         return {}
 
     def solve(self, policy: str, game: RecordGame) -> Choice:
-        """Return the choice of a policy in a game on the study's records."""
+        """Return the `Choice` of a policy, by name, in a game on the study's records."""
         return policy_named(policy).choose(self, game, 0)
 
     def world(self, draw: int = 0) -> World:
-        """Return the games of a draw; all draws have the same records."""
+        """Return the true and the believed game, with the data subjects of each row.
+
+        All draws have the same records. See `World`.
+        """
         return World(self.truth, self.belief, self.weights)
 
     def node_game(
         self, risk: Risk, prices: Prices, *, no_attack: bool = False, minimum: Sequence[int] | None = None
     ) -> FullDomainGame:
-        """Return the full-domain game against a one-shot adversary.
+        """Return the `FullDomainGame`, a choice of one node, against a one-shot adversary.
 
         The adversary knows all quasi-identifiers of all people.
+
+        Parameters
+        ----------
+        risk : {"journalist", "prosecutor", "sample"}
+            With "journalist", groups are counted in the population, if there is one; otherwise among the released
+            records or people.
+        prices : Prices
+            Payoff parameters of every kind of record.
+        no_attack : bool
+            Whether attacked records are suppressed.
+        minimum : sequence of int, optional
+            Lowest level of each attribute; by default, the scenario's.
         """
         return FullDomainGame(
             lattice=self.space,
@@ -690,11 +787,16 @@ class TablesStudy(Study[TablesScenario]):
     # Other studies on the same data
 
     def lattice_of(self, codes: Codes) -> GeneralizationLattice:
-        """Return the lattice over other records, shape (n, n_attributes)."""
+        """Return the lattice over other records, given their category codes.
+
+        `codes` has shape (n, n_attributes); hierarchies are the study's.
+        """
         return GeneralizationLattice(self.lattice.hierarchies, codes, self.lattice.loss_attributes)
 
     def on_records(self, codes: Codes, cells: Rows | None = None) -> TablesStudy:
-        """Return the study on other records, each a row of its own.
+        """Return the study on other records, each a person with its own game row.
+
+        The people with whom adversaries link do not change.
 
         Parameters
         ----------
@@ -757,7 +859,9 @@ class TablesStudy(Study[TablesScenario]):
         return study if alone and _linkage_of(section) == _linkage_of(before) else study.equipped()
 
     def with_loaded(self, loaded: Scenario[TablesScenario]) -> TablesStudy:
-        """Return the study of a scenario with other payoffs, beliefs or publisher.
+        """Return the study of a scenario with other payoffs, beliefs or publisher keys.
+
+        The data are not read again.
 
         Raises
         ------
@@ -770,7 +874,9 @@ class TablesStudy(Study[TablesScenario]):
         return replace(study, prices=study.prices_of(loaded.scenario.economics))
 
     def of_rows(self, rows: NDArray[np.integer[Any]], **changes: Any) -> TablesStudy:
-        """Return the study on selected game rows, with further fields replaced.
+        """Return the study on selected game rows, with the given fields replaced.
+
+        `kind` and `safe_harbor` are selected; cached linkers are dropped.
 
         Parameters
         ----------
@@ -801,7 +907,10 @@ class TablesStudy(Study[TablesScenario]):
         return self.of_rows(rows, persons=persons, cell_of_record=cells)
 
     def by_subject(self) -> TablesStudy:
-        """Return the study in which each data subject has its own game row."""
+        """Return the study with a game row for each data subject (person or record).
+
+        It is the study itself if this is already so.
+        """
         rows = self.row_of_subject
         if len(rows) == self.space.n_records:
             return self
@@ -810,9 +919,10 @@ class TablesStudy(Study[TablesScenario]):
         return self.split(rows, np.ones(len(rows), dtype=np.int64))
 
     def among(self, participants: NDArray[np.int64]) -> TablesStudy:
-        """Return the study on the records of the participants, on the same cells.
+        """Return the study on the records of data subjects who participate.
 
-        Safe Harbor generalizations do not change, because Safe Harbor counts residents and not participants.
+        Cells and game rows are unchanged, also without participants. Safe Harbor generalizations do not change, because
+        Safe Harbor counts residents and not participants.
 
         Parameters
         ----------
@@ -837,7 +947,7 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the coded records, hierarchies, payoff parameters and people."""
+        """SHA-256, as text, of records, hierarchies, payoff parameters, people and lists."""
         waves, drawn, persons = self.waves, self.drawn, self.persons
         lists = () if drawn is None else drawn.lists.values()
         parts: list[Any] = [
@@ -855,7 +965,10 @@ class TablesStudy(Study[TablesScenario]):
 
 
 def _linkage_of(section: AdversarySection) -> tuple[object, ...]:
-    """Return the settings of an adversary that determine its linker."""
+    """Return the settings of an adversary that determine its linker, as a tuple.
+
+    Two sections with equal tuples have equal linkers on the same study.
+    """
     plan = section.sequential if section.plans_sequentially else None
     settings = (section.knowledge, section.stages, section.holds, section.risk, section.direction, section.gains_from)
     return (*settings, plan and (plan.registry, plan.belief))
