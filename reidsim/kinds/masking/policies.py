@@ -35,7 +35,7 @@ Solver = Literal["scenario", "greedy", "anytime"]
 
 
 class MaskingPolicy(Policy):
-    """A policy of data subjects who mask.
+    """Base class of policies of data subjects who mask attributes of their records.
 
     Attributes
     ----------
@@ -56,15 +56,16 @@ class MaskingPolicy(Policy):
     row: ClassVar[int | None] = 100
 
     def paid_in(self, study: Any, game: Game, choice: Choice) -> Game:
-        """Return the game that determines the policy's payoffs.
+        """Return the game that determines the policy's payoffs; by default `game`.
 
-        For policies with `in_another_game`, the adversary makes no inferences.
+        For policies with `in_another_game`, it is the game in which the adversary makes no inferences. `choice` has no
+        effect.
         """
         return without_inference(game) if self.in_another_game else game
 
 
 class OwnMaskingPolicy(OwnPolicy, MaskingPolicy):
-    """A user-defined policy in a masking scenario."""
+    """User-defined policy in a masking scenario; see `OwnPolicy`."""
 
 
 # In the order of figures: baselines before games.
@@ -72,20 +73,27 @@ POLICIES: Policies[MaskingPolicy] = Policies()
 
 
 def policy_named(name: str) -> MaskingPolicy:
-    """Return a policy by name; a name outside the registry is a user-defined policy."""
+    """Return the `MaskingPolicy` with a name.
+
+    A name outside the registry belongs to a user-defined policy, an `OwnMaskingPolicy`.
+    """
     return POLICIES[name] if name in POLICIES else OwnMaskingPolicy(name, WHERE)
 
 
 class Baseline(MaskingPolicy):
-    """Apply a fixed rule of Wan et al. 2021, which ignores payoffs.
+    """Base class of policies with a fixed rule of Wan et al. 2021.
 
-    Base class; the subclass's name selects the rule in `fixed_choice`.
+    The rule ignores payoffs; the subclass's name selects it in `fixed_choice`.
     """
 
     is_rule = True
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the prescribed strategies."""
+        """Return the `Choice` of the prescribed strategies, one per subject.
+
+        They depend on the policy's name, the scenario's rates and, for random policies, its seed and the number of the
+        draw of the tables, `draw`; `game` is not used. A withheld record has -1.
+        """
         section, rng = study.scenario.subjects, random_stream(study.scenario.seed, "policies", draw)
         linked = {name for each in study.scenario.each.values() for name in each.linked_on}
         rates = {"opt_in_rate": section.opt_in_rate, "sharing_rate": section.sharing_rate}
@@ -94,14 +102,14 @@ class Baseline(MaskingPolicy):
 
 @POLICIES.register("no-protection")
 class NoProtection(Baseline):
-    """Share every attribute."""
+    """Policy under which subjects share every attribute."""
 
     label, description, row = "No protection", "all attributes are shared", 6
 
 
 @POLICIES.register("demographics-only")
 class DemographicsOnly(Baseline):
-    """Share only the attributes on which the last stage of an attack links.
+    """Policy that shares only the attributes on which the last attack stage links.
 
     With several adversaries, these are the attributes of all their attacks.
     """
@@ -112,7 +120,10 @@ class DemographicsOnly(Baseline):
 
 @POLICIES.register("random-opt-in")
 class RandomOptIn(Baseline):
-    """Share everything with probability ``opt_in_rate``; else withhold the record."""
+    """Policy that shares everything at random, with probability ``opt_in_rate``.
+
+    Otherwise the record is withheld. Subjects are drawn independently.
+    """
 
     label, description = "Random opt-in", "all attributes or none are shared, at random"
     look, row = Look(ORANGE, "<"), 8
@@ -120,7 +131,10 @@ class RandomOptIn(Baseline):
 
 @POLICIES.register("random-masking")
 class RandomMasking(Baseline):
-    """Share each attribute independently with probability ``sharing_rate``."""
+    """Policy that shares each attribute at random, with probability ``sharing_rate``.
+
+    The draws of subjects and attributes are independent.
+    """
 
     label, description = "Random masking", "each attribute is shared or masked at random"
     masks, look, row = True, Look(BLACK, "P"), 9
@@ -128,7 +142,7 @@ class RandomMasking(Baseline):
 
 @POLICIES.register(K_ANONYMITY)
 class KAnonymous(MaskingPolicy):
-    """Suppress cells until the table is k-anonymous."""
+    """Policy that masks values until the table of the subjects is k-anonymous."""
 
     label, is_rule, masks, look, row = "k-anonymity", True, True, Look(GREY, "h"), 10
     description = (
@@ -137,7 +151,15 @@ class KAnonymous(MaskingPolicy):
     )
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the masking of the k-anonymous table."""
+        """Return the `Choice` of strategies that make the table k-anonymous.
+
+        Each subject has the strategy that masks its suppressed values; `game` is not used. See `k_anonymous_cells`.
+
+        Raises
+        ------
+        InputError
+            If the scenario gives several k and the policy's name has none.
+        """
         section, (own, _) = study.scenario.subjects, study.games(draw)
         values, k = own.world.targets.matrix(section.attributes), k_of(self, section.k, "subjects.k")
         strategies = own.space.masking(k_anonymous_cells(values, k, study.weights(own.world)))
@@ -146,7 +168,7 @@ class KAnonymous(MaskingPolicy):
 
 @POLICIES.register("opt-in")
 class OptInGame(MaskingPolicy):
-    """Share everything, or withhold the record, whichever has the larger payoff.
+    """Policy that shares everything or withholds the record, whichever pays more.
 
     With equal payoffs, the record is withheld.
     """
@@ -156,17 +178,26 @@ class OptInGame(MaskingPolicy):
     takes_best, look, row = True, Look(GREEN, "o"), 5
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the better of the two strategies."""
+        """Return the `Choice` of the better of two strategies for each subject.
+
+        They are sharing all attributes, and withholding (-1), which is chosen if payoffs are equal.
+        """
         return OptIn().choose(_compiled(game))
 
 
 class SearchPolicy(MaskingPolicy):
-    """Choose the strategy with the largest payoff of each subject, by a solver."""
+    """Policy that chooses each subject's strategy with the largest payoff, by a solver.
+
+    The solver is the scenario's, ``subjects.solver``, or the policy's own.
+    """
 
     search: ClassVar[Solver | None] = "scenario"
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the best strategies that the solver finds.
+        """Return the `Choice` of the best strategy of each subject that the solver finds.
+
+        If `forbids_attacks` is set, only strategies are considered under which no attack pays. If `in_another_game` is
+        set, the game is played against an adversary without inference.
 
         Raises
         ------
@@ -194,7 +225,7 @@ class SearchPolicy(MaskingPolicy):
 
 @POLICIES.register("masking")
 class Masking(SearchPolicy):
-    """The masking game of Wan et al. 2021."""
+    """The masking game of Wan et al. 2021: each subject's best strategy, attacked or not."""
 
     label, masks, look, row = "Masking game", True, Look(BLUE, "^"), 0
     description = (
@@ -212,7 +243,7 @@ class NoAttackMasking(SearchPolicy):
 
 @POLICIES.register("one-stage-masking")
 class OneStageMasking(SearchPolicy):
-    """The masking game against an adversary without inference."""
+    """The masking game against an adversary who infers no attribute before it links."""
 
     label, masks, in_another_game, look, row = "One-stage masking game", True, True, Look(VERMILION, "X"), None
     description = "masking game against an adversary who makes no inferences"
@@ -226,13 +257,16 @@ class SameStrategy(MaskingPolicy):
     description = "set of shared attributes, equal for all subjects, with the highest total payoff"
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return the best common strategy."""
+        """Return the `Choice` of the best strategy that is equal for all subjects.
+
+        All subjects withhold their records (-1) if no common strategy pays as much as this.
+        """
         return replace(SameForm(self.name).choose(_compiled(game)), solver="same-strategy")
 
 
 @POLICIES.register("greedy-masking")
 class GreedyMasking(SearchPolicy):
-    """The masking game, solved by greedy search."""
+    """The masking game, solved by greedy search; not exact."""
 
     label, description, row = "Greedy masking", "masking game, solved by greedy search; not exact", 2
     by_agents, search = False, "greedy"
@@ -240,7 +274,10 @@ class GreedyMasking(SearchPolicy):
 
 @POLICIES.register("anytime-masking")
 class AnytimeMasking(SearchPolicy):
-    """The masking game, with at most ``most_evaluated`` strategies per subject."""
+    """The masking game, with at most ``most_evaluated`` strategies tried per subject.
+
+    The key is in the scenario's section ``subjects``.
+    """
 
     label, row, by_agents, search = "Anytime masking", 3, False, "anytime"
     description = "masking game, solved with a limited number of evaluated strategies; not exact"
@@ -250,9 +287,10 @@ PolicyName = Annotated[str, PartName(POLICIES, ANONYMITY_PATTERN)]
 
 
 def _compiled(game: Game) -> Game:
-    """Convert a record game against one multistage adversary to a masking game.
+    """Return a `RecordGame` as a `MaskingGame`, if it allows compiled solvers.
 
-    Other games are returned unchanged.
+    It does if the strategies are of a `MaskingSpace` without focus, and the adversary and its linker are a
+    `MultistageAttack` and a `MultistageLinker`. Other games are returned unchanged.
     """
     if isinstance(game, MaskingGame) or not isinstance(game.space, MaskingSpace) or game.space.focus:
         return game
@@ -262,12 +300,19 @@ def _compiled(game: Game) -> Game:
 
 
 def check_policies(study: Any, game: MaskingGame) -> None:
-    """Refuse unsupported policies and solvers before any game is solved.
+    """Check that a game supports the scenario's policies and solver.
+
+    Parameters
+    ----------
+    study : MaskingStudy
+    game : MaskingGame
+        True game of a draw, against the first or only adversary.
 
     Raises
     ------
     InputError
-        If a policy or solver is not supported; the message names the file, the key and the policy or solver.
+        If a policy or solver does not support the adversary or several adversaries, or k of k-anonymity exceeds the
+        number of subjects; the message names the file, the key and the policy or solver.
     """
     section, adversary, several = study.scenario.subjects, study.scenario.adversary, len(study.each) > 1
     policies, source = [policy_named(name) for name in section.policies], study.loaded.path

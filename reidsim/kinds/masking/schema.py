@@ -106,7 +106,10 @@ class TargetsSection(TableSection):
 
 
 def _is_inferred_from(section: Any, scenario: Any) -> bool:
-    """Return whether an adversary infers surnames from a resource."""
+    """Return whether an adversary infers surnames from a resource.
+
+    This is a condition for keys: `section` is the resource's section, `scenario` a `MaskingScenario`.
+    """
     stages = [stage for each in scenario.every_adversary.values() for stage in each.stages]
     return any(stage.stage == "infer-surname" and scenario.resources.get(stage.resource) is section for stage in stages)
 
@@ -419,9 +422,9 @@ class MaskingScenario(ScenarioHead):
 
     @property
     def each(self) -> Mapping[str | None, MaskingScenario]:
-        """The scenario against each adversary alone, by name.
+        """Scenario against each adversary alone, by name of the adversary.
 
-        With one adversary, the scenario itself, under the key None.
+        With one adversary, it is the scenario itself, under the key None.
         """
         return {name: scenario_alone(self, name) for name in self.adversaries} or {None: self}
 
@@ -465,7 +468,16 @@ class MaskingScenario(ScenarioHead):
         return self
 
     def _check_attack(self) -> None:
-        """Check that the adversary's resources exist and contain the linked attributes."""
+        """Check that the adversary's resources exist and fit its background knowledge.
+
+        With background knowledge, its resource must contain an attribute that subjects can share, and must not have
+        missing alleles.
+
+        Raises
+        ------
+        InputError
+            If a resource does not exist or does not fit; the message names the key.
+        """
         stages = enumerate(self.adversary.stages)
         resources = {f"adversary.stages[{number}].resource": stage.resource for number, stage in stages}
         if self.adversary.resource is not None:
@@ -484,12 +496,19 @@ class MaskingScenario(ScenarioHead):
 
     @property
     def register(self) -> str:
-        """Resource on which the last stage of the attack links."""
+        """Name of the resource on which the last stage of the attack links.
+
+        With background knowledge, it is the adversary's resource.
+        """
         return self.adversary.resource or self.adversary.stages[-1].resource
 
     @property
     def linked_on(self) -> tuple[str, ...]:
-        """Attributes on which the last stage of the attack links."""
+        """Attributes on which the last stage of the attack links, a tuple of names.
+
+        With background knowledge, these are the attributes of the resource that subjects can share. It is empty if the
+        last stage does not identify.
+        """
         if self.adversary.knowledge is not None:
             carried = self.resources[self.register].attributes
             return tuple(name for name in self.subjects.attributes if name in carried)

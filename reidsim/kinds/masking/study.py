@@ -42,18 +42,18 @@ Games = tuple[MaskingGame, MaskingGame]
 
 @dataclass(frozen=True, eq=False)
 class MaskingStudy(Study[MaskingScenario]):
-    """A masking scenario with its data, whose games are drawn by replication.
+    """A masking scenario with its data; its games are drawn anew for each replication.
 
     Parameters
     ----------
     loaded : Scenario
     tables : MaskingTables
     stages : tuple of Stage
-        Stages of the attack.
+        Stages of the adversary's attack; without tuple items for several adversaries.
     domain : Domain, optional
         Attributes on which an adversary with background knowledge links; None for full knowledge.
     alone : dict of str to MaskingStudy
-        With several adversaries: the study against each alone; this study then has no stages.
+        With several adversaries: the study against each alone, by name; this study then has no stages. Otherwise empty.
     """
 
     tables: MaskingTables
@@ -64,19 +64,23 @@ class MaskingStudy(Study[MaskingScenario]):
 
     @property
     def draws(self) -> int:
-        """Number of draws of the tables."""
+        """Number of draws of the tables in a run: the scenario's ``replications``."""
         return self.scenario.replications
 
     @property
     def each(self) -> Mapping[str | None, MaskingStudy]:
-        """The study against each adversary alone, by name.
+        """Study against each adversary alone, by name of the adversary.
 
-        With one adversary, this study, under the key None.
+        With one adversary, it is this study, under the key None.
         """
         return dict(self.alone.items()) or {None: self}
 
     def world(self, draw: int = 0) -> World:
-        """Return the games of a draw of the tables; every subject represents itself."""
+        """Return the true and the believed game of a draw of the tables, as a `World`.
+
+        Every row is a subject, with weight 1. With several adversaries, both games are `TypesGame`; see
+        `game_against_several`.
+        """
         games, weights = self.games_against_each(draw), np.ones(self.games(draw)[0].n_records, dtype=np.int64)
         if len(games) == 1:
             return World(*self.games(draw), weights)
@@ -87,9 +91,10 @@ class MaskingStudy(Study[MaskingScenario]):
         return World(truth, belief, weights)
 
     def games(self, draw: int) -> Games:
-        """Return the true and the believed game against the first or only adversary.
+        """Return the true and the believed `MaskingGame` of a draw.
 
-        Subjects and strategies are equal in the games against all adversaries.
+        With several adversaries, they are the games against the first one alone; subjects and strategies are equal in
+        the games against all adversaries.
 
         Raises
         ------
@@ -99,9 +104,15 @@ class MaskingStudy(Study[MaskingScenario]):
         return next(iter(self.games_against_each(draw).values()))
 
     def games_against_each(self, draw: int) -> dict[str | None, Games]:
-        """Draw the tables and return the games against each adversary alone, by name.
+        """Draw the tables and return the games against each adversary alone.
 
-        Each value consists of the true game and the believed game. The games of the most recent draw are cached.
+        The result is a dict by name (None for a single adversary). Each value is a pair of `MaskingGame`, the true and
+        the believed one. The games of the most recent draw are cached.
+
+        Parameters
+        ----------
+        draw : int
+            Number of the draw of the tables, from 0.
 
         Raises
         ------
@@ -137,12 +148,31 @@ class MaskingStudy(Study[MaskingScenario]):
         return games
 
     def with_loaded(self, loaded: Scenario[MaskingScenario]) -> MaskingStudy:
-        """Return the study of a scenario with other payoff parameters or beliefs."""
+        """Return the study of a scenario with other payoff parameters or beliefs.
+
+        The people and files are not read again; the tables are drawn anew.
+        """
         alone = {name: study.with_loaded(loaded_alone(loaded, name)) for name, study in self.alone.items()}
         return replace(self, loaded=loaded, alone=alone)
 
     def space(self, world: MultistageWorld) -> MaskingSpace:
-        """Return the targets' strategy space in a world, with utilities."""
+        """Return the strategy space of the targets of a world, with utilities.
+
+        A strategy is a level for each attribute, from shared to masked. The result is a `MaskingSpace`, or a
+        `PartialMaskingSpace` if some attributes are always shared. With ``minority_support``, the weight of a value
+        depends on its frequency in a resource.
+
+        Parameters
+        ----------
+        world : MultistageWorld
+            Targets (the data subjects) and resources.
+
+        Raises
+        ------
+        InputError
+            If the weights or levels of the scenario do not fit the attributes, or minority support does not fit the
+            values.
+        """
         section, weights = self.scenario.subjects, self.weights(world)
         kept, groups = zip(*(self._levels(world, attribute) for attribute in section.attributes), strict=True)
         total = float(weights.sum())
@@ -162,8 +192,8 @@ class MaskingStudy(Study[MaskingScenario]):
     def weights(self, world: MultistageWorld) -> Floats:
         """Return the weight of each attribute in the utility, shape (n_attributes,).
 
-        By default, it is the entropy of the attribute's known values in the first resource with the attribute. The
-        scenario may set equal weights (1), or a weight for each attribute.
+        By default, it is the entropy, in the resources of `world`, of the attribute's known values in the first
+        resource with the attribute. The scenario may set equal weights (1), or a weight for each attribute.
 
         Raises
         ------
@@ -183,7 +213,7 @@ class MaskingStudy(Study[MaskingScenario]):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the people or files that are the sources of the tables."""
+        """SHA-256, as text, of the people or files that are the sources of the tables."""
         sources = [self.tables.people.values, *(table.columns for table in self.tables.files.values())]
         columns = [column for source in sources for column in source.items()]
         return digest_of(
@@ -191,7 +221,14 @@ class MaskingStudy(Study[MaskingScenario]):
         )
 
     def knowledge(self, targets: PersonTable, domain: Domain) -> Knowledge:
-        """Return the adversary's background knowledge about the given subjects.
+        """Return the adversary's background `Knowledge` about the given subjects.
+
+        Parameters
+        ----------
+        targets : PersonTable
+            True values of the subjects.
+        domain : Domain
+            Attributes on which the adversary links, with their categories.
 
         Raises
         ------
@@ -212,7 +249,22 @@ class MaskingStudy(Study[MaskingScenario]):
             raise error if error.source else error.located(self.loaded.path, "adversary.knowledge") from None
 
     def planned(self, section: MaskingAdversarySection, attack: MultistageAttack, world: MultistageWorld) -> Adversary:
-        """Return the adversary that a section describes, with the gain and cost of an attack."""
+        """Return the planner that a section describes, with an attack's gain and cost.
+
+        Parameters
+        ----------
+        section : MaskingAdversarySection
+        attack : MultistageAttack
+            Attack with gain and cost; it is itself the planner of a one-shot adversary with full knowledge and perfect
+            rationality.
+        world : MultistageWorld
+            Targets and resources, for the prior that a target is in the resource of a sequential attack.
+
+        Raises
+        ------
+        InputError
+            If the planner cannot be made.
+        """
         if section.planner == "one-shot":
             once = attack if self.domain is None else OneShotAdversary(attack.gain, attack.cost)
             return section.erring(once, "adversary.rationality")
@@ -244,7 +296,15 @@ class MaskingStudy(Study[MaskingScenario]):
         )
 
     def _carrier(self, world: MultistageWorld, attribute: str) -> NDArray[np.int64]:
-        """Return an attribute's known values in the first resource with the attribute."""
+        """Return the known values of an attribute in the first resource that has it.
+
+        The result has shape (n_known,), int64; unknown values are left out.
+
+        Raises
+        ------
+        InputError
+            If no resource contains the attribute.
+        """
         for name, section in self.scenario.resources.items():
             if attribute in section.attributes:
                 table = world.resource(name)
@@ -257,7 +317,20 @@ class MaskingStudy(Study[MaskingScenario]):
         )
 
     def _levels(self, world: MultistageWorld, attribute: str) -> tuple[Floats, tuple[NDArray[np.int64], ...]]:
-        """Return the kept shares of an attribute's levels, and the groups of its values at each level."""
+        """Return the kept shares of an attribute's levels, and the groups of its values.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_levels,)
+            Share of the attribute's weight that remains at each level: 1 if shared, ..., 0 if masked.
+        tuple of ndarray of int64, shape (n_values,)
+            Group of each value at each level between shared and masked; empty without such levels.
+
+        Raises
+        ------
+        InputError
+            If the scenario has widths for an attribute with text values, or groups a value that the attribute lacks.
+        """
         levels, labels = self.scenario.subjects.generalize.get(attribute), self.tables.people.labels.get(attribute)
         if levels is None:
             return np.array([1.0, 0.0]), ()
@@ -273,7 +346,9 @@ class MaskingStudy(Study[MaskingScenario]):
 
 
 def build_masking_study(loaded: Scenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingStudy:
-    """Read the files and recipes of a scenario, and build its attack.
+    """Read the files and recipes of a masking scenario, and return its study.
+
+    The study contains the stages of each adversary's attack.
 
     Parameters
     ----------
@@ -302,15 +377,26 @@ def build_masking_study(loaded: Scenario[MaskingScenario], before: MaskingTables
 
 
 def presence_of(world: MultistageWorld, resource: str) -> float:
-    """Return a sequential planner's prior that a target is in the resource.
+    """Return a sequential planner's prior probability that a target is in a resource.
 
-    The prior is 1 for a drawn list, because linkage to the list accounts for its coverage.
+    It is the share of registered targets of the world, or 1 if registration is unknown. It is also 1 for a drawn list,
+    because linkage to the list accounts for its coverage.
+
+    Parameters
+    ----------
+    world : MultistageWorld
+    resource : str
+        Name of the resource on which the last stage links.
     """
     return 1.0 if resource in world.lists or world.registered is None else float(world.registered.mean())
 
 
 def _against_one(loaded: Scenario[MaskingScenario], tables: MaskingTables) -> MaskingStudy:
-    """Return the study against one adversary; several studies may share the tables."""
+    """Return the study against the single adversary of a scenario.
+
+    Its stages are the scenario's or, with background knowledge, one stage that identifies. `tables` may be shared
+    between studies.
+    """
     scenario, tables = loaded.scenario, replace(tables, loaded=loaded)
     if scenario.adversary.knowledge is not None:
         domain = tables.domain(scenario.linked_on)
@@ -319,9 +405,17 @@ def _against_one(loaded: Scenario[MaskingScenario], tables: MaskingTables) -> Ma
 
 
 def _require_used(scenario: MaskingScenario) -> None:
-    """Refuse attributes that no stage uses where surnames are inferred from all loci.
+    """Check that a stage uses each attribute, if surnames are inferred from all loci.
 
     The most frequent cause is a locus that the genealogy lacks; it would count as shared without risk.
+
+    The check applies only if some stage infers a surname without naming its loci, and all attacks end with a stage that
+    identifies.
+
+    Raises
+    ------
+    InputError
+        If an attribute that subjects can share is not used.
     """
     used: set[str] = set()
     by_default: list[InferSurnameSection] = []
@@ -361,7 +455,24 @@ def _stage(section: StageSection, loaded: Scenario[MaskingScenario], tables: Mas
 
 
 def _grouping(labels: tuple[str, ...], level: tuple[tuple[str, ...], ...], where: str) -> NDArray[np.int64]:
-    """Return the group of each category; an unlisted category is its own group."""
+    """Return the group of each category, shape (n_labels,), int64.
+
+    A group has the number of its first category in `level`. An unlisted category is its own group.
+
+    Parameters
+    ----------
+    labels : tuple of str
+        Categories of the attribute.
+    level : tuple of tuple of str
+        Groups of categories at this level.
+    where : str
+        Key path of the groups, for messages.
+
+    Raises
+    ------
+    InputError
+        If a group has a text that is not a category.
+    """
     groups = np.arange(len(labels))
     for group in level:
         for label in group:

@@ -85,7 +85,7 @@ _warm = threading.local()
 
 
 class TablesKind(Kind):
-    """Scenario kind of a publisher who shares a table of records; see `Kind`."""
+    """Kind of scenario in which a publisher shares a table of records; see `Kind`."""
 
     name = "tables"
     words = "a publisher decides how each record of a table, or the whole table, is generalized"
@@ -99,13 +99,25 @@ class TablesKind(Kind):
     drawn_by = "reidsim.kinds.tables.figures"
 
     def build(self, loaded: Scenario[Any]) -> TablesStudy:
-        """Build the study of a loaded scenario; reads records and people."""
+        """Read the records and people of a loaded scenario; return its `TablesStudy`.
+
+        Raises
+        ------
+        InputError
+            If a file or value cannot be used.
+        """
         return build_study(loaded)
 
     def describe(self, study: TablesStudy) -> str:
         """Check the payoff parameters; return one line on the size of the study.
 
-        It contains the numbers of records, distinct cells, strategies and people.
+        It contains the numbers of records, people of the release (with a key of people), distinct cells, strategies,
+        and people of the population (if the scenario has one).
+
+        Raises
+        ------
+        InputError
+            If an adversary cannot plan with the scenario's gains and costs.
         """
         # Raises an error for unusable payoff parameters before a long computation starts.
         for name, each in study.each.items():
@@ -122,7 +134,10 @@ class TablesKind(Kind):
         )
 
     def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
-        """Return the scenario content that determines cells, hierarchies and people."""
+        """Return the scenario content that determines the data; see `build.data_content`.
+
+        The data are cells (distinct records), hierarchies, linkage and people.
+        """
         return data_content(loaded)
 
     def play(
@@ -134,10 +149,11 @@ class TablesKind(Kind):
         timed: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Mapping[str, PolicyOutcome]:
-        """Play policies.
+        """Return the `PolicyOutcome` of each policy, by name; see `outcomes.play`.
 
-        With `timed` and one generalization for the table, the seconds of each policy are kept. The first call in a
-        thread plays all policies once before, so that run times exclude the loading of compiled code.
+        By default, the policies are the scenario's; `draw` has no effect. With `timed` and one generalization for the
+        table (``publisher.unit``), the seconds of each policy are kept. The first such call in a thread plays all
+        policies once before, so that run times exclude the loading of compiled code.
         """
         timed = timed and study.scenario.publisher.unit == "table"
         if timed and not getattr(_warm, "solved", False):
@@ -146,19 +162,27 @@ class TablesKind(Kind):
         return play(study, policies, timed=timed, progress=progress or no_progress)
 
     def row_of_record(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the game row of each record: its cell, or its person's row set."""
+        """Return the game row of each record, shape (n_records,): its cell or row set.
+
+        With a key of people, it is the row of the record's person. `draw` has no effect.
+        """
         return study.row_of_record
 
     def row_of_subject(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the game row of each data subject: person, or record if it is a person."""
+        """Return the game row of each data subject, shape (n_subjects,).
+
+        Data subjects are people with a key of people, otherwise records. `draw` has no effect.
+        """
         return study.row_of_subject
 
     # Results
 
     def summarise(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return means over the data subjects, with measures specific to the scenario.
+        """Return one row per policy, the index: mean outcomes over the data subjects.
 
-        These are measures of person lookups, of attribute inference and of households.
+        Columns are the ones of every kind (see `Kind.summarise`) and, if the scenario has them, the measures of person
+        lookups, of attribute inference and of households (``household_risk``, the mean over data subjects of the
+        largest risk in their household).
         """
         summary, household = super().summarise(study, draw, equilibria), study.household_of
         if study.scenario.looks_up:
@@ -173,15 +197,16 @@ class TablesKind(Kind):
         return summary
 
     def further_measures(self, study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return attack thresholds and the deviation of a heuristic search.
+        """Return measures for batches: attack threshold, and deviation of lattice search.
 
         Returns
         -------
         DataFrame
-            For a record-level study with a single adversary and planner ``fmdp``: ``attack_threshold``, the smallest
-            known group size that is not attacked. It is the same for all policies, and missing if all group sizes are
-            attacked. With solver ``lattice-search``: the measures of `search_deviation` for the policies that it
-            solves.
+            One row per policy, the index; without columns if the publisher's unit is the table. With a single adversary
+            who plans sequentially without errors, knows group sizes and confirms matches: ``attack_threshold``, the
+            smallest known group size that is not attacked. It is the same for all policies, and missing if all group
+            sizes are attacked. With solver ``lattice-search``: the measures of `search_deviation` for the policies that
+            it solves.
         """
         measures, publisher = super().further_measures(study, equilibria), study.scenario.publisher
         if publisher.unit == "table":
@@ -202,11 +227,12 @@ class TablesKind(Kind):
         return measures
 
     def records(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return one row per record and policy, with the released quasi-identifiers.
+        """Return a table of one row per record and policy, with its released values.
 
-        Quasi-identifiers are missing if the record is withheld. With a person key, there is also ``person``, numbered
-        by first appearance; outcomes are then per person and repeat in all records of a person. With households also
-        ``household_risk``. Other columns are those of every kind, see `reidsim.scenarios.study.record_table`.
+        There is a column with the released value of each quasi-identifier, missing if the record is withheld. With a
+        person key, there is also ``person``, numbered by first appearance; outcomes are then per person and repeat in
+        all records of a person. With households also ``household_risk``. Other columns are those of every kind, see
+        `reidsim.scenarios.study.record_table`.
         """
         lattice, household, persons = study.lattice, study.household_of, study.persons
         person = {} if persons is None else {PERSON: persons.of_record}
@@ -226,7 +252,11 @@ class TablesKind(Kind):
         )
 
     def analyse(self, study: TablesStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
-        """Return the tables behind the figures of records or of lattice nodes."""
+        """Return `TablesAnalysis`: tables behind figures of records or of lattice nodes.
+
+        If the publisher's unit is the record, they are the tables that section ``figures`` requests; otherwise the
+        optima, classes, released tables, best nodes and Pareto front of the policies.
+        """
         if study.scenario.publisher.unit == "record":
             return figure_tables(study, progress=lambda done, total: report("figures", done, total))
         top_nodes, front, left_out = node_tables(study, outcomes)
@@ -240,13 +270,22 @@ class TablesKind(Kind):
         )
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
-        """Return the run time in seconds and the nodes evaluated by policy."""
+        """Return a table of run times: ``policy``, ``seconds`` and ``nodes_evaluated``.
+
+        Policies without a measured time have no row. ``nodes_evaluated`` is the largest number of strategies evaluated
+        for a game row.
+        """
         table = super().runtimes(outcomes)
         nodes = [int(outcomes[policy].equilibrium.evaluated.max(initial=0)) for policy in table["policy"]]
         return table.assign(nodes_evaluated=nodes)
 
     def facts(self, study: TablesStudy) -> dict[str, Any]:
-        """Return the manifest facts about records, strategies and people."""
+        """Return facts about records, strategies and people for the manifest, by key.
+
+        They are ``records``, ``released_people`` (with a key of people), ``waves`` (labels of several releases),
+        ``distinct_cells``, ``strategies``, ``population`` (name), ``people`` (its total) and ``data_hash``. If the
+        publisher's unit is the table and the scenario has no population, the name and the total are None.
+        """
         people = study.linked_population if study.scenario.publisher.unit == "record" else study.population
         return {
             "records": study.n_records,
@@ -260,9 +299,11 @@ class TablesKind(Kind):
         }
 
     def facts_of_policies(self, study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, dict[str, Any]]:
-        """Return the chosen nodes and the solver facts by policy.
+        """Return facts on the solution of each policy for the manifest: a dict by policy.
 
-        With agents, the facts are about the last round.
+        Keys are ``node`` (list of the levels of each chosen node; empty if the policy searches for none), the facts of
+        `solver_facts`, ``gap`` (see `TablesChoice`; None without a bound) and ``nodes_evaluated``. With agents, the
+        facts are about the last round, without a gap.
         """
         facts, publisher = dict[str, dict[str, Any]](), study.scenario.publisher
         for policy, outcome in outcomes.items():
@@ -280,7 +321,11 @@ class TablesKind(Kind):
         return facts
 
     def warnings(self, study: TablesStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield the warnings about the records and about each policy's choice."""
+        """Yield texts that warn of the records' data and of each policy's choice.
+
+        They concern records without a match in the population, unreliable risks of sample uniques, withheld records,
+        choices without proof, and exposure to adversaries who look people up. `draw` has no effect.
+        """
         yield from _warnings_of_records(study)
         for policy, outcome in outcomes.items():
             withheld = int(study.weights[outcome.equilibrium.withheld].sum())
@@ -302,10 +347,16 @@ class TablesKind(Kind):
     # Rounds of agents
 
     def settings(self, study: TablesStudy) -> Callable[[str, int, int], Setting]:
-        """Return a function that makes the setting of repeated rounds.
+        """Return a function that makes the `Setting` of repeated rounds.
 
         Its arguments are the policy, the number of the study's draw (without effect, as all draws are equal) and the
         number of the repetition of all rounds.
+
+        Raises
+        ------
+        InputError
+            If an adversary cannot be used in rounds; the function raises it for a policy that cannot be played in
+            rounds.
         """
         world = setting_of(study, self.agents_of(study.scenario))
 
@@ -317,11 +368,11 @@ class TablesKind(Kind):
         return setting
 
     def by_subject(self, study: TablesStudy) -> TablesStudy:
-        """Return the study in which each data subject has its own game row."""
+        """Return the study with a game row for each data subject (person or record)."""
         return study.by_subject()
 
     def describe_setting(self, setting: Setting) -> str:
-        """Describe the numbers of data subjects, distinct records and strategies."""
+        """Return a line with numbers of data subjects, distinct records and strategies."""
         forms = counted(setting.space.size, "strategy", "strategies")
         subjects, cells = counted(setting.n_subjects, "data subject"), counted(setting.n_cells, "distinct record")
         return f"{subjects} with {cells}, {forms}"
@@ -329,9 +380,16 @@ class TablesKind(Kind):
     # Cross-play
 
     def opponents(self, study: TablesStudy, options: OpponentOptions, draw: int = 0) -> tuple[TablesStudy, Opponents]:
-        """Return the study and the adversaries of cross-play, on common cells.
+        """Return the study and the `Opponents` of cross-play, on common cells.
 
-        Cells are split by all attributes that at least one adversary uses.
+        In cross-play, each policy plays against each adversary. Cells (distinct records) are split by all attributes
+        that at least one adversary uses. Solver "backward-induction" is replaced by "branch-and-bound". An attack
+        recipe is taken from `options`, else from the scenario's adversary.
+
+        Raises
+        ------
+        InputError
+            If an attack recipe or a resource cannot be used.
         """
         publisher = study.scenario.publisher
         if publisher.solver == "backward-induction":
@@ -355,7 +413,7 @@ class TablesKind(Kind):
         return study, with_adversaries(others, alone, study.world(draw))
 
     def cross_play_policies(self, study: TablesStudy) -> tuple[str, ...]:
-        """Return the policies that cross-play compares, each once.
+        """Return the names of the policies that cross-play compares, each once.
 
         The policies for the publisher's unit (`policies_of_unit`) come first, with ``k-anonymity`` once for each k of
         the scenario. Policies among them that need section ``safe_harbor`` are left out if the scenario has no such
@@ -371,32 +429,52 @@ class TablesKind(Kind):
     # Columns and released files
 
     def dropped_columns(self, study: TablesStudy) -> DroppedColumns:
-        """Return an object that plays the study without some of its quasi-identifiers."""
+        """Return a `DroppedColumns`, which plays the study without some columns.
+
+        Raises
+        ------
+        InputError
+            If no policy of the scenario can be played with dropped columns.
+        """
         return DroppedColumns(study)
 
     def play_released(
         self, study: TablesStudy, path: Path, key: str | None = None
     ) -> tuple[Equilibrium, tuple[str, ...]]:
-        """Return the outcome of a released file by data subject, and notes on its columns.
+        """Return the outcome of a released file by data subject, and notes on the file.
 
         Each cell of the file represents a set of values of its attribute. A quasi-identifier without a column counts as
-        suppressed, with a note.
+        suppressed, with a note, which is a text.
+
+        Parameters
+        ----------
+        study : TablesStudy
+        path : Path
+            Released file, of any tool.
+        key : str, optional
+            Column that identifies the record of each row; by default, rows are in the order of the records. See
+            `read_released`.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, matched or evaluated against the scenario's adversaries.
         """
         file, suppressed = read_released(study, path, key)
         note = "the attribute counts as suppressed in every row"
         return file.play(), tuple(f"the file has no column for {name}: {note}" for name in suppressed)
 
     def release_file(self, scenario: TablesScenario) -> str | None:
-        """Return the path of the records' file; None if a population is released."""
+        """Return the path of the records' file, as written; None for a bundled population."""
         return scenario.release.path
 
     def shared_columns(self, scenario: TablesScenario) -> SharedColumns:
-        """Return the quasi-identifier columns of the records' file.
+        """Return the quasi-identifiers of the records' file, as `SharedColumns`.
 
         Raises
         ------
         InputError
-            If values of an attribute are drawn from the population.
+            If values of an attribute are drawn from the population (keys ``draw`` and ``top_code``).
         """
         attributes, release, every = scenario.attributes, scenario.release, scenario.every_adversary.values()
         problem, expected = "values were drawn from the population", "attributes with all values in the records"
@@ -420,7 +498,10 @@ class TablesKind(Kind):
         )
 
     def sensitive_column(self, scenario: TablesScenario, policy: str) -> SensitiveColumn | None:
-        """Return the column that m-invariance protects; None for other policies."""
+        """Return the `SensitiveColumn` of policy m-invariance; None for other policies.
+
+        It is also None for a scenario with a single release. `policy` is the name of a policy.
+        """
         releases = scenario.releases
         if releases is None or policy_named(policy).replies != "planned":
             return None
@@ -433,9 +514,10 @@ class TablesKind(Kind):
         path: Path,
         hierarchies: Callable[[], Mapping[str, list[list[str]]]],
     ) -> LimitedColumns | None:
-        """Return the sensitive columns and the limits on their values in each group.
+        """Return `LimitedColumns`: sensitive columns and the limits on their values.
 
-        The result is None if the scenario sets no limits. See `Kind` for the parameters.
+        The limits apply to the values in each equivalence class of the shared file. The result is None if the scenario
+        sets no limits. See `Kind` for the parameters.
         """
         publisher = scenario.publisher
         if not publisher.attribute_limits:
@@ -444,39 +526,57 @@ class TablesKind(Kind):
         return LimitedColumns(columns, publisher.attribute_limits)
 
     def read_records(self, scenario: TablesScenario, path: Path) -> pd.DataFrame:
-        """Read all columns of the records with unchanged values."""
+        """Return all columns of a file of records as text, with unchanged values."""
         return read_records(scenario.release, path, trim=False)
 
     def true_values(self, scenario: TablesScenario, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-        """Return the quasi-identifiers of records as the scenario's category labels."""
+        """Return the quasi-identifiers of a file's records, as category labels.
+
+        The table has one column per attribute of the scenario and one row per row of `frame`, all columns of the file.
+        `path` is for messages.
+
+        Raises
+        ------
+        InputError
+            If a column is missing, or a value cannot be read.
+        """
         return attribute_labels(frame, scenario.columns, scenario.attributes, path)
 
     # Many points
 
     def amounts_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> bool:
-        """Return whether `OneShotPoints` can evaluate points of these keys."""
+        """Return whether points that differ only in these keys are solved together.
+
+        A point is a set of values of the key paths `keys`. They are if `is_thinnable` holds: then `OneShotPoints` can
+        evaluate them.
+        """
         return is_thinnable(scenario, keys)
 
     def plans_under_amounts(self, scenario: TablesScenario) -> bool:
-        """Return whether the publisher's unit is the record, as `amount_points` needs."""
+        """Return whether `amount_points` supports the scenario: its unit is the record."""
         return scenario.publisher.unit == "record"
 
     def amount_points(self, study: TablesStudy) -> SolvedPoints | None:
-        """Return the planner of separate records; None if the unit is the table."""
+        """Return a planner for any payoff parameters; None if the unit is the table.
+
+        It is the `SolvedPoints` or `OneShotPoints` of `record_points`.
+        """
         return record_points(study) if self.plans_under_amounts(study.scenario) else None
 
     def takes_best(self, scenario: TablesScenario, policy: str) -> bool:
-        """Return whether a policy picks the best of a fixed set of plans.
+        """Return whether a policy picks the best of a fixed set of releases.
 
-        The set of plans must not depend on the payoff parameters.
+        The set must not depend on the payoff parameters; see `TablesPolicy.takes_best`. The result is False if an
+        adversary looks people up in the released rows. `policy` is the policy's name.
         """
         return not scenario.looks_up and policy_named(policy).takes_best(scenario.publisher)
 
     def largest_group(self, study: TablesStudy) -> int | None:
-        """Return an upper bound on group sizes; None unless attacks depend on these alone.
+        """Return an upper bound on group sizes; None unless attacks depend only on them.
 
-        The bound is the number of people plus the number of records. It is None without a single plain adversary (see
-        `TablesScenario.plain_adversary`) that links with all people, and if group sizes are not whole numbers.
+        The bound is the number of people plus the number of records. It is None for sample risk, without a single plain
+        adversary (see `TablesScenario.plain_adversary`) that links with all people, and if group sizes are not whole
+        numbers.
         """
         scenario, adversary = study.scenario, study.scenario.plain_adversary
         if adversary is None or not study.links_with_everybody or "sample" in scenario.risks:
@@ -488,7 +588,7 @@ class TablesKind(Kind):
     # Reports and controls
 
     def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield sentences on release, group sizes, adversaries and other inputs of a run."""
+        """Yield report sentences on a run's release, group sizes, adversaries and payoffs."""
         content, strategies = run.content, run.manifest.get("strategies")
         release, publisher = section(content, "release"), section(content, "publisher")
         origin = release.get("path") or release.get("table")
@@ -507,10 +607,12 @@ class TablesKind(Kind):
         yield from by_generalization(run, "publisher")
 
     def controls(self, scenario: TablesScenario) -> Iterator[Control]:
-        """Yield the controls of payoff parameters and of the adversary's planner.
+        """Yield the page's controls of payoff parameters and of the adversary's planner.
 
         The planner can be changed only for generalization by record against a single adversary who knows all
         quasi-identifiers of all people and gains from identification.
+
+        With planner ``fmdp``, there are also sliders for the cost of access and the penalty. See `Control`.
         """
         yield from super().controls(scenario)
         adversary, by_record = scenario.adversary, scenario.publisher.unit == "record"
@@ -523,16 +625,21 @@ class TablesKind(Kind):
             yield amount_slider(f"{key}.penalty", "Penalty, per detected exploit", sequential.penalty)
 
     def is_by_record(self, scenario: TablesScenario, price: Literal["gain", "cost"]) -> bool:
-        """Return whether a gain or cost comes from a column.
+        """Return whether the gain or the cost comes from a column of the records.
 
         A gain that is not given equals the loss, so that a loss column counts for it.
+
+        `price` selects "gain" or "cost".
         """
         economics = scenario.economics
         follows_loss = price == "gain" and economics.gain is None and economics.columns.loss is not None
         return follows_loss or getattr(economics.columns, price) is not None
 
     def decision(self, scenario: TablesScenario) -> str:
-        """Describe the decision on the whole table; empty if each record has its own."""
+        """Return a phrase on the decision on the whole table, or an empty text.
+
+        It is empty if the publisher's unit is the record, or a policy chooses a generalization for each record.
+        """
         # Record-level policies evaluate every node, and choose a node for each record.
         each = scenario.publisher.some_policy(lambda policy: policy.every_node and not policy.of_whole_table)
         decided = "one generalization for all records, and the suppressed records: the best response under the policy"
@@ -592,7 +699,18 @@ def _group(run: Any, each: Sequence[Mapping[str, Any]]) -> Iterator[Sentence]:
 
 
 def _warnings_of_node(study: TablesStudy, policy: str, outcome: PolicyOutcome) -> Iterator[str]:
-    """Yield the warnings about the search for one or a few generalizations."""
+    """Yield texts that warn of a policy's search for one or a few generalizations.
+
+    They say that nothing is released, that the payoff may be higher, or that a budget ended the search.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    policy : str
+        Name of the policy.
+    outcome : PolicyOutcome
+        Outcome of the policy; without a choice, it is of the last round of agents.
+    """
     publisher, units, equilibrium = study.scenario.publisher, study.units[1], outcome.equilibrium
     within = f"no release with at most {publisher.suppression_limit:.0%} suppressed {units} is profitable"
     found, split, nothing = found_by(outcome), equilibrium.solver == SPLITS, equilibrium.withheld.all()
@@ -618,7 +736,10 @@ def _warnings_of_node(study: TablesStudy, policy: str, outcome: PolicyOutcome) -
 
 
 def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
-    """Yield the warnings about the records, their weights and the population."""
+    """Yield texts that warn of the records, their weights and the population.
+
+    They count sample uniques with an unreliable risk estimate, and records without a match in the population.
+    """
     sampled, population, unit = study.sampled, study.population, study.units
     if sampled is not None and study.scenario.release.estimator == "benedetti-franconi":
         # Sampling weights estimate the risk of sample uniques badly, unless the sample is the whole population.
@@ -652,9 +773,9 @@ def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
 def search_deviation(
     found: Equilibrium, best: Equilibrium, tie: NDArray[np.float64], weights: NDArray[np.int64]
 ) -> dict[str, float]:
-    """Return the deviation of a search from the optimum, as means over records.
+    """Return the deviation of a heuristic search from the optimum, by measure.
 
-    The measures are from Wan et al. 2015, Eq. 6.
+    The measures are means over records, from Wan et al. 2015, Eq. 6.
 
     Parameters
     ----------
@@ -669,8 +790,8 @@ def search_deviation(
     -------
     dict of str to float
         ``publisher_payoff_difference`` and ``adversary_payoff_difference`` (mean absolute differences, currency units
-        per record), ``share_optimal`` (share of records with the optimal payoff) and ``evaluated`` (strategies computed
-        per record).
+        per record), ``share_optimal`` (share of records whose publisher's payoff is within the tolerance of the
+        optimum) and ``evaluated`` (mean number of strategies that the search computed per record).
     """
     difference = np.abs(found.publisher_payoff - best.publisher_payoff)
     adversary = np.abs(found.adversary_payoff - best.adversary_payoff)
@@ -683,10 +804,11 @@ def search_deviation(
 
 
 def _attribute_measures(study: TablesStudy, equilibrium: Equilibrium) -> dict[str, float]:
-    """Return the measures of attribute inference of a policy.
+    """Return the measures of attribute inference of a policy, by name.
 
-    ``inference`` is the largest success probability of an inference. With limits on sensitive columns,
-    ``beyond_limits`` is the share of records whose group exceeds a limit.
+    ``inference`` is the largest success probability of an inference of a sensitive value in any released record; 0 if
+    nothing is released. With limits on sensitive columns, ``beyond_limits`` is the share of data subjects who are
+    released in a group beyond a limit.
     """
     groups, admissible, highest, beyond = study.sensitive_groups, study.admissible, 0.0, 0
     for node, released in shared_rows(equilibrium.strategies):
@@ -699,12 +821,13 @@ def _attribute_measures(study: TablesStudy, equilibrium: Equilibrium) -> dict[st
 
 
 def _direction_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> dict[str, float]:
-    """Return the effect of person lookups on a policy.
+    """Return the measures of person lookups of a policy, by name.
 
     ``utility_price`` and ``exposed_by_record`` compare a policy with its choice against an adversary who asks whose
     record a row is (direction "record"): the mean utility that the policy loses, and the share of records that the
-    scenario's adversary would attack under that choice. Both are missing for rules and for user-defined policies. For
-    ``exposed_to_weighted`` of all policies, see the function.
+    scenario's adversary would attack under that choice. Both are missing for rules and for user-defined policies.
+    ``exposed_to_weighted`` is the result of the function of this name. `name` is the name of the policy, `equilibrium`
+    its outcome by record.
     """
     policy, price, exposed = policy_named(name), np.nan, np.nan
     if isinstance(policy, SolvedPolicy) and not policy.is_rule:
@@ -716,15 +839,18 @@ def _direction_measures(study: TablesStudy, name: str, equilibrium: Equilibrium)
 
 
 def exposed_to_weighted(study: TablesStudy, strategies: Strategies) -> float:
-    """Return the share of records attacked if guesses favour rows that fit few people.
+    """Return the share of records attacked if guesses favour rows that match few.
 
-    The adversary looks a person up and picks one of the matching released rows, each with a weight of 1 / number of
-    people who match the row. Withheld records count in the denominator.
+    The adversary looks a person up in the released rows and picks one of the matching released rows, each with a weight
+    of 1 / number of people who match the row. Withheld records count in the denominator.
+
+    The study must have adversaries who look people up.
 
     Parameters
     ----------
     study : TablesStudy
     strategies : ndarray of int64, shape (n_records,)
+        Generalization of each record; -1 if it is withheld.
     """
     truth = study.truth
     linker, shared = directed_linker(truth), np.flatnonzero(strategies != WITHHELD)

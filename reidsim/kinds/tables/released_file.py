@@ -49,13 +49,14 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
     -------
     ReleasedFile
     tuple of str
-        Attributes without a column in the file.
+        Names of the attributes without a column in the file; they count as suppressed.
 
     Raises
     ------
     InputError
-        If the file cannot be read, its evaluation needs more memory than is free, or its rows cannot be matched. The
-        error names row and column.
+        If the file cannot be read, its evaluation needs more memory than is free, it has no quasi-identifier, a cell
+        cannot be parsed or lacks the value of its record, its rows cannot be matched, or an adversary looks people up
+        in released rows. The error names the file, and the row and column of a wrong cell.
     """
     problem = "a released file is evaluated only against adversaries with direction record"
     direction = study.scenario.adversary.direction
@@ -81,7 +82,27 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
 
 
 def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: Path) -> Rows:
-    """Return the record of each row of the file, shape (n_rows,)."""
+    """Return the number of the record of each row of a file, shape (n_rows,).
+
+    Without `key`, the rows are in the order of the records. Otherwise, the column `key` of both tables identifies the
+    record, and rows with equal keys are in the order of the records.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    frame : DataFrame
+        All columns of the file, as text.
+    key : str or None
+        Column of the file and of the release.
+    path : Path
+        Path of the file, for messages.
+
+    Raises
+    ------
+    InputError
+        If the number of rows differs from the records (without `key`), a column is missing, a key is not in the release
+        or in more rows than there, or a key has some but not all of its records.
+    """
     if key is None:
         if len(frame) != study.n_records:
             raise InputError(
@@ -133,13 +154,13 @@ class ReleasedFile:
 
     @classmethod
     def read(cls, study: TablesStudy, labels: pd.DataFrame, record: Rows, columns: dict[str, str]) -> ReleasedFile:
-        """Parse the cells of a file.
+        """Parse the cells of a released file, and return a `ReleasedFile`.
 
         Parameters
         ----------
         study : TablesStudy
         labels : DataFrame
-            Text, one column per attribute; missing attributes count as suppressed.
+            Text of the file, one column per attribute; missing attributes count as suppressed.
         record : ndarray of int, shape (n_rows,)
             The record of each row.
         columns : dict of str to str
@@ -177,10 +198,11 @@ class ReleasedFile:
 
     @cached_property
     def _levels(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
-        """Levels of each set of `sets`, as two arrays of shape (n_sets,) per attribute.
+        """Hierarchy levels of the sets of values: two arrays, (n_sets,), per attribute.
 
-        The first array holds the lowest level at which the set equals a group of the hierarchy; -1 if it equals none.
-        The second holds the lowest level at which one group contains the whole set; the highest level if none does.
+        A set of `sets` has the values of an attribute that a cell of the file represents. The first array holds the
+        lowest level at which the set equals a group of the hierarchy; -1 if it equals none. The second holds the lowest
+        level at which one group contains the whole set; the highest level if none does.
         """
         groups = [hierarchy.groups for hierarchy in self.study.lattice.hierarchies]
         found = [
@@ -190,18 +212,19 @@ class ReleasedFile:
 
     @cached_property
     def is_of_hierarchies(self) -> NDArray[np.bool_]:
-        """Whether all cells of a row are groups of their hierarchies, shape (n_rows,)."""
+        """Whether all cells of each row are groups of their hierarchies, (n_rows,)."""
         exact = [levels[self.rows[:, position]] >= 0 for position, (levels, _) in enumerate(self._levels)]
         return np.asarray(np.all(exact, axis=0))
 
     def play(self) -> Equilibrium:
-        """Return the true outcome of the file by data subject, shape (n_subjects,).
+        """Return the true `Equilibrium` of the file by data subject, shape (n_subjects,).
 
         Raises
         ------
         InputError
-            If an adversary links with more than the people who fit a row, and a row has cells that are not groups of
-            the hierarchies, or people have several records.
+            If an adversary links with more than the people who fit a row (it has knowledge, stages, a registry, lists,
+            sample risk or gains from inference), and a row has cells that are not groups of the hierarchies, or people
+            have several records.
         """
         study = self.study
         if study.persons is not None:
@@ -218,10 +241,11 @@ class ReleasedFile:
         return _with_withheld(found, kept.ravel(), self.record, study.n_records)
 
     def _play_people(self, persons: ReleasedPeople) -> Equilibrium:
-        """Return the outcome by person if people have several records, (n_people,).
+        """Return the `Equilibrium` by person if people have several records, (n_people,).
 
         The rows of a person may have different generalizations. Utility and intensity are means over the person's
-        records; records without a row are withheld, at intensity 1.
+        records, the utility weighted by the records' benefits if they differ; records without a row are withheld, at
+        intensity 1.
         """
         study, lattice, n = self.study, self.study.lattice, len(persons.set_of_person)
         order = np.argsort(persons.of_record[self.record], kind="stable")
@@ -244,9 +268,23 @@ class ReleasedFile:
         return _with_withheld(found, np.arange(len(shared)), shared, study.n_subjects)
 
     def _evaluate(self, study: TablesStudy, space: _AsReleased, rows: NDArray[np.int64]) -> Equilibrium:
-        """Return the outcome of released rows; adversaries link with the people who fit.
+        """Return the `Equilibrium` of released rows; adversaries link with fitting people.
 
-        `rows` holds the sets of each row, shape (n_rows, n_attributes).
+        A person fits a row if each of the person's values is in the row's set of values.
+
+        Parameters
+        ----------
+        study : TablesStudy
+            Study whose game rows are the released rows, or the people who have them.
+        space : _AsReleased
+            Utility and intensity of each game row.
+        rows : ndarray of int64, shape (n_rows, n_attributes)
+            Index in `sets` of each released row and attribute.
+
+        Raises
+        ------
+        InputError
+            If an adversary links with more than the people who fit a row.
         """
         supported, row = "rows of the scenario's hierarchies", int((~self.is_of_hierarchies).argmax())
         found = f"row {row + 1} of the released file"
@@ -269,9 +307,11 @@ class ReleasedFile:
         return evaluate(game, Choice(none, "given", none, exact=False))
 
     def _utility(self, cells: Rows, rows: NDArray[np.int64]) -> tuple[Floats, Strategies]:
-        """Return one minus the information loss of rows, and the node that covers each.
+        """Return the utility of rows, (n_rows,), and the node that covers each, (n_rows,).
 
-        A set that is not a group of its hierarchy has the loss of a group of its size.
+        The utility is one minus the information loss, in [0, 1]. A set of values that is not a group of its hierarchy
+        has the loss of a group of its size. The node is the least lattice generalization whose groups contain the row's
+        sets.
 
         Parameters
         ----------
@@ -295,11 +335,14 @@ class ReleasedFile:
 
 
 class _AsReleased:
-    """Strategy space with one strategy, the rows as released; only the methods that `evaluate` uses.
+    """Strategy space with a single strategy, the rows as released.
+
+    It has only the methods that `evaluate` uses.
 
     Parameters
     ----------
     utility, intensity : ndarray of float64, shape (n_records,)
+        Utility and generalization intensity of each row, in [0, 1].
     """
 
     size = 1
@@ -309,23 +352,52 @@ class _AsReleased:
         self.n_records, self._utility, self._intensity = len(utility), utility, intensity
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the utility of each row."""
+        """Return the utility of each row of the file, or of `rows`, in [0, 1].
+
+        `strategy` has no effect: there is only one.
+        """
         return self._utility if rows is None else self._utility[rows]
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the intensity of the least lattice generalization that covers each row."""
+        """Return the intensity, in [0, 1], of the least node that covers each row.
+
+        `strategies` has no effect: there is only one.
+        """
         return self._intensity
 
 
 def _levels_of(groups: NDArray[np.int32], members: Members) -> tuple[int, int]:
-    """Return the levels of a set of values; see `ReleasedFile._levels`."""
+    """Return two levels of a set of values: where a group equals it, and contains it.
+
+    The first is the lowest level at which the set equals a group of the hierarchy, or -1. The second is the lowest
+    level at which one group contains the whole set, or the last level.
+
+    Parameters
+    ----------
+    groups : ndarray of int32, shape (n_levels, n_values)
+        Group of each value at each level.
+    members : ndarray of bool, shape (n_values,)
+        Whether each value is in the set; not empty.
+    """
     covering = [level for level, of_value in enumerate(groups) if np.ptp(of_value[members]) == 0]
     exact = [level for level in covering if (groups[level] == groups[level][members][0]).sum() == members.sum()]
     return (exact or [-1])[0], (covering or [len(groups) - 1])[0]
 
 
 def _with_withheld(found: Equilibrium, row_of: Rows, record: Rows, n_records: int) -> Equilibrium:
-    """Return the outcome of all records; records without a row are withheld."""
+    """Return an `Equilibrium` of all records; records without a row are withheld.
+
+    Parameters
+    ----------
+    found : Equilibrium
+        Outcome of distinct rows.
+    row_of : ndarray of int, shape (n_rows,)
+        Index in `found` of each row of the file.
+    record : ndarray of int, shape (n_rows,)
+        Record (or person) of each row of the file.
+    n_records : int
+        Number of all records (or people).
+    """
     rows = np.full(n_records, -1)
     rows[record] = row_of
     arrays: dict[str, Any] = {name: array[rows] for name, array in arrays_of(found).items()}

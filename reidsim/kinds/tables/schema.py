@@ -46,7 +46,11 @@ _WITHOUT_PATH = ReadIf(lambda section, scenario: section.path is None, "without 
 
 
 def _is_csv(section: ReleaseSection, scenario: Any) -> bool:
-    """Return whether the records or the people come from a delimited text file."""
+    """Return whether the records or the people come from a delimited text file.
+
+    This is a condition for keys such as `delimiter`: `section` is ``[release]`` with format "csv", and the file of the
+    records or of the population does not end in ``.parquet``.
+    """
     paths = (section.path, None if scenario.population is None else scenario.population.path)
     return section.format == "csv" and any(path is not None and not path.endswith(".parquet") for path in paths)
 
@@ -127,7 +131,10 @@ class TablesResourceSection(DrawnResourceSection):
 
     @property
     def share(self) -> float:
-        """Probability that a resource without a `kind` covers a person; by default 1."""
+        """Probability that a resource without a `kind` covers a person; by default 1.
+
+        It is the key `coverage` if this is a number.
+        """
         return self.coverage if isinstance(self.coverage, float) else 1.0
 
 
@@ -260,7 +267,10 @@ class ReleasesSection(Section):
 
     @property
     def columns(self) -> dict[str, str]:
-        """Columns of the records, by key of this section."""
+        """Column of the records for each key of this section: ``enters``, ``leaves``.
+
+        ``leaves`` is absent if the scenario does not set it.
+        """
         return {"enters": self.enters} | ({} if self.leaves is None else {"leaves": self.leaves})
 
 
@@ -408,24 +418,34 @@ class PublisherSection(PoliciesSection):
 
     @property
     def attribute_limits(self) -> AttributeLimits:
-        """Limits on inference from a group's sensitive values; empty if none is set."""
+        """Limits on inference from a group's sensitive values, as `AttributeLimits`.
+
+        It is false as a condition if no limit is set.
+        """
         return AttributeLimits(self.l_diversity, self.t_closeness, self.max_inference)
 
     @property
     def walks_whole_lattice(self) -> bool:
         """Whether a policy requires a search of the whole lattice.
 
-        With the anytime search, no policy does.
+        A policy does if it evaluates every node (`every_node`), or if ``search`` is "exact" and it searches the nodes
+        (`searches_nodes`).
         """
         return self.some_policy(lambda each: each.every_node or (self.search == "exact" and each.searches_nodes(self)))
 
     @property
     def lists_every_form(self) -> bool:
-        """Whether a policy computes every generalization of each record."""
+        """Whether a policy computes every generalization of each record.
+
+        This is so with solver "backward-induction" and a policy that optimizes each record (`picks_each`).
+        """
         return self.solver == "backward-induction" and self.some_policy(lambda each: each.picks_each(self))
 
     def some_policy(self, holds: Callable[[TablesPolicy], bool]) -> bool:
-        """Return whether a condition holds for at least one policy."""
+        """Return whether a condition holds for at least one policy of the section.
+
+        `holds` is called with a `TablesPolicy` and returns a bool.
+        """
         return any(holds(policy_named(name)) for name in self.policies)
 
 
@@ -455,7 +475,15 @@ class TablesFiguresSection(FiguresSection):
 
 
 def _with_policy(expected: str, holds: Callable[[TablesPolicy, PublisherSection], bool]) -> ReadIf:
-    """Return the condition that at least one policy of the scenario has a property."""
+    """Return the `ReadIf` condition that a policy of the scenario has a property.
+
+    Parameters
+    ----------
+    expected : str
+        Text that completes "with ..." in messages.
+    holds : callable
+        Returns whether a policy has the property, given the `TablesPolicy` and the `PublisherSection`.
+    """
 
     def some(section: object, scenario: Any) -> bool:
         return bool(scenario.publisher.some_policy(lambda each: holds(each, scenario.publisher)))
@@ -563,20 +591,26 @@ class TablesScenario(ScenarioHead):
 
     @property
     def columns(self) -> dict[str, str]:
-        """Column of each quasi-identifier in the file of records."""
+        """Column of each quasi-identifier in the file of records, by attribute.
+
+        By default, it is the attribute's name.
+        """
         return {name: attribute.column or name for name, attribute in self.attributes.items()}
 
     @property
     def columns_of_file(self) -> dict[str, str]:
-        """Column of each quasi-identifier whose values are not drawn from the population."""
+        """Column of each quasi-identifier in the file of records, without drawn ones.
+
+        A dict by attribute; the values of drawn attributes (key ``draw``) come from the population.
+        """
         return {name: column for name, column in self.columns.items() if not self.attributes[name].draw}
 
     @property
     def plain_adversary(self) -> AdversarySection | None:
-        """Single adversary with one-shot attacks and equal payoff parameters, or None.
+        """Section of a single adversary with one-shot attacks and equal amounts, or None.
 
         The adversary must gain from identification, must not look persons up and must attack exactly the records where
-        an attack pays. Its payoff parameters must be the same for all records.
+        an attack pays. All payoff parameters must be the same for all records, without columns and amounts of its own.
         """
         first, *others = self.every_adversary.values()
         plain = first.attacks_what_pays and first.direction == "record" and first.gains_from == "identity"
@@ -599,17 +633,26 @@ class TablesScenario(ScenarioHead):
 
     @property
     def linked_risk(self) -> Risk:
-        """Risk that determines true group sizes; with several, the one with most people."""
+        """Risk that determines true group sizes: that of the adversary with most people.
+
+        With several adversaries, it is "journalist" if one of them has this risk, else "sample", else "prosecutor".
+        """
         return min((section.risk for section in self.every_adversary.values()), key=_LARGEST_FIRST.index)
 
     @property
     def planned_risk(self) -> Risk:
-        """Risk of the group sizes with which the publisher plans; default `linked_risk`."""
+        """Risk of the group sizes with which the publisher plans.
+
+        It is ``beliefs.risk``; by default, `linked_risk`.
+        """
         return self.beliefs.risk or self.linked_risk
 
     @property
     def risks(self) -> frozenset[Risk]:
-        """Risks that occur in the scenario, true or believed."""
+        """Risks that occur in the scenario, true or believed.
+
+        The risk of an adversary with direction "person" does not count.
+        """
         given: tuple[Risk, ...] = () if self.beliefs.risk is None else (self.beliefs.risk,)
         sections = self.every_adversary.values()
         # An adversary that only looks persons up counts released rows and no people.
@@ -641,7 +684,10 @@ class TablesScenario(ScenarioHead):
 
 
 def _data_cases(scenario: TablesScenario) -> Iterator[Case]:
-    """Yield the checks of records, population and attributes."""
+    """Yield the checks of records, population and attributes, for `refuse_first`.
+
+    Each check has a condition that must not hold, the problem, the key, the value found and the value expected.
+    """
     release, population, attributes = scenario.release, scenario.population, scenario.attributes
     expected = "a section such as [attributes.age] for each quasi-identifier"
     yield not attributes, "no quasi-identifiers", "attributes", {}, expected
@@ -663,9 +709,11 @@ def _data_cases(scenario: TablesScenario) -> Iterator[Case]:
 
 
 def _column_cases(scenario: TablesScenario) -> Iterator[Case]:
-    """Yield the checks that no column of the records has two roles.
+    """Yield the checks that no column has two roles, for `refuse_first`.
 
-    Exceptions are columns of people, households, weights and releases, which may be equal to each other.
+    Columns of people, households, weights, releases and sensitive values must not be quasi-identifiers, and the first
+    three must not be sensitive. Otherwise, columns of people, households, weights and releases may be equal to each
+    other.
     """
     release, releases, sensitive = scenario.release, scenario.releases, key_columns(scenario.publisher.sensitive)
     roles = {"person": key_columns(release.person), "household": key_columns(release.household)}
@@ -683,7 +731,11 @@ def _column_cases(scenario: TablesScenario) -> Iterator[Case]:
 
 
 def _adversary_cases(scenario: TablesScenario) -> Iterator[Case]:
-    """Yield the checks of figures, person lookups, and gains from inference."""
+    """Yield the checks of figures, lookups and inference, for `refuse_first`.
+
+    They concern the figures of the sequential attack, adversaries who look persons up, gains from inference, and limits
+    on sensitive columns.
+    """
     figures, publisher, release = scenario.figures, scenario.publisher, scenario.release
     adversary, sections = scenario.adversary, scenario.every_adversary
     several = bool(scenario.adversaries) or "sample" in scenario.risks
@@ -723,7 +775,7 @@ def _adversary_cases(scenario: TablesScenario) -> Iterator[Case]:
 
 
 def _key_cases(scenario: TablesScenario) -> Iterator[Case]:
-    """Yield the checks of releases over time, of keys of people and of drawn lists."""
+    """Yield the checks of releases, person keys and drawn lists, for `refuse_first`."""
     release, agents, lists = scenario.release, scenario.agents, scenario.lists
     if scenario.releases is not None and agents is not None:
         for key, given in (
@@ -745,7 +797,13 @@ def _key_cases(scenario: TablesScenario) -> Iterator[Case]:
 
 
 def _check_names(scenario: TablesScenario) -> None:
-    """Check that the attributes and lists named in other sections exist."""
+    """Check that the attributes and lists that sections of the scenario name exist.
+
+    Raises
+    ------
+    InputError
+        If a name does not exist, or the scenario's ``population.together`` does not fit its lists.
+    """
     attributes, lists, harbor = scenario.attributes, scenario.lists, scenario.safe_harbor
     for key in ("age", "zip") if harbor is not None else ():
         names = key_columns(getattr(harbor, key))
@@ -763,9 +821,9 @@ def _check_names(scenario: TablesScenario) -> None:
 
 
 def _lacks(scenario: TablesScenario) -> Iterator[tuple[str, str, str]]:
-    """Yield each capability that policies may need and the scenario does not provide.
+    """Yield each capability for policies that the scenario does not provide.
 
-    The capability comes with the key to change and the entry that lacks it.
+    An item is the capability (such as `SAFE_HARBOR`), the key to change, and the entry of the scenario that lacks it.
     """
     release, sections = scenario.release, scenario.every_adversary
     if scenario.safe_harbor is None:
@@ -790,7 +848,15 @@ def _lacks(scenario: TablesScenario) -> Iterator[tuple[str, str, str]]:
 
 
 def _check_policies(scenario: TablesScenario) -> None:
-    """Check that policies can be played in rounds, and that the scenario provides their needs."""
+    """Check that the scenario provides the needs of its policies.
+
+    With agents or several releases, policies must also be playable in rounds.
+
+    Raises
+    ------
+    InputError
+        If a need is not provided, or a policy cannot be played in rounds.
+    """
     lacks = {need: lack for need, *lack in _lacks(scenario)}
     for policy in map(policy_named, scenario.publisher.policies):
         for need in sorted(policy.needs & lacks.keys()):
@@ -803,7 +869,16 @@ def _check_policies(scenario: TablesScenario) -> None:
 
 
 def _check_planners(scenario: TablesScenario) -> None:
-    """Check that each adversary's planner supports the amounts that differ by record."""
+    """Check that planners support the payoff parameters that differ by record.
+
+    These are the gain and the cost from columns of the records, unless the adversary has its own; the loss counts if it
+    replaces the gain.
+
+    Raises
+    ------
+    InputError
+        If the planner of an adversary needs equal amounts; the message names the key of the column.
+    """
     columns = {name for name, column in scenario.economics.columns if column is not None}
     for key, section in scenario.every_adversary.items() if columns else ():
         used = {"gain", "cost"} - getattr(section, "amounts", {}).keys()

@@ -669,7 +669,10 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def group_sizes(self) -> GroupSizes:
-        """Group sizes of cells: in the registry if there is one, else in all linked people."""
+        """Group sizes of cells: in the registry if there is one, else in all people.
+
+        All people are the ones that `linked_risk` selects; see `people`.
+        """
         if self.registry is not None:
             return GroupSizes(self.registry, self.lattice, holds_records=False)
         return self.linker(self.scenario.linked_risk).group_sizes

@@ -1,4 +1,7 @@
-"""Figures of runs and sweeps of table scenarios, among them those of Wan et al. 2015 and Prasser et al. 2017."""
+"""Draw figures of runs and sweeps of table scenarios.
+
+Some are figures of Wan et al. 2015 and Prasser et al. 2017.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,12 @@ _DETERRENTS = {
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
-    """Yield the name and figure of each plot of a run, in the order of the papers."""
+    """Yield name and Figure of each plot of a run, in the order of the papers.
+
+    They are ``payout-front``, ``strategies``, ``payoff-differences`` and ``payoff-scatter``, the curves by group size
+    and ``belief-risks``, as far as the run has their tables. Differences need generalization by record, and policies
+    besides Safe Harbor, no protection and suppress all.
+    """
     tables, content, policies = result.analysis.tables(), result.manifest["content"], list(result.summary.index)
     if "front" in tables:
         yield "payout-front", payout_front(tables["front"], tables["optima"])
@@ -81,9 +89,10 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 
 
 def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
-    """Yield the name and figure of each plot of a sweep.
+    """Yield name and Figure of each plot of a sweep; none without a numeric key.
 
-    Figures of the papers are included if the sweep has their data.
+    Figures of the papers are included if the sweep has their data: ``attack-thresholds``, ``search-deviation``,
+    ``full-domain-runtimes`` or ``payout-curves-KEY``. Without the last two, there are lines or maps of the payoffs.
     """
     swept = swept_of(result)
     if swept is None:
@@ -108,7 +117,11 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 
 
 def _thresholds(swept: Swept) -> pd.DataFrame:
-    """Return the attack thresholds of a sweep as `attack_thresholds` draws them; they are equal for all policies."""
+    """Return the attack thresholds of a sweep as `attack_thresholds` draws them.
+
+    An attack threshold is the smallest group size that is not attacked. The table has the rows of the first policy,
+    because thresholds are equal for all policies. A detection intercept is converted to a probability.
+    """
     lines: pd.DataFrame = swept.lines([_THRESHOLD])
     lines = lines[lines["policy"] == swept.table["policy"].iloc[0]]
     return lines.assign(
@@ -120,10 +133,11 @@ def _thresholds(swept: Swept) -> pd.DataFrame:
 
 
 def _payouts(swept: Swept) -> pd.DataFrame | None:
-    """Return the payouts of a sweep as `payout_curves` draws them; None for sweeps of any other design.
+    """Return the payouts of a sweep as `payout_curves` draws them, or None.
 
-    The scenario must have one generalization for the table and a benefit that is equal for all records and points, and
-    the sweep one payoff parameter and at most the planned risk.
+    The scenario must have one generalization for the table and a positive benefit that is equal for all records and
+    points, without columns of payoff parameters. The sweep must change one payoff parameter and at most the planned
+    risk besides. Otherwise the result is None.
     """
     economics, along, others = swept.content["economics"], tuple(swept.along), set(swept.others)
     of_table = swept.content.get("publisher", {}).get("unit") == "table" and not swept.second
@@ -141,7 +155,7 @@ def _payouts(swept: Swept) -> pd.DataFrame | None:
 
 
 def payout_curves(curves: pd.DataFrame) -> Figure:
-    """Draw payouts along a parameter by game and planned risk (Prasser 2017, Fig. 5).
+    """Draw payouts along a parameter, by game and planned risk (Prasser 2017, Fig. 5).
 
     Parameters
     ----------
@@ -153,7 +167,7 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        One row of panels per game (basic, No-Attack), one panel per planned risk; rules are in every panel.
+        One row of panels per game (basic, No-Attack) that occurs, one panel per planned risk; rules are in every panel.
     """
     parameter, letters, handles = str(curves["parameter"].iloc[0]), iter(ascii_lowercase), dict[str, Artist]()
     curves = curves[curves["parameter"] == parameter].sort_values("value")
@@ -178,13 +192,13 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
 
 
 def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
-    """Draw the run time of solvers along the loss (Prasser 2017, Fig. 6).
+    """Draw the run time of policies along the loss (Prasser 2017, Fig. 6).
 
     Parameters
     ----------
     runtimes : DataFrame
         One row per value, policy and ``pruned``, with columns ``value`` (of the loss), ``policy``, ``pruned`` (whether
-        the search skipped nodes that cannot be best) and ``seconds``.
+        the search skipped nodes that cannot be best) and ``seconds`` (run time of the policy).
 
     Returns
     -------
@@ -215,8 +229,8 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
     Parameters
     ----------
     front : DataFrame
-        One row per policy and node, with columns ``policy``, ``node``, ``relative_payout`` (planned, as a share of the
-        best case) and ``share_attacked``.
+        The nodes of the front: one row per policy and node, with columns ``policy``, ``node``, ``relative_payout``
+        (planned, as a share of the best case) and ``share_attacked``.
     chosen : DataFrame
         The chosen node of each policy, with columns ``policy`` and ``node``.
 
@@ -252,7 +266,9 @@ def payout_front(front: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
 
 
 def payoff_difference_curves(records: pd.DataFrame, reference: str = REFERENCE) -> Figure:
-    """Draw the distribution of payoff differences to a reference policy (Wan et al. 2015, Fig. 6).
+    """Draw the distribution of payoff differences (Wan et al. 2015, Fig. 6).
+
+    A difference is a record's payoff less its payoff under a reference policy.
 
     Parameters
     ----------
@@ -265,8 +281,9 @@ def payoff_difference_curves(records: pd.DataFrame, reference: str = REFERENCE) 
     Returns
     -------
     Figure
-        The publisher on the left, the adversary on the right. A point is the share of records (y) with a difference of
-        at most x (currency units per record).
+        One curve per policy, except the reference, no-protection and suppress-all; the publisher on the left, the
+        adversary on the right. A point is the share of records (y) with a difference of at most x (currency units per
+        record).
     """
     _, differences = _compared(records, reference)
     figure, grid = style.new_figure(1, 2, panel=(4.5, 3.4), sharey=True)
@@ -285,7 +302,9 @@ def payoff_difference_curves(records: pd.DataFrame, reference: str = REFERENCE) 
 
 
 def payoff_difference_scatter(records: pd.DataFrame, reference: str = REFERENCE) -> Figure:
-    """Draw each record's payoff difference against its reference payoff (Wan et al. 2015, Fig. 7).
+    """Draw payoff differences against reference payoffs (Wan et al. 2015, Fig. 7).
+
+    A difference is a record's payoff less its payoff under a reference policy.
 
     Parameters
     ----------
@@ -297,8 +316,8 @@ def payoff_difference_scatter(records: pd.DataFrame, reference: str = REFERENCE)
     Returns
     -------
     Figure
-        One row per policy, the publisher on the left, the adversary on the right; one point per record, drawn as
-        pixels even in vector formats.
+        One row of panels per policy, except the reference, no-protection and suppress-all; the publisher on the left,
+        the adversary on the right; one point per record, drawn as pixels even in vector formats.
     """
     (payoffs, differences), letters = _compared(records, reference), iter(ascii_lowercase)
     figure, grid = style.new_figure(len(differences), 2, panel=(4.2, 2.5), sharex="col", sharey="col")
@@ -317,10 +336,11 @@ def payoff_difference_scatter(records: pd.DataFrame, reference: str = REFERENCE)
 
 
 def _compared(records: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
-    """Return both players' payoffs under the reference, and differences to these payoffs.
+    """Return both players' payoffs under a reference, and differences to them.
 
-    There is one row per record, matched by ``record``. The differences are by policy, in display order: all policies
-    except the reference, no-protection and suppress-all.
+    The first result is a DataFrame with one row per record, indexed by ``record``, and columns ``publisher_payoff`` and
+    ``adversary_payoff``. The second has such a DataFrame of differences per policy, in display order: all policies
+    except the reference, no-protection and suppress-all. Differences within rounding errors are 0.
     """
     columns, differences = [measure.column for measure, _ in _SIDES], dict[str, pd.DataFrame]()
     by_policy = records.groupby("policy", sort=False, observed=True)
@@ -336,7 +356,7 @@ def _compared(records: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, dict
 
 
 def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
-    """Draw both players' payoffs for all strategies of a record (Wan et al. 2015, Fig. 5).
+    """Draw payoffs of all strategies of a record (Wan et al. 2015, Fig. 5).
 
     Parameters
     ----------
@@ -347,8 +367,9 @@ def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
     Returns
     -------
     Figure
-        Filled triangles mark strategies that the adversary attacks, hollow circles the others. A ring with name and
-        payoff marks the publisher's best strategy (the first, if several are equally good).
+        Two panels, publisher and adversary; strategies on the x axis, payoffs on the y axis. Filled triangles mark
+        strategies that the adversary attacks, hollow circles the others. A ring with name and payoff marks the
+        publisher's best strategy (the first, if several are equally good).
     """
     n, best, handles = len(strategies), int(np.argmax(strategies["publisher_payoff"])), list[Any]()
     figure, grid = style.new_figure(2, 1, panel=(8.0, 2.6), sharex=True)
@@ -378,7 +399,9 @@ def strategy_payoffs(strategies: pd.DataFrame) -> Figure:
 
 
 def search_deviation(deviations: pd.DataFrame) -> Figure:
-    """Draw the deviation of lattice search from the optimum by parameter (Wan et al. 2015, Fig. 12).
+    """Draw the deviation of lattice search (Wan et al. 2015, Fig. 12).
+
+    It is the deviation from the optimum, along each parameter of a sweep.
 
     Parameters
     ----------

@@ -96,10 +96,10 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
     Parameters
     ----------
     beliefs : DataFrame
-        One row per setting and kind of record, with columns ``setting``, ``group_size`` (in the registry, from 0),
-        ``match_probability`` (share of the population with the record's values), ``risk_known``, ``risk_unknown``
-        (probabilities of re-identification if the adversary knows the group size at the outset, and if it knows only
-        ``match_probability``) and ``records`` (number of records of the kind).
+        One row per setting and kind of record (equal group size and match probability), with columns ``setting``,
+        ``group_size`` (in the registry, from 0), ``match_probability`` (share of the population with the record's
+        values), ``risk_known``, ``risk_unknown`` (probabilities of re-identification if the adversary knows the group
+        size at the outset, and if it knows only ``match_probability``) and ``records`` (number of records of the kind).
 
     Returns
     -------
@@ -195,10 +195,18 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
 
 
 def _draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str) -> list[Line2D]:
-    """Draw a line per name through columns `x` and `y`; coinciding lines stay visible.
+    """Draw a line per name through columns `x` and `y`, and return the lines.
 
-    Earlier lines are wider than later lines on top of them. In long lines, markers of different lines are at different
-    points.
+    Earlier lines are wider than later lines on top of them, so that coinciding lines stay visible. In long lines,
+    markers of different lines are at different points.
+
+    Parameters
+    ----------
+    axes : Axes
+    lines : mapping of str to DataFrame
+        Points of each line, in any order, by the name in the legend.
+    x, y : str
+        Columns of the coordinates.
     """
     handles, look = [], looks(list(lines))
     for number, (name, line) in enumerate(lines.items()):
@@ -218,7 +226,10 @@ def _draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str) -
 
 
 def _log_axis(axes: Axes, values: Floats) -> None:
-    """Make the y axis logarithmic, with room around positive values and plain tick numbers."""
+    """Make the y axis logarithmic, with room around the given positive values.
+
+    Ticks are plain numbers.
+    """
     low, high = float(values.min()), float(values.max())
     # Wide enough limits contain at least two of the ticks 1, 2, 5 and 10.
     room = 2.5 if high < 10 * low else max((high / low) ** 0.06, 1.3)
@@ -233,9 +244,17 @@ def _whole_ticks(axis: Axis) -> None:
 
 
 def _mark_upper_edge(axes: Axes, lines: Mapping[str, pd.DataFrame], look: Mapping[str, Look]) -> None:
-    """Mark values without a threshold on the upper edge.
+    """Mark values without a threshold on the upper edge of a panel.
 
-    Markers of later settings are smaller, so that they fit inside earlier ones.
+    There, every group size is attacked. Markers of later settings are smaller, so that they fit inside earlier ones.
+
+    Parameters
+    ----------
+    axes : Axes
+    lines : mapping of str to DataFrame
+        Rows of each setting, with columns ``value`` and ``threshold``.
+    look : mapping of str to Look
+        Colour and marker of each setting.
     """
     for number, (setting, line) in enumerate(lines.items()):
         beyond, own = line.loc[line["threshold"].isna(), "value"], look[setting]
