@@ -45,7 +45,11 @@ _COLUMNS, _ROWS = 4_000, 40
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of payoffs, masking, fairness and a search path."""
+    """Yield name and Figure of each plot of a run of this kind.
+
+    The names are ``effectiveness``; ``strategy-map``, if a policy masks attribute by attribute; ``fairness``, if there
+    are several subjects and fairness is known; and ``search-path``, if the run has this table.
+    """
     runs, records = result.runs, result.records
     yield "effectiveness", effectiveness(runs, records)
     mapped = masks_by_attribute(records["policy"])
@@ -61,7 +65,11 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 
 
 def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of each measure along the lines of a sweep."""
+    """Yield name and Figure of each measure along the lines of a sweep.
+
+    The names are ``lines-payoff``, ``lines-privacy``, ``lines-utility``, ``lines-usefulness`` and ``lines-fairness``,
+    without measures that are missing; see `masking_lines`. Nothing is yielded for other batches.
+    """
     content = result.manifest["content"]
     if "sweep" in content:
         lines = lines_of_runs(result.runs, validated(SweepSection, content["sweep"], result.name), content)
@@ -71,7 +79,7 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 
 
 def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
-    """Draw the payoffs by policy, and privacy against utility (Fig. 2).
+    """Draw payoffs by policy, and privacy against utility (Wan et al. 2021, Fig. 2).
 
     Parameters
     ----------
@@ -119,7 +127,7 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
 
 
 def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -> Figure:
-    """Draw the masked attributes of every subject, by policy (Fig. 3).
+    """Draw masked attributes of all subjects, by policy (Wan et al. 2021, Fig. 3).
 
     Parameters
     ----------
@@ -133,11 +141,11 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
     Returns
     -------
     Figure
-        One panel per policy, with one row per attribute and one column per subject. Cells are black if masked and grey
-        if released at an intermediate level. Subjects who are not attacked are on the left, attacked subjects on the
-        right with a shaded background; in both groups, the number of masked attributes falls from left to right. Above
-        a map: the number of attributes that each subject masks. Right of it: the share of subjects who mask each
-        attribute. Title: mean utility loss, payoff and risk.
+        One panel per policy, for at most ten policies, with one row per attribute and one column per subject. Cells are
+        black if masked and grey if released at an intermediate level. Subjects who are not attacked are on the left,
+        attacked subjects on the right with a shaded background; in both groups, the number of masked attributes falls
+        from left to right. Above a map: the number of attributes that each subject masks. Right of it: the share of
+        subjects who mask each attribute. Title: mean utility loss, payoff and risk.
     """
     attributes = [str(column) for column in records.columns if column not in RECORD_COLUMNS]
     shown = masks_by_attribute(records["policy"]) if policies is None else list(policies)
@@ -153,18 +161,24 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
 
 
 def masks_by_attribute(policies: Iterable[str]) -> list[str]:
-    """Return the policies that `strategy_map` shows, in its order."""
+    """Return the names of policies that `strategy_map` shows by default, in its order.
+
+    They are the built-in policies among `policies` that decide attribute by attribute (`MaskingPolicy.masks`).
+    """
     return [name for name in style.known_first(policies, POLICIES) if name in POLICIES and POLICIES[name].masks]
 
 
 def search_path_figure(path: pd.DataFrame) -> Figure:
-    """Draw the outcomes of a search's strategies against the inference's confidence.
+    """Draw outcomes of a greedy search's strategies against an inference's confidence.
+
+    See `search_path_table`.
 
     Parameters
     ----------
     path : DataFrame
-        One row per strategy, with columns ``step`` (missing off the path), ``confidence`` (missing without an
-        inference, drawn at 0), ``attacked``, ``utility``, ``payoff``, ``privacy`` and ``recommended_by``.
+        One row per strategy, with columns ``step`` (missing off the path; such rows are not drawn), ``confidence``
+        (missing without an inference, drawn at 0), ``attacked``, ``utility``, ``payoff``, ``privacy`` and
+        ``recommended_by``.
 
     Returns
     -------
@@ -202,7 +216,7 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
     ----------
     runs : DataFrame
         One row per replication and policy, with columns ``replication``, ``policy``, ``risk``, ``usefulness``,
-        ``usefulness_fairness`` and ``privacy_fairness``; missing where a policy shares nothing.
+        ``usefulness_fairness`` and ``privacy_fairness``; where fairness is missing, the row is not drawn.
 
     Returns
     -------
@@ -234,7 +248,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
     ----------
     lines : DataFrame
         One row per line, value, replication and policy, with columns ``line``, ``value`` (text), ``policy`` and
-        `measure`.
+        `measure`; see `lines_of_runs`.
     measure : {"publisher_payoff", "utility", "risk", "usefulness", "usefulness_fairness"}
         Measure to draw; risk is drawn as privacy, 1 - risk.
 
@@ -242,7 +256,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
     -------
     Figure
         One panel per line. If all values are numbers, the x axis is numeric; otherwise the values are evenly spaced.
-        Error bars are one standard deviation over replications.
+        Points are means over replications; error bars are one standard deviation.
     """
     table = lines.dropna(subset=[measure])
     label = next(shown.label for shown in _LINE_MEASURES.values() if shown.column == measure)
@@ -274,7 +288,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
 
 
 def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the runs on each line of a sweep, in one table.
+    """Return the runs on each line of a sweep, in a single table.
 
     Lines follow the axis with the most values. If an axis changes several keys in turn, each key has a line. Each
     combination of the values of the other axes has its own line.
@@ -282,16 +296,17 @@ def lines_of_runs(runs: pd.DataFrame, sweep: SweepSection, content: Mapping[str,
     Parameters
     ----------
     runs : DataFrame
-        One row per run and policy, with a column for each key.
+        One row per run and policy, with ``state`` and a column for each key.
     sweep : SweepSection
+        Axes of the sweep.
     content : mapping
         The scenario as plain data.
 
     Returns
     -------
     DataFrame
-        The completed rows of `runs`, with columns ``line`` and ``value`` (text). The text of a list is its length, if
-        the lengths are distinct.
+        The rows of `runs` with state "complete", with two more columns of text: ``line``, its name, and ``value``, the
+        value of its key. The text of a list is its length, if the lengths are distinct.
     """
     runs = runs[runs["state"] == "complete"]
     longest = max(sweep.axes, key=lambda axis: sum(sweep.values[group[0]].size for group in axis))
@@ -313,17 +328,20 @@ def _text(value: object) -> str:
 
 
 def _look(policy: str) -> style.Look:
-    """Return the style of a policy, equal in all figures."""
+    """Return the colour, marker and dashes (`Look`) of a policy, equal in all figures."""
     return style.looks([policy])[policy]
 
 
 def _mark(axes: Axes, x: pd.Series[float], y: pd.Series[float], policy: str, **more: Any) -> None:
-    """Draw the marks of a policy at some points."""
+    """Draw a policy's marks at points (`x`, `y`), with its colour and marker.
+
+    `more` are further arguments of ``Axes.scatter``.
+    """
     axes.scatter(x, y, marker=_look(policy).marker, color=_look(policy).colour, linewidths=0, **more)
 
 
 def _policy_legend(figure: Figure, policies: Iterable[str]) -> None:
-    """Draw a legend of policies below a figure."""
+    """Draw a legend of policies, by colour and marker, below a figure."""
     looks = {style.policy_name(policy): (_look(policy).marker, _look(policy).colour) for policy in policies}
     marks: dict[str, Any] = {"linestyle": "", "markersize": 7}
     handles = [Line2D([], [], marker=marker, color=c, label=name, **marks) for name, (marker, c) in looks.items()]
@@ -331,7 +349,20 @@ def _policy_legend(figure: Figure, policies: Iterable[str]) -> None:
 
 
 def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool) -> None:
-    """Draw a horizontal density with a bar between quartiles and a mark at the median."""
+    """Draw a horizontal density, a bar between quartiles and a mark at the median.
+
+    The density is left out if the values differ only by rounding errors.
+
+    Parameters
+    ----------
+    axes : Axes
+    values : ndarray of float64, shape (n,)
+    row : float
+        Position on the y axis.
+    colour : str
+    tails : bool
+        Whether the density extends beyond the smallest and the largest value.
+    """
     low, high = float(values.min()), float(values.max())
     # A density estimate needs values that differ by more than rounding errors.
     spread = high - low > 1e-9 * max(abs(low), abs(high), 1.0)

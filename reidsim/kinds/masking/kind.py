@@ -1,4 +1,7 @@
-"""Define the kind of scenario in which data subjects mask attributes."""
+"""Define the kind of scenario in which data subjects mask attributes.
+
+Data subjects decide which attributes of their records are shared, generalized or masked.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +95,7 @@ class MaskingAnalysis(AnalysisTables):
 
 
 class MaskingKind(Kind):
-    """The game of data subjects who decide which attributes to share; see `Kind`."""
+    """Game of data subjects who decide which attributes to share; see `Kind`."""
 
     name = "masking"
     words = "data subjects decide which attributes of their records are shared, generalized or masked"
@@ -106,9 +109,14 @@ class MaskingKind(Kind):
     # Studies
 
     def build(self, loaded: Scenario[Any]) -> MaskingStudy:
-        """Read the people or files of the tables, and return the study.
+        """Read the people or files of the tables, and return the `MaskingStudy`.
 
-        Drawn tables that would not fit into memory are refused first.
+        Before, the sizes of drawn tables are checked against the free memory.
+
+        Raises
+        ------
+        InputError
+            If the tables would not fit into memory, or a file or value cannot be used.
         """
         tables = (loaded.scenario.targets, *loaded.scenario.resources.values())
         needed = _ROW_BYTES * sum(table.size or 0 for table in tables)
@@ -116,13 +124,28 @@ class MaskingKind(Kind):
         return build_masking_study(loaded)
 
     def build_after(self, loaded: Scenario[Any], before: MaskingStudy) -> MaskingStudy:
-        """Read people or files; reuse people of a previous study with equal population."""
+        """Return the `MaskingStudy` of a scenario; reuse people of an earlier study.
+
+        People are reused if both scenarios have the same folder and section ``population``, and no tables are files.
+
+        Raises
+        ------
+        InputError
+            If a file or value cannot be used.
+        """
         return build_masking_study(loaded, before.tables)
 
     def describe(self, study: MaskingStudy) -> str:
         """Check that the policies can be played; return one line on the game's size.
 
-        The numbers of subjects and rows are those of the first replication.
+        The line has the numbers of subjects, strategies, rows of each resource, and replications, and for each
+        adversary with background knowledge the number of knowledge sets (combinations of attributes that it may know).
+        Numbers of subjects and rows are from the first replication.
+
+        Raises
+        ------
+        InputError
+            If a policy cannot be played.
         """
         self.require_playable(study, 0)
         game, _ = study.games(0)
@@ -135,7 +158,10 @@ class MaskingKind(Kind):
         return ", ".join(parts)
 
     def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
-        """Return the content that determines people and tables."""
+        """Return the scenario content (a dict) that determines people and tables.
+
+        Two scenarios with equal content can share these data.
+        """
         content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
         if "adversaries" in content:
             content["adversaries"] = {
@@ -145,16 +171,24 @@ class MaskingKind(Kind):
         return content
 
     def require_playable(self, study: MaskingStudy, draw: int) -> None:
-        """Refuse policies that cannot be played with the subjects of a draw."""
+        """Check that the policies can be played with the subjects of a draw.
+
+        Raises
+        ------
+        InputError
+            If the scenario's policies or solver are not supported; see `check_policies`.
+        """
         check_policies(study, study.games(draw)[0])
 
     # Results
 
     def summarise(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return mean outcomes of each policy over subjects, with usefulness and fairness.
+        """Return one row per policy, the index: mean outcomes, usefulness and fairness.
 
-        Fairness compares groups by birth decade and by state; it is missing unless subjects can share both ``age`` and
-        ``state``. See `reidsim.games.masking.measures`.
+        Means are over the subjects of the draw. Columns are the ones of every kind (see `Kind.summarise`),
+        ``usefulness``, ``usefulness_fairness`` and ``privacy_fairness``. Fairness compares groups by birth decade and
+        by state; it is missing unless subjects can share both ``age`` and ``state``. See
+        `reidsim.games.masking.measures`.
         """
         attributes, game = study.scenario.subjects.attributes, study.games(draw)[0]
         values, weights = game.world.targets.matrix(attributes), study.weights(game.world)
@@ -172,11 +206,11 @@ class MaskingKind(Kind):
         return summary
 
     def row_of_record(self, study: MaskingStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the row of each subject: every subject has its own."""
+        """Return the game row of each subject, shape (n_subjects,): 0, 1, 2, ..."""
         return np.arange(study.games(draw)[0].n_records)
 
     def records(self, study: MaskingStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-        """Return one row per subject and policy with the released attributes.
+        """Return a table of one row per subject and policy, with its released values.
 
         Columns are those of `record_table`, then ``gap`` (if the solver of some policy bounds the payoff that a better
         strategy could add; missing for the other policies), then the attributes. A value is unchanged, ``group of
@@ -200,14 +234,22 @@ class MaskingKind(Kind):
         return record_table(equilibria, self.row_of_record(study, draw), game.space.describe, released=released)
 
     def analyse(self, study: MaskingStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> MaskingAnalysis:
-        """Return the greedy search for the record in ``figures.search_path``, if any."""
+        """Return `MaskingAnalysis` with the greedy search for the scenario's record.
+
+        The record is ``figures.search_path``; without this key, the table is empty.
+        """
         record = study.scenario.figures.search_path
         if record is None:
             return MaskingAnalysis()
         return MaskingAnalysis(search_path=search_path_table(study, record, equilibria_of(outcomes)))
 
     def facts(self, study: MaskingStudy) -> dict[str, Any]:
-        """Return facts about subjects, resources and knowledge."""
+        """Return facts about subjects, resources and knowledge for the manifest, by key.
+
+        They are ``records`` (number of subjects), ``strategies``, ``people`` (number in the population; 0 with files),
+        ``resources`` (number of rows by resource), ``data_hash`` and, with background knowledge, ``knowledge``. With
+        several adversaries, the latter is a dict by adversary.
+        """
         game, _ = study.games(0)
         facts: dict[str, Any] = {
             "records": game.n_records,
@@ -228,9 +270,10 @@ class MaskingKind(Kind):
         return {**facts, "knowledge": known.get(None, known)} if known else facts
 
     def warnings(self, study: MaskingStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield warnings about unregistered targets and strategies not proved optimal.
+        """Yield texts that warn of unregistered targets and of strategies without proof.
 
-        A target is unregistered if it is not in the resource of an attack's last stage.
+        A target (data subject) is unregistered if it is not in the resource of an attack's last stage. A strategy lacks
+        a proof of optimality if the solver bounds the payoff that a better one could add above 0.
         """
         games, missing = [game for game, _ in study.games_against_each(draw).values()], {}
         for each in games:
@@ -251,10 +294,10 @@ class MaskingKind(Kind):
     # Rounds and cross-play
 
     def settings(self, study: MaskingStudy) -> Callable[[str, int, int], Setting]:
-        """Return a function that makes the setting of repeated rounds.
+        """Return a function that makes the `Setting` of repeated rounds.
 
         Its arguments are the policy, the number of the draw of the tables, and the number of the repetition of all
-        rounds on these tables.
+        rounds on these tables. It raises `InputError` if the policies or adversaries cannot play; see `setting_of`.
         """
 
         def setting(policy: str, replication: int, draw: int) -> Setting:
@@ -264,9 +307,15 @@ class MaskingKind(Kind):
         return setting
 
     def opponents(self, study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> tuple[MaskingStudy, Opponents]:
-        """Return the study, and the adversaries of cross-play in a draw of the tables.
+        """Return the same study, and the `Opponents` of cross-play in a draw of tables.
 
-        An attack recipe in the options is refused: a masking scenario has its own stages.
+        See `masking_adversaries`.
+
+        Raises
+        ------
+        InputError
+            If the options have an attack recipe, because a masking scenario has its own stages, or if the scenario's
+            own adversary, or one that the options describe, cannot play.
         """
         if options.stages is not None:
             problem, expected = "a masking scenario sets its own stages", "adversary.stages of the scenario"
@@ -274,9 +323,10 @@ class MaskingKind(Kind):
         return study, masking_adversaries(study, options, draw)
 
     def opponent_types(self, study: MaskingStudy, draw: int = 0) -> Opponents:
-        """Return the adversary types of rounds, with their resources; see `Kind`.
+        """Return the adversary types of rounds with their resources, as `Opponents`.
 
-        Their games enumerate only the levels of attributes that some stage of an attack uses. If there are too many
+        If no adversary sets keys for rounds, only further games for planning are returned; see `Kind`. The games of the
+        types enumerate only the levels of attributes that some stage of an attack uses. If there are too many
         strategies (`MOST_FORMS`), the result contains only the reason why the types cannot play.
         """
         if not are_equipped(study.scenario):
@@ -291,10 +341,11 @@ class MaskingKind(Kind):
         return types_of_setting(setting, replace(space, focus=looked_at))
 
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
-        """Return the policies of cross-play: of the kind, then of the scenario.
+        """Return names of the policies of cross-play: of the kind, then of the scenario.
 
-        k-anonymity is left out, unless the scenario names it, if some attributes are always shared or k exceeds the
-        number of subjects.
+        The policies of the kind are in the order of `MaskingPolicy.row`, with k-anonymity once for each k of the
+        scenario. k-anonymity is left out, unless the scenario names it, if some attributes are always shared or k
+        exceeds the number of subjects.
         """
         section, n = study.scenario.subjects, study.games(0)[0].n_records
 
@@ -307,7 +358,11 @@ class MaskingKind(Kind):
         return tuple(dict.fromkeys((*names, *section.policies)))
 
     def takes_best(self, scenario: MaskingScenario, policy: str) -> bool:
-        """Return whether a policy finds the best strategy under any payoff parameters."""
+        """Return whether a policy finds the best of a fixed set of strategies.
+
+        The set does not depend on payoff parameters. This holds if the policy has `takes_best`, or if it uses the
+        scenario's solver, and this is "best-first" or "backward-induction". `policy` is the policy's name.
+        """
         rule = policy_named(policy)
         exact = scenario.subjects.solver in ("best-first", "backward-induction")
         return rule.takes_best or (rule.search == "scenario" and exact)
@@ -315,22 +370,33 @@ class MaskingKind(Kind):
     # Shared files
 
     def release_file(self, scenario: MaskingScenario) -> str | None:
-        """Return the file of the targets."""
+        """Return the path of the file of the targets, as written; None if they are drawn."""
         return scenario.targets.file
 
     def shared_columns(self, scenario: MaskingScenario) -> SharedColumns:
-        """Return the columns of the targets' file that are quasi-identifiers."""
+        """Return the attributes of the targets' file that subjects can share.
+
+        The result is a `SharedColumns`.
+        """
         names = {name: scenario.targets.columns.get(name, name) for name in scenario.subjects.attributes}
         return SharedColumns(names, delimiter=scenario.targets.delimiter, counts_release=False)
 
     def read_records(self, scenario: MaskingScenario, path: Path) -> pd.DataFrame:
-        """Read the targets' file."""
+        """Return all columns of the targets' file as text, with unchanged values."""
         return read_table(path, delimiter=scenario.targets.delimiter, comment="#", trim=False)
 
     def released_values(self, scenario: MaskingScenario, records: pd.DataFrame, attribute: str) -> pd.Series[str]:
-        """Return an attribute as released: its value, its group, or suppressed.
+        """Return an attribute as released, as text: its value, its group, or ``*``.
 
-        Values in group names are replaced by group labels, which hide the values.
+        Texts such as ``group of VALUE`` are replaced by the label of the group at the record's level, which hides the
+        value; a masked value is ``*``.
+
+        Parameters
+        ----------
+        scenario : MaskingScenario
+        records : DataFrame
+            Table of records of one policy, with columns ``strategy`` and `attribute`.
+        attribute : str
         """
         column: pd.Series[str] = records[attribute].astype("str").mask(records[attribute].isna())
         section, strategies = scenario.subjects.generalize.get(attribute), records["strategy"].astype("str")
@@ -343,13 +409,17 @@ class MaskingKind(Kind):
         return column.fillna(SUPPRESSED)
 
     def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
-        """Return whether each record is released."""
+        """Return whether each record is released, shape (n,).
+
+        It is not if its strategy is ``withheld``, or ``nothing``, by which all attributes are masked. `records` is a
+        table of records with column ``strategy``.
+        """
         return ~records["strategy"].astype("str").isin(("withheld", "nothing")).to_numpy()
 
     # Presentation
 
     def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield sentences on the decision, the adversary and the payoff parameters."""
+        """Yield report sentences on a run's decision, adversaries and payoff parameters."""
         attributes = codes(section(run.content, "subjects").get("attributes", ()))
         number = f"{run.n_records:,} data subjects decide" if run.n_records else "Data subjects decide"
         yield (f"{number}, each independently, which of these attributes to share: ", *attributes, ".")
@@ -375,31 +445,48 @@ class MaskingKind(Kind):
         yield from beliefs(run, "subject")
 
     def controls(self, scenario: MaskingScenario) -> Iterator[Control]:
-        """Yield controls for amounts and for the confidence threshold of inferences."""
+        """Yield the page's controls for amounts and for the threshold of inferences.
+
+        The slider for the confidence threshold exists only if the scenario's section ``adversary`` has stages.
+        """
         yield from super().controls(scenario)
         if scenario.adversary.stages:
             threshold = scenario.adversary.confidence_threshold
             yield Slider("adversary.confidence_threshold", "Confidence threshold", threshold, 1.0, 0.05)
 
     def attacker(self, scenario: MaskingScenario, name: str) -> tuple[str, str | None]:
-        """Return the planner and the knowledge recipe of an adversary; see `Kind`.
+        """Return the planner's name and the knowledge recipe of an adversary.
 
-        One-shot adversaries without a knowledge recipe are multistage: they infer before they link.
+        The planner is "multistage" in place of "one-shot" without a knowledge recipe, because such adversaries may
+        infer before they link. The recipe is None if the adversary has none. `name` is the adversary's name.
         """
         planner, recipe = super().attacker(scenario, name)
         return "multistage" if planner == "one-shot" and recipe is None else planner, recipe
 
 
 def _informed(study: MaskingStudy) -> dict[str | None, PartialKnowledgeGame]:
-    """Return the true games of the first draw against adversaries with partial knowledge."""
+    """Return the true game of the first draw against each adversary with knowledge.
+
+    The dict has the name of each adversary with partial knowledge (None for a single one); it is empty if there is
+    none.
+    """
     games = study.games_against_each(0).items()
     return {name: each for name, (each, _) in games if isinstance(each, PartialKnowledgeGame)}
 
 
 def group_label(place: int, section: GeneralizedAttribute, value: str) -> str:
-    """Return the label of a value at an intermediate level; `place` is the level - 1.
+    """Return the label of a value at a level between shared and masked.
 
-    Intervals start at 0; a value outside the listed groups is unchanged.
+    The label is an interval such as ``20-29``, or the values of the group, joined by "or". Intervals start at 0; a
+    value outside the listed groups is unchanged.
+
+    Parameters
+    ----------
+    place : int
+        Number of the level, less 1.
+    section : GeneralizedAttribute
+        Widths of the intervals or groups of values at each level.
+    value : str
     """
     if section.widths:
         width = section.widths[place]
@@ -409,16 +496,17 @@ def group_label(place: int, section: GeneralizedAttribute, value: str) -> str:
 
 
 def search_path_table(study: MaskingStudy, record: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return the outcome of each strategy of a greedy search, in the first draw.
+    """Return the outcome of each strategy of a record's greedy search.
 
-    The subject searches in the game that it believes in. The table also names the policies that recommend each
-    strategy.
+    The game is of the first draw of the tables. The subject searches in the game that it believes in; outcomes are of
+    the true game. The table also names the policies that recommend each strategy.
 
     Parameters
     ----------
     study : MaskingStudy
         Its games are against a two-stage attack.
     record : int
+        Number of the subject, from 0.
     equilibria : mapping of str to Equilibrium
         Outcome by policy, in the true game.
 

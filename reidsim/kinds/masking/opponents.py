@@ -57,7 +57,19 @@ _NOT_PLAYED = ("figures", "agents", "stress", "sweep", "uncertainty", "adversari
 class _MaskingEquip:
     """Callable that returns an adversary's linker and planner, given its resources.
 
-    See `reidsim.agents.profile.Equip`. Without the resource of the attack's last stage, the adversary cannot attack.
+    See `reidsim.agents.profile.Equip`. Without the resource of the attack's last stage, the adversary cannot attack,
+    and the result is None.
+
+    Parameters
+    ----------
+    study : MaskingStudy
+        Study against this adversary alone.
+    games : tuple of MaskingGame
+        The true and the believed game against this adversary alone.
+    section : WeightedSection
+        Settings of the adversary in rounds.
+    agents : AgentsSection
+        Rules of the rounds.
     """
 
     study: MaskingStudy
@@ -83,18 +95,24 @@ class _MaskingEquip:
         return holds if self.section.needs_resources else frozenset(self.study.scenario.resources)
 
     def lists(self, holds: Holdings, used: int) -> tuple[str, ...]:
-        """Return the resources that an attack used: of inferences, then of the last stage.
+        """Return the names of resources that an attack used: inferences, then last stage.
 
-        Bit i of `used` is set if the attack used the inference of stage i, from 0, of the stages that `holds` allows.
+        `holds` has the names of the adversary's resources. Bit i of `used` is set if the attack used the inference of
+        stage i, from 0, of the stages that these resources allow.
         """
         stages = stages_with(self.games[0].attack, self._held(holds))
         inferred = [stage.resource for number, stage in enumerate(stages[:-1]) if used >> number & 1]
         return (*inferred, *(stage.resource for stage in stages[-1:]))
 
     def adversary(self, attack: MultistageAttack, *, believed: bool = False) -> Adversary:
-        """Return the planner with the true or believed gain and cost of an attack.
+        """Return the planner of an attack, with the adversary's gain and cost in rounds.
 
-        `attack` has only the stages for which the adversary has the resources.
+        Parameters
+        ----------
+        attack : MultistageAttack
+            Attack with only the stages for which the adversary has the resources; its gain and cost are replaced.
+        believed : bool
+            Whether gain and cost are the ones that the data subjects believe in.
         """
         section, economics = self.study.scenario.adversary, economics_and_belief(self.study.scenario)[believed]
         own = economics_of(self.section, economics, self.agents, sequential=section.plans_sequentially)
@@ -107,7 +125,8 @@ class _MaskingEquip:
         Raises
         ------
         InputError
-            If it lacks the resource, or its accuracy is not supported; the message names the key below `where`.
+            If it lacks the resource, or has inaccurate resources in sequential attacks; the message names the key below
+            `where`, the key path of the adversary's section.
         """
         section, attack = self.section, self.games[0].attack
         register = attack.identify.resource
@@ -122,9 +141,11 @@ class _MaskingEquip:
 
 
 def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
-    """Return the stages that can be carried out with the given resources.
+    """Return the stages of an attack that can be carried out with the resources held.
 
-    Without the resource of a stage, the adversary cannot infer its attribute, and no later stage links on it.
+    A stage without its resource is left out. The adversary then cannot infer the attribute of this stage, and no later
+    stage links on it. An inference by linkage without any attribute to link on is also left out. `holds` has names of
+    resources.
     """
     lost = {stage.infers for stage in attack.inferences if stage.resource not in holds}
     stages: list[Stage] = []
@@ -141,12 +162,13 @@ def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
 
 
 def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replication: int, draw: int) -> Setting:
-    """Return the setting of repeated rounds in which data subjects follow a policy.
+    """Return the `Setting` of repeated rounds in which data subjects follow a policy.
 
     Parameters
     ----------
     study : MaskingStudy
     agents : AgentsSection
+        Rules of the rounds.
     policy : str
         Name of the policy. Under a policy with `in_another_game`, adversaries link on released attributes only and
         infer no attribute.
@@ -158,9 +180,9 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
     Raises
     ------
     InputError
-        If an adversary lacks a required resource or names an unknown one; or if adversaries remember earlier releases
-        and the levels of an attribute are not nested (a group of values splits again at a later level). The message
-        names the scenario file.
+        If an adversary lacks a required resource, names an unknown one or one that it may not have, or has inaccurate
+        resources in sequential attacks; or if adversaries remember earlier releases and the levels of an attribute are
+        not nested (a group of values splits again at a later level). The message names the scenario file.
     """
     games = study.games_against_each(replication)
     if policy_named(policy).in_another_game:
@@ -205,10 +227,25 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
 
 
 def masking_adversaries(study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> Opponents:
-    """Return the adversaries of cross-play in a draw of a scenario's tables.
+    """Return the `Opponents` of cross-play in a draw of a scenario's tables.
 
-    The result also contains the reasons why other adversaries cannot play. Named adversaries with resources for rounds
-    are not included; see `MaskingKind.opponent_types`.
+    In cross-play, each policy plays against each adversary. They are the scenario's adversaries, an adversary for each
+    built-in planner who links without inference, ``partial-knowledge`` and ``multistage``. The result also contains the
+    reasons why adversaries cannot play. Named adversaries with resources for rounds are not included; see
+    `MaskingKind.opponent_types`.
+
+    Parameters
+    ----------
+    study : MaskingStudy
+    options : OpponentOptions
+        Knowledge recipe and attack rate of adversaries that the scenario does not describe.
+    draw : int
+        Number of the draw of the tables, from 0.
+
+    Raises
+    ------
+    InputError
+        If the scenario's own adversary, or one that the options describe, cannot play.
     """
     if study.alone:
         others, world = _unnamed(study, options, draw), study.world(draw)
@@ -269,10 +306,15 @@ def masking_adversaries(study: MaskingStudy, options: OpponentOptions, draw: int
 
 
 def _unnamed(study: MaskingStudy, options: OpponentOptions, draw: int) -> Opponents:
-    """Return the adversaries that a scenario with several adversaries does not name.
+    """Return the `Opponents` that a scenario with several adversaries does not name.
 
     They link on the same resource and attributes as the named adversaries. If named adversaries differ in these, no
-    unnamed adversary can play.
+    unnamed adversary can play, and the result has only the reason. For the parameters, see `masking_adversaries`.
+
+    Raises
+    ------
+    InputError
+        If named adversaries differ in resource or attributes and the options have a knowledge recipe.
     """
     ends = [game.attack.one_stage().identify for game, _ in study.games_against_each(draw).values()]
     if len({(end.resource, frozenset(end.on)) for end in ends}) > 1:
@@ -293,8 +335,9 @@ def _unnamed(study: MaskingStudy, options: OpponentOptions, draw: int) -> Oppone
 
 
 def _focused(game: MaskingGame) -> RecordGame:
-    """Return a masking game against an adversary without inference.
+    """Return the `RecordGame` of a masking game, for an adversary without inference.
 
-    Its strategy space has only the attributes on which the adversary links.
+    Its strategy space enumerates only the levels of the attributes on which the last stage of the attack links. Linker
+    and adversary are unchanged.
     """
     return replace(game.record_game, space=replace(game.space, focus=frozenset(game.attack.identify.on)))

@@ -186,7 +186,7 @@ class OptInGame(MaskingPolicy):
 
 
 class SearchPolicy(MaskingPolicy):
-    """Policy that chooses each subject's strategy with the largest payoff, by a solver.
+    """Policy that searches for each subject's strategy with the largest payoff.
 
     The solver is the scenario's, ``subjects.solver``, or the policy's own.
     """
@@ -225,7 +225,7 @@ class SearchPolicy(MaskingPolicy):
 
 @POLICIES.register("masking")
 class Masking(SearchPolicy):
-    """The masking game of Wan et al. 2021: each subject's best strategy, attacked or not."""
+    """Masking game of Wan et al. 2021: best strategy of each subject."""
 
     label, masks, look, row = "Masking game", True, Look(BLUE, "^"), 0
     description = (

@@ -49,7 +49,7 @@ class MaskingStudy(Study[MaskingScenario]):
     loaded : Scenario
     tables : MaskingTables
     stages : tuple of Stage
-        Stages of the adversary's attack; without tuple items for several adversaries.
+        Stages of the attack; empty with several adversaries.
     domain : Domain, optional
         Attributes on which an adversary with background knowledge links; None for full knowledge.
     alone : dict of str to MaskingStudy

@@ -35,17 +35,18 @@ _MOST_COUNTED = 50_000_000
 
 @dataclass(frozen=True, eq=False)
 class MaskingTables:
-    """Sources of the targets and resources of a masking scenario.
+    """Sources of the targets (data subjects) and resources of a masking scenario.
 
     Parameters
     ----------
     loaded : Scenario
     people : People
-        Labels and loci, and the population with `NO_ALLELE` for unknown alleles; without values if tables are files.
+        Labels and loci, and the population with `NO_ALLELE` (0) for unknown alleles; without values if tables are
+        files.
     files : mapping of str to PersonTable
-        Tables from files, by name.
+        Tables from files, by name of the resource, or ``targets``; empty if tables are drawn.
     lists : ListsOfPeople, optional
-        Resources that are lists drawn from the population.
+        Resources that are lists drawn from the population; None if there are none.
     """
 
     loaded: Scenario[MaskingScenario]
@@ -55,7 +56,7 @@ class MaskingTables:
 
     @property
     def n_people(self) -> int:
-        """Number of people in the population of the tables; 0 with files."""
+        """Number of people in the population of drawn tables; 0 if the tables are files."""
         return self.people.n_people if self.people.values else 0
 
     @property
@@ -66,20 +67,27 @@ class MaskingTables:
 
     @property
     def buyers(self) -> dict[str, tuple[str, ...]]:
-        """Possible holders by resource; any adversary may hold an unlisted resource."""
+        """Names of adversaries that may hold a resource, by resource.
+
+        Any adversary may hold a resource that the dict does not contain.
+        """
         resources = self.loaded.scenario.resources
         given = {name: section.buyers for name, section in resources.items() if section.buyers is not None}
         return given if self.lists is None else {**given, **self.lists.buyers}
 
     def label(self, attribute: str, values: Integers) -> list[str]:
-        """Return values of an attribute as text."""
+        """Return values of an attribute as text, one per value.
+
+        `values`, shape (n,), has codes of the labels, if the attribute has labels, otherwise numbers.
+        """
         labels = self.people.labels.get(attribute)
         return [str(value) if labels is None else labels[value] for value in values.tolist()]
 
     def domain(self, names: tuple[str, ...]) -> Domain:
-        """Return attributes on which an adversary with background knowledge links.
+        """Return the `Domain` of attributes for an adversary with background knowledge.
 
-        The categories cover the whole population, or all files, so they are equal in every draw.
+        `names` are the attributes on which it links. The categories cover the whole population, or all files, so they
+        are equal in every draw.
 
         Raises
         ------
@@ -106,10 +114,10 @@ class MaskingTables:
     ) -> dict[str | None, MultistageWorld]:
         """Draw targets and resources, or take the files, for each adversary.
 
-        The people are put in random order: the targets come first, resources that contain the targets start with them,
-        and resources of other people are taken from the end (Wan et al. 2021). A drawn target is registered if it is
-        also in the registry, the resource of the last stage. With files, a target is registered if a row of the
-        registry has all its linked values.
+        A target is a data subject. The people are put in random order: the targets come first, resources that contain
+        the targets start with them, and resources of other people are taken from the end (Wan et al. 2021). A drawn
+        target is registered if it is also in the registry, the resource of the last stage. With files, a target is
+        registered if a row of the registry has all its linked values.
 
         Parameters
         ----------
@@ -168,10 +176,25 @@ class MaskingTables:
     def _rows(
         self, order: NDArray[np.intp], anyone: Mapping[str, NDArray[np.intp]], sizes: Mapping[str, int]
     ) -> dict[str, NDArray[np.intp]]:
-        """Return the people in the targets and in each sampled resource, by table.
+        """Return the people in the table of targets and in each sampled resource.
 
-        People are numbered as in the population. `order` contains all of them in random order, and `anyone` an own
-        order for each resource that holds anyone; `sizes` replaces sizes of the scenario.
+        The result has an array of people by name of the table, shape (size,). People are numbered as in the population.
+        Resources with ``holds`` "targets" start with the targets, "others" are taken from the end of the order,
+        "anyone" have an order of their own.
+
+        Parameters
+        ----------
+        order : ndarray of int, shape (n_people,)
+            All people in random order.
+        anyone : mapping of str to ndarray of int, shape (n_people,)
+            All people in another random order, for each resource that holds anyone.
+        sizes : mapping of str to int
+            Sizes of tables that replace the scenario's.
+
+        Raises
+        ------
+        InputError
+            If a size is missing or too large for disjoint tables.
         """
         scenario, n = self.loaded.scenario, self.n_people
 
@@ -204,10 +227,19 @@ class MaskingTables:
         listed: Mapping[str, ListedTargets],
         registered: Callable[[MaskingScenario], NDArray[np.bool_] | None],
     ) -> dict[str | None, MultistageWorld]:
-        """Return the world of each adversary.
+        """Return the `MultistageWorld` of each adversary, by name; None for a single one.
 
-        Adversaries with the same registry and linked attributes share one object. `registered` returns the registered
-        targets of a scenario.
+        Adversaries with the same registry (resource of the last stage) and linked attributes share one object.
+
+        Parameters
+        ----------
+        targets : PersonTable
+        resources : mapping of str to PersonTable
+        listed : mapping of str to ListedTargets
+            Rows of the targets in each drawn list.
+        registered : callable
+            Returns whether each target is in the registry, shape (n_targets,), or None if unknown, given the scenario
+            against one adversary.
         """
         by_end: dict[tuple[str, tuple[str, ...]], MultistageWorld] = {}
         each = self.loaded.scenario.each
@@ -218,7 +250,11 @@ class MaskingTables:
         return {name: by_end[scenario.register, scenario.linked_on] for name, scenario in each.items()}
 
     def _found_in_registry(self, scenario: MaskingScenario) -> NDArray[np.bool_] | None:
-        """Return whether a registry row has all linked values of each target of a file.
+        """Return whether a registry row has all linked values of each target.
+
+        The tables are files. The registry is the resource of the last stage of the attack. The result has shape
+        (n_targets,); it is None if a linked attribute is missing from a table, which the attack reports as an error.
+        `scenario` is the scenario against one adversary.
 
         Raises
         ------
@@ -244,7 +280,10 @@ class MaskingTables:
         return found
 
     def _listed(self, drawn: PeopleList) -> PersonTable:
-        """Return a list as a table: 0 for unknown alleles, masks for other missing values."""
+        """Return a drawn list as a `PersonTable`: unknown alleles are 0.
+
+        Other missing values are also 0, and marked in the table's masks, `missing`.
+        """
         columns = {name: np.where(values == UNKNOWN, 0, values) for name, values in drawn.columns.items()}
         loci = self.people.loci
         missing = {name: values == UNKNOWN for name, values in drawn.columns.items() if name not in loci}
@@ -255,9 +294,10 @@ class MaskingTables:
         return [attribute for attribute in attributes if attribute in self.people.loci]
 
     def _lost(self, name: str, n_people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Return the missing alleles of people in a resource, shape (people, loci).
+        """Return which alleles are missing in a resource, shape (n_people, n_loci).
 
-        The share of missing alleles is exact, except for rounding down.
+        The number of missing alleles is the scenario's share of all alleles, rounded down; `rng` draws their places.
+        `name` is the name of the resource, `n_people` its number of people.
         """
         share = self.loaded.scenario.resources[name].missing_alleles
         lost = np.zeros((n_people, len(self._loci_of(name))), dtype=np.bool_)
@@ -267,18 +307,20 @@ class MaskingTables:
 
 
 def masking_tables(loaded: Scenario[MaskingScenario], before: MaskingTables | None = None) -> MaskingTables:
-    """Read or simulate the people of a scenario's tables.
+    """Return the sources of a scenario's tables: people of a population, or files.
 
     Parameters
     ----------
     loaded : Scenario
     before : MaskingTables, optional
-        Tables of another scenario; their people are reused if the population is the same.
+        Tables of another scenario; their people are reused if the folder and the section ``population`` are the same
+        and no tables are files.
 
     Raises
     ------
     InputError
-        If a recipe or file cannot be used, or lacks an attribute that the scenario names.
+        If a recipe or file cannot be used, a file has an invalid value, or the people lack an attribute that the
+        scenario names.
     """
     scenario = loaded.scenario
     wanted = {TARGETS: scenario.subjects.attributes} | {n: s.attributes for n, s in scenario.resources.items()}
@@ -296,9 +338,10 @@ def masking_tables(loaded: Scenario[MaskingScenario], before: MaskingTables | No
 
 
 def _lists(loaded: Scenario[MaskingScenario], people: People) -> ListsOfPeople | None:
-    """Return the resources that are lists of people, ready to be drawn.
+    """Return the resources that are lists of people, as `ListsOfPeople`; or None.
 
-    None if no resource is a list, or the scenario has no population.
+    The lists are not drawn yet. The result is None if no resource is a list, or the scenario has no population.
+    `people` is the population, with `NO_ALLELE` for unknown alleles.
     """
     sections = {name: section for name, section in loaded.scenario.resources.items() if section.is_list}
     population = loaded.scenario.population
@@ -318,9 +361,16 @@ def _lists(loaded: Scenario[MaskingScenario], people: People) -> ListsOfPeople |
 
 
 def _people(loaded: Scenario[MaskingScenario]) -> People:
-    """Return the people of the population, with `NO_ALLELE` for unknown alleles.
+    """Return the people of a scenario's population, with 0 for unknown alleles.
 
-    An attribute keeps its own numbers if all categories are whole numbers.
+    An attribute keeps its own numbers if all categories are whole numbers; otherwise it has codes and labels. With a
+    reference year, people born later are left out, and an attribute ``age`` is added.
+
+    Raises
+    ------
+    InputError
+        If the section ``population`` is missing or cannot be used, a value of an attribute with labels is missing, or
+        no person is born by the reference year.
     """
     section = loaded.scenario.population
     if section is None:
@@ -406,15 +456,20 @@ def _read_tables(loaded: Scenario[MaskingScenario], wanted: Mapping[str, tuple[s
 
 
 def linked_in_stages(scenario: MaskingScenario) -> set[str]:
-    """Return the attributes that a stage of the attack links on."""
+    """Return the names of attributes on which some stage of the attack links.
+
+    Stages that infer surnames do not count as linkage. The scenario has one adversary. An attribute from which surnames
+    are inferred counts only if another stage links on it.
+    """
     stages = scenario.adversary.stages
     return {name for stage in stages if not isinstance(stage, InferSurnameSection) for name in stage.on}
 
 
 def named_loci(scenario: MaskingScenario) -> tuple[str, ...]:
-    """Return the attributes that files contain as alleles.
+    """Return the names of the attributes that files contain as alleles.
 
-    These are the named loci, and all attributes of a genealogy that are neither linked on nor inferred.
+    For each stage that infers a surname, these are its named loci, and all attributes of its resource on which no stage
+    links and which it does not infer. The scenario has one adversary.
     """
     linked, loci = linked_in_stages(scenario), list[str]()
     for stage in scenario.adversary.stages:
@@ -425,9 +480,15 @@ def named_loci(scenario: MaskingScenario) -> tuple[str, ...]:
 
 
 def _is_text(columns: Mapping[Path, pd.Series[str]]) -> bool:
-    """Return whether an attribute's values are labels.
+    """Return whether an attribute's values are labels, not numbers.
 
-    If at least half of the values are numbers, the others are an error.
+    They are labels if less than half of the values in all tables are numbers or empty. `columns` has the attribute's
+    column as text, by file.
+
+    Raises
+    ------
+    InputError
+        If the values are not labels, but one is not a number; the message names file and row.
     """
     number = {path: column.str.fullmatch(r"[+-]?[\d.]+") | (column == "") for path, column in columns.items()}
     if float(pd.concat(list(number.values())).mean()) < 0.5:
@@ -439,9 +500,24 @@ def _is_text(columns: Mapping[Path, pd.Series[str]]) -> bool:
 
 
 def _numbers(column: pd.Series[str], labels: tuple[str, ...] | None, alleles: bool, path: Path) -> Integers:
-    """Return a column of text as whole numbers.
+    """Return a column of text as whole numbers, shape (n_rows,), int64.
 
-    With `labels`, return positions among them; with `alleles`, an unknown value is 0.
+    With `labels`, the result has positions among them.
+
+    Parameters
+    ----------
+    column : Series of str
+    labels : tuple of str or None
+        All values of an attribute that is text; None for numbers.
+    alleles : bool
+        Whether an empty value is allowed, as an unknown allele, 0.
+    path : Path
+        File of the column, for messages.
+
+    Raises
+    ------
+    InputError
+        If a value is empty (unless `alleles`), or is not a whole number from 0 to 2**31 - 1 (without `labels`).
     """
     blank = column == ""
     if alleles:
