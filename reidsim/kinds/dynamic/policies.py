@@ -50,10 +50,10 @@ class FixedLevels(Policy):
 class KeepsPk(Policy):
     """Policy that releases the most useful generalization with PK within a threshold.
 
-    PK is the share of records in equivalence classes of fewer than k records, computed in simulated tables; see
-    `SimulatedTables.keep`. The choice is made at the first of every ``review`` periods, for its table's utilities and
-    number of cases, and kept until the next review. If no generalization qualifies, every attribute is released at the
-    last level of its hierarchy.
+    PK is the share of records in equivalence classes of fewer than ``publisher.k`` records. A quantile of it over
+    simulated tables must be at most the scenario's threshold; see `SimulatedTables.keep`. The choice is made at the
+    first of every ``review`` periods, for its table's utilities and number of cases, and kept until the next review. If
+    no generalization qualifies, every attribute is released at the last level of its hierarchy.
     """
 
     label, is_rule = "PK-driven", True

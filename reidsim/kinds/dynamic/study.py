@@ -1,4 +1,4 @@
-"""Build the study of a scenario of cases over time: cases, people, tables and games."""
+"""Build the study of a scenario of cases over time: people, tables and games."""
 
 from __future__ import annotations
 

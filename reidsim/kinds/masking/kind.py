@@ -382,7 +382,10 @@ class MaskingKind(Kind):
         return SharedColumns(names, delimiter=scenario.targets.delimiter, counts_release=False)
 
     def read_records(self, scenario: MaskingScenario, path: Path) -> pd.DataFrame:
-        """Return all columns of the targets' file as text, with unchanged values."""
+        """Return all columns of the targets' file as text, with unchanged values.
+
+        Lines that begin with ``#`` are skipped.
+        """
         return read_table(path, delimiter=scenario.targets.delimiter, comment="#", trim=False)
 
     def released_values(self, scenario: MaskingScenario, records: pd.DataFrame, attribute: str) -> pd.Series[str]:

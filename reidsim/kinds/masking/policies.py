@@ -142,7 +142,10 @@ class RandomMasking(Baseline):
 
 @POLICIES.register(K_ANONYMITY)
 class KAnonymous(MaskingPolicy):
-    """Policy that masks values until the table of the subjects is k-anonymous."""
+    """Policy that masks values until the table of the subjects is k-anonymous.
+
+    Each record then shares its released values with at least k - 1 other records.
+    """
 
     label, is_rule, masks, look, row = "k-anonymity", True, True, Look(GREY, "h"), 10
     description = (

@@ -1,4 +1,7 @@
-"""Define the kind of scenario in which people may join a genomic database, and its policies."""
+"""Define the kind of scenario in which people may join a genomic database.
+
+Its policies are rules and processes that determine who joins.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +107,10 @@ class Everybody(Nobody):
 
 @POLICIES.register("from-nobody")
 class FromNobody(Joining):
-    """Policy of best-reply dynamics that start with an empty database."""
+    """Policy of best-reply dynamics that start with an empty database.
+
+    People join or leave as long as they gain by this; see `JoiningGame.replies`.
+    """
 
     label, look = "From nobody", Look(BLUE, "o")
     description = "sequence of best responses that starts with no members and ends when no person gains by a change"
@@ -112,7 +118,10 @@ class FromNobody(Joining):
 
 @POLICIES.register("from-everybody")
 class FromEverybody(Joining):
-    """Policy of best-reply dynamics that start with all people in the database."""
+    """Policy of best-reply dynamics that start with all people in the database.
+
+    People leave or join as long as they gain by this; see `JoiningGame.replies`.
+    """
 
     label, look = "From everybody", Look(VERMILION, "^")
     description = (
@@ -248,7 +257,10 @@ class ParticipationKind(Kind):
         return {"records": study.n_people, "strategies": 2, "data_hash": study.fingerprint}
 
     def warnings(self, study: ParticipationStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield texts that warn of best replies that cycle and of plans without proof."""
+        """Yield texts that warn of best replies that cycle and of plans without proof.
+
+        A plan is the choice of policy ``planner``. `draw` has no effect.
+        """
         for policy, found in outcomes.items():
             if policy.startswith("from-") and not found.equilibrium.exact:
                 yield f"{policy}: best responses do not converge; the result is not an equilibrium"
@@ -279,7 +291,7 @@ class ParticipationKind(Kind):
             yield (f"Relatives' payoffs count in proportion to relatedness, times {number_text(subjects['concern'])}.",)
 
     def controls(self, scenario: ParticipationScenario) -> Iterator[Control]:
-        """Yield sliders for benefit, harm and the concern for relatives."""
+        """Yield the page's sliders for benefit, harm and the concern for relatives."""
         subjects = scenario.subjects
         yield amount_slider("subjects.benefit", "Benefit of finding a relative", subjects.benefit)
         yield amount_slider("subjects.harm", "Harm of being identified", subjects.harm)

@@ -517,7 +517,22 @@ class TablesKind(Kind):
         """Return `LimitedColumns`: sensitive columns and the limits on their values.
 
         The limits apply to the values in each equivalence class of the shared file. The result is None if the scenario
-        sets no limits. See `Kind` for the parameters.
+        sets no limits.
+
+        Parameters
+        ----------
+        scenario : TablesScenario
+        frame : DataFrame
+            All columns of the file of records, as text.
+        path : Path
+            Path of this file, for messages.
+        hierarchies : callable
+            Returns the rows of the hierarchy files that `shared_columns` names, by its keys.
+
+        Raises
+        ------
+        InputError
+            If a sensitive column is missing, or its hierarchy cannot be used.
         """
         publisher = scenario.publisher
         if not publisher.attribute_limits:
@@ -701,7 +716,7 @@ def _group(run: Any, each: Sequence[Mapping[str, Any]]) -> Iterator[Sentence]:
 def _warnings_of_node(study: TablesStudy, policy: str, outcome: PolicyOutcome) -> Iterator[str]:
     """Yield texts that warn of a policy's search for one or a few generalizations.
 
-    They say that nothing is released, that the payoff may be higher, or that a budget ended the search.
+    The reasons are that nothing is released, that the payoff may be higher, or that a budget ended the search.
 
     Parameters
     ----------
@@ -839,7 +854,7 @@ def _direction_measures(study: TablesStudy, name: str, equilibrium: Equilibrium)
 
 
 def exposed_to_weighted(study: TablesStudy, strategies: Strategies) -> float:
-    """Return the share of records attacked if guesses favour rows that match few.
+    """Return the share of records attacked if guesses favour rows with few matches.
 
     The adversary looks a person up in the released rows and picks one of the matching released rows, each with a weight
     of 1 / number of people who match the row. Withheld records count in the denominator.

@@ -113,8 +113,9 @@ def paid_in(study: TablesStudy, policy: str, choice: Choice) -> RecordGame:
 def found_by(outcome: PolicyOutcome) -> TablesChoice:
     """Return the choice of an outcome of `play` as a `TablesChoice`.
 
-    It has details of the policy's search. A choice of another class gets the default details: no nodes, gap 0, and an
-    unknown planned payout. An outcome without a choice (of rounds) gets its strategies and the default details.
+    It has details of the policy's search. A choice of another class gets the default details: no nodes, gap 0, and a
+    planned payout of NaN, as it is unknown. An outcome without a choice (of rounds) gets its strategies and the default
+    details.
     """
     found, choice = outcome.equilibrium, outcome.choice
     if choice is None:
@@ -200,7 +201,8 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> p
 def _relative(study: TablesStudy, payout: Any) -> Any:
     """Return payouts as a share of the best case: all records unchanged, no attack.
 
-    The result has the shape of `payout`, in currency units over all records; it is 0 if the best case is 0.
+    `payout` is a number or an array, in currency units over all records; the result has its shape. It is 0 if the best
+    case is 0.
     """
     best_case = dot(study.of_cells(study.prices.benefit), study.weights)
     return payout / best_case if best_case else 0.0
@@ -710,9 +712,9 @@ def record_points(study: TablesStudy) -> SolvedPoints:
 def _replied(outcome: Equilibrium) -> PointPlan:
     """Return the `PointPlan` of strategies against a one-shot adversary.
 
-    The adversary attacks a cell if gain times success probability exceeds the cost. `outcome` has the strategy,
-    utility, success probability and intensity of each cell; its payoffs and attacks are replaced, as they follow from
-    the payoff parameters (Wan et al. 2015, Table 3).
+    The adversary attacks a cell if gain times success probability exceeds the cost by more than rounding. `outcome` has
+    the strategy, utility, success probability and intensity of each cell; its payoffs and attacks are replaced, as they
+    follow from the payoff parameters (Wan et al. 2015, Table 3).
     """
 
     def reply(truth: EconomicsSection) -> Equilibrium:

@@ -597,9 +597,10 @@ class MultiDimensionalPolicy(SolvedPolicy):
     needs = frozenset({ONE_RECORD_PER_PERSON})
 
     def takes_best(self, publisher: Any) -> bool:
-        """Return whether the policy surely finds the best recoding, for any amounts.
+        """Return whether the policy finds the best recoding for any payoff parameters.
 
-        It does if suppression is unlimited: ``publisher.suppression_limit`` is 1.
+        It does if suppression is unlimited: ``publisher.suppression_limit`` is 1. Otherwise its recoding may not be
+        optimal.
         """
         return bool(publisher.suppression_limit == 1.0)
 
@@ -689,8 +690,8 @@ class OptInPolicy(SolvedPolicy):
     def improvement(self, study: TablesStudy) -> dict[str, Any]:
         """Return keyword arguments of `best_release` that allow two strategies per record.
 
-        These are the unchanged record, and withholding. The unchanged record must be within the limits on sensitive
-        columns.
+        These are the unchanged record, and withholding. The keys are ``constraint``, ``may_withhold`` and ``forms``.
+        The unchanged record must be within the limits on sensitive columns.
         """
         unchanged = np.arange(study.lattice.size) == study.lattice.most_specific
         return {"constraint": Constraint(admissible=study.admissible), "may_withhold": True, "forms": unchanged}
@@ -781,7 +782,11 @@ class HoldFirst(BestOfUnit):
 
 @POLICIES.register("m-invariance")
 class MInvariance(SolvedPolicy):
-    """m-invariance of successive releases (Xiao and Tao 2007), planned in advance."""
+    """Rule: m-invariance of successive releases (Xiao and Tao 2007).
+
+    In each release, an equivalence class has at least m different sensitive values, and the set of values in a record's
+    class is the same in all releases. All releases are planned before the first; see `planned_releases`.
+    """
 
     label = "m-invariance"
     description = (

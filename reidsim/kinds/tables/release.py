@@ -1,4 +1,7 @@
-"""Read the data of a table scenario: records, people, hierarchies, sensitive columns."""
+"""Read the data of a table scenario: records, people and hierarchies.
+
+These are also the sensitive columns, the waves of several releases, and attacks in stages.
+"""
 
 from __future__ import annotations
 
@@ -155,8 +158,8 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
     Raises
     ------
     InputError
-        If a file cannot be used, or a value is not in its hierarchy. The error names the value, its row and the
-        hierarchy. Also if top codes are to be redrawn without a population.
+        If a file cannot be used, a value is not in its hierarchy (the error names the value, its row and the
+        hierarchy), or top codes are to be redrawn without a population.
     """
     scenario, attributes = loaded.scenario, loaded.scenario.attributes
     (source, frame), in_records = _records(loaded), scenario.columns_of_file

@@ -729,7 +729,7 @@ class TablesStudy(Study[TablesScenario]):
 
     @cached_property
     def truth(self) -> RecordGame:
-        """True game of all game rows, computed once."""
+        """True game of the scenario, in which outcomes are evaluated; computed once."""
         return self.game()
 
     @cached_property

@@ -406,9 +406,10 @@ def search_deviation(deviations: pd.DataFrame) -> Figure:
     Parameters
     ----------
     deviations : DataFrame
-        One row per parameter and value, with columns ``parameter``, ``value``, ``publisher_payoff_difference`` (mean
-        absolute difference of the publisher's payoff from the optimum, in currency units per record; Eq. 6 of the
-        paper) and ``share_optimal`` (share of records with the optimal payoff).
+        One row per parameter (payoff parameter that the sweep changes) and value, with columns ``parameter``,
+        ``value``, ``publisher_payoff_difference`` (mean absolute difference of the publisher's payoff from the optimum,
+        in currency units per record; Eq. 6 of the paper) and ``share_optimal`` (share of records with the optimal
+        payoff).
 
     Returns
     -------

@@ -48,7 +48,7 @@ _PARAMETER_LABELS = {
 
 
 def by_group_size(attacks: pd.DataFrame, column: str) -> Figure:
-    """Draw the attack of both planners against the group size (Figs. 6 to 8).
+    """Draw the attack by group size and planner (Xia et al. 2015, Figs. 6 to 8).
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def by_group_size(attacks: pd.DataFrame, column: str) -> Figure:
 
 
 def belief_risks(beliefs: pd.DataFrame) -> Figure:
-    """Draw records whose risk depends on knowledge of the group size (Fig. 9).
+    """Draw risks by knowledge of the group size (Xia et al. 2015, Fig. 9).
 
     Parameters
     ----------
@@ -151,7 +151,9 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
 
 
 def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
-    """Draw the smallest group size that is not attacked, by deterrent (Fig. 10).
+    """Draw the smallest group size not attacked (Xia et al. 2015, Fig. 10).
+
+    It is drawn by deterrent: a parameter that makes attacks less profitable.
 
     Parameters
     ----------
