@@ -228,7 +228,7 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
 def _by(table: pd.DataFrame, key: str) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield each value of a column as text, with its rows, by first appearance.
 
-    The column is `key`. The result is an iterator of pairs of str and DataFrame.
+    The column of `table` is `key`. The result is an iterator of pairs of str and DataFrame.
     """
     return ((str(name), rows) for name, rows in table.groupby(key, sort=False, observed=True))
 

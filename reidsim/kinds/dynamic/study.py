@@ -416,6 +416,15 @@ def _epidemic(
     The numbers of cases by area and period are multinomial, in proportion to the area's people times a normal curve
     around the area's peak. Within an area, every person is equally likely to become a case.
 
+    Parameters
+    ----------
+    scenario : DynamicScenario
+        Its section ``epidemic`` has the parameters of the wave.
+    population : Population
+        People who may become a case, with whole counts.
+    hierarchies : dict of str to Hierarchy
+        Hierarchy of each attribute; that of the area defines the areas.
+
     Returns
     -------
     codes : ndarray of int32, shape (n_cases, n_attributes)

@@ -124,7 +124,7 @@ class MaskingKind(Kind):
         return build_masking_study(loaded)
 
     def build_after(self, loaded: Scenario[Any], before: MaskingStudy) -> MaskingStudy:
-        """Return the `MaskingStudy` of a scenario; reuse people of an earlier study.
+        """Return the `MaskingStudy` of a scenario; reuse people of the study `before`.
 
         People are reused if both scenarios have the same folder and section ``population``, and no tables are files.
 

@@ -296,9 +296,10 @@ class MaskingStudy(Study[MaskingScenario]):
         )
 
     def _carrier(self, world: MultistageWorld, attribute: str) -> NDArray[np.int64]:
-        """Return the known values of an attribute in the first resource that has it.
+        """Return an attribute's known values in a world's first resource that has it.
 
-        The result has shape (n_known,), int64; unknown values are left out.
+        The result has shape (n_known,), int64; unknown values are omitted. `world` has the tables of the resources,
+        whose order is the scenario's.
 
         Raises
         ------
@@ -318,6 +319,8 @@ class MaskingStudy(Study[MaskingScenario]):
 
     def _levels(self, world: MultistageWorld, attribute: str) -> tuple[Floats, tuple[NDArray[np.int64], ...]]:
         """Return the kept shares of an attribute's levels, and the groups of its values.
+
+        `world` has the tables of targets and resources, in which the largest number is sought for intervals.
 
         Returns
         -------

@@ -152,8 +152,9 @@ class TablesKind(Kind):
         """Return the `PolicyOutcome` of each policy, by name; see `outcomes.play`.
 
         By default, the policies are the scenario's; `draw` has no effect. With `timed` and one generalization for the
-        table (``publisher.unit``), the seconds of each policy are kept. The first such call in a thread plays all
-        policies once before, so that run times exclude the loading of compiled code.
+        table (``publisher.unit``), the seconds of each policy are kept. `progress` is called with the numbers of steps
+        done and in total. The first such call in a thread plays all policies once before, so that run times exclude the
+        loading of compiled code.
         """
         timed = timed and study.scenario.publisher.unit == "table"
         if timed and not getattr(_warm, "solved", False):
@@ -372,7 +373,10 @@ class TablesKind(Kind):
         return study.by_subject()
 
     def describe_setting(self, setting: Setting) -> str:
-        """Return a line with numbers of data subjects, distinct records and strategies."""
+        """Return a line with the numbers of a setting's data subjects and strategies.
+
+        It also has the number of distinct records, in which the data subjects of rounds are grouped.
+        """
         forms = counted(setting.space.size, "strategy", "strategies")
         subjects, cells = counted(setting.n_subjects, "data subject"), counted(setting.n_cells, "distinct record")
         return f"{subjects} with {cells}, {forms}"
@@ -819,7 +823,7 @@ def search_deviation(
 
 
 def _attribute_measures(study: TablesStudy, equilibrium: Equilibrium) -> dict[str, float]:
-    """Return the measures of attribute inference of a policy, by name.
+    """Return the measures of attribute inference of a policy's outcome, by name.
 
     ``inference`` is the largest success probability of an inference of a sensitive value in any released record; 0 if
     nothing is released. With limits on sensitive columns, ``beyond_limits`` is the share of data subjects who are

@@ -551,7 +551,8 @@ def read_waves(
 def _time_of(text: str, *, dated: bool) -> float:
     """Return the sort key of a wave's label; NaN if the label is invalid.
 
-    With `dated`, the label is an ISO date, and the key its day number; otherwise both are a finite number.
+    With `dated`, the label `text` is an ISO date, and the key is its day number; otherwise the label is a finite
+    number, which is the key.
     """
     try:
         time = float(datetime.date.fromisoformat(text).toordinal()) if dated else float(text)

@@ -243,9 +243,9 @@ class ReleasedFile:
     def _play_people(self, persons: ReleasedPeople) -> Equilibrium:
         """Return the `Equilibrium` by person if people have several records, (n_people,).
 
-        The rows of a person may have different generalizations. Utility and intensity are means over the person's
-        records, the utility weighted by the records' benefits if they differ; records without a row are withheld, at
-        intensity 1.
+        `persons` has the person of each record. The rows of a person may have different generalizations. Utility and
+        intensity are means over the person's records, the utility weighted by the records' benefits if they differ;
+        records without a row are withheld, at intensity 1.
         """
         study, lattice, n = self.study, self.study.lattice, len(persons.set_of_person)
         order = np.argsort(persons.of_record[self.record], kind="stable")

@@ -380,7 +380,8 @@ class TablesStudy(Study[TablesScenario]):
     def of_cells(self, amounts: Floats) -> Floats:
         """Return an amount for each game row, (n_rows,), from one per kind, (n_kinds,).
 
-        A kind is a set of records with equal payoff parameters; a single amount applies to all rows.
+        A kind is a set of records with equal payoff parameters; if `amounts` has a single element, it applies to all
+        rows.
         """
         return np.asarray(amounts[self.kind] if len(amounts) > 1 else np.full(len(self.kind), amounts[0]))
 

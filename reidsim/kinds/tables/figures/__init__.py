@@ -117,10 +117,11 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 
 
 def _thresholds(swept: Swept) -> pd.DataFrame:
-    """Return the attack thresholds of a sweep as `attack_thresholds` draws them.
+    """Return the attack thresholds of a sweep, as `attack_thresholds` draws them.
 
     An attack threshold is the smallest group size that is not attacked. The table has the rows of the first policy,
-    because thresholds are equal for all policies. A detection intercept is converted to a probability.
+    because thresholds are equal for all policies. A detection intercept is converted to a probability. `swept` has the
+    sweep's results; see `Swept`.
     """
     lines: pd.DataFrame = swept.lines([_THRESHOLD])
     lines = lines[lines["policy"] == swept.table["policy"].iloc[0]]
@@ -137,7 +138,7 @@ def _payouts(swept: Swept) -> pd.DataFrame | None:
 
     The scenario must have one generalization for the table and a positive benefit that is equal for all records and
     points, without columns of payoff parameters. The sweep must change one payoff parameter and at most the planned
-    risk besides. Otherwise the result is None.
+    risk besides. Otherwise the result is None. `swept` has the sweep's results; see `Swept`.
     """
     economics, along, others = swept.content["economics"], tuple(swept.along), set(swept.others)
     of_table = swept.content.get("publisher", {}).get("unit") == "table" and not swept.second
@@ -338,6 +339,7 @@ def payoff_difference_scatter(records: pd.DataFrame, reference: str = REFERENCE)
 def _compared(records: pd.DataFrame, reference: str) -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
     """Return both players' payoffs under a reference, and differences to them.
 
+    `records` has one row per record and policy, see `payoff_difference_curves`; `reference` is the name of a policy.
     The first result is a DataFrame with one row per record, indexed by ``record``, and columns ``publisher_payoff`` and
     ``adversary_payoff``. The second has such a DataFrame of differences per policy, in display order: all policies
     except the reference, no-protection and suppress-all. Differences within rounding errors are 0.
