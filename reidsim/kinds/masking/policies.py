@@ -238,7 +238,7 @@ class Masking(SearchPolicy):
 
 @POLICIES.register("no-attack-masking")
 class NoAttackMasking(SearchPolicy):
-    """Choose each subject's best strategy among those under which no attack pays."""
+    """Masking game limited to strategies under which no attack pays."""
 
     label, masks, forbids_attacks, look, row = "No-attack masking game", True, True, Look(SKY_BLUE, ">"), 1
     description = "set of shared attributes with the highest payoff among the sets without an attack"

@@ -137,7 +137,8 @@ class MaskingTables:
         Raises
         ------
         InputError
-            If there are too few people for disjoint tables.
+            If there are too few people for disjoint tables, a resource that must contain the targets is smaller than
+            their number, or a registry from a file lacks such a target.
         """
         scenario, people = self.loaded.scenario, self.people.values
         if self.files:
@@ -194,7 +195,8 @@ class MaskingTables:
         Raises
         ------
         InputError
-            If a size is missing or too large for disjoint tables.
+            If a size is missing, too large for disjoint tables, or smaller than the number of targets in a resource
+            that must contain them.
         """
         scenario, n = self.loaded.scenario, self.n_people
 
