@@ -211,13 +211,18 @@ class FactoredMDP:
         return tuple(values.get(name, domain[0]) for name, domain in self.variables.items())
 
     def is_terminal(self, state: State) -> bool:
-        """Return whether the process is over in a state."""
+        """Return whether the process is over in a state.
+
+        It is over if no step of the horizon is left, or if the function `terminal` returns a true value.
+        """
         if self.horizon is not None and state[-1] == 0:
             return True
         return bool(self._terminal.at(state))
 
     def allowed(self, state: State) -> list[str]:
-        """Return the actions that can be taken in a state that is not terminal.
+        """Return the names of the actions that can be taken in a state, as a list.
+
+        They are in the order of the process's actions. The state is taken to be not terminal.
 
         Raises
         ------
@@ -231,16 +236,30 @@ class FactoredMDP:
         return names
 
     def reward(self, action: str, state: State) -> float:
-        """Return R(x, a), the reward of an action in a state."""
+        """Return R(x, a), the reward of an action in a state.
+
+        It is the sum of the reward terms of the process and of the action.
+
+        Raises
+        ------
+        InputError
+            If the reward is infinite or NaN, or a function fails.
+        """
         total = sum(float(term.at(state)) for term in (*self._rewards, *self._actions[action].rewards))
         if not isfinite(total):
             raise InputError("reward is not finite", where=f"actions.{action}", found=self.named(state))
         return total
 
     def successors(self, action: str, state: State) -> dict[State, float]:
-        """Return the probability of each next state.
+        """Return the probability of each possible next state after an action, by state.
 
         It is the product of P(X'_i | parents of X_i, a) over the variables.
+
+        Raises
+        ------
+        InputError
+            If the probabilities of a variable's next value do not sum to 1 or one is negative, a next value is outside
+            the variable's domain, or a function fails.
         """
         return self._actions[action].successors(state)
 
@@ -273,7 +292,8 @@ class FactoredMDP:
         Raises
         ------
         InputError
-            If the method cannot solve the process, or the process has too many states.
+            If the method is unknown; if the process can return to a state, and the method is backward induction or the
+            discount is 1; if more than 1,000,000 states are reachable; or if a linear program is not solved.
         """
         if method not in METHODS:
             raise not_among("unknown method", method, METHODS, where="method")
@@ -320,7 +340,7 @@ class FactoredMDP:
         Raises
         ------
         InputError
-            If the chain can stay in a state for ever, or ends only after more than a million steps.
+            If the expected number of steps in some state is infinite, or 1,000,000 or more.
         """
         table = _Table(self, start, policy, until)
         visits, discounted = table.visits(1.0), table.visits(self.discount)
@@ -336,14 +356,18 @@ class FactoredMDP:
     def probability(self, event: Callable[..., Any], policy: Mapping[State, str], start: State | None = None) -> float:
         """Return the probability that an event ever occurs under a policy (Eq. 5).
 
-        `event` is a function of variables; see `follow`.
+        `event` is a function that returns whether the event has occurred, given variables. It is 1 if the event has
+        occurred at the start. For `policy`, `start` and errors see `follow`.
         """
         happens = _Function(event, self._position, "event")
         followed = self.follow(policy, start, until=event)
         return fsum(share for state, share in followed.visits.items() if happens.at(state))
 
     def _check(self, name: str, value: Any, where: str) -> None:
-        """Raise InputError if a value is outside the domain of a variable."""
+        """Raise InputError if a value is outside the domain of the variable `name`.
+
+        `where` is the place of the value in the message.
+        """
         if value not in self._domains[name]:
             expected = f"a value of the domain, such as {self.variables[name][0]!r}"
             raise InputError(f"value outside the domain of {name}", where=where, found=value, expected=expected)
@@ -419,7 +443,24 @@ class Solution:
 class _Function:
     """A constant or a function, with the positions of the variables on which it depends.
 
-    Results are cached by the values of these variables; `then` converts each result once.
+    Results are cached by the values of these variables.
+
+    Parameters
+    ----------
+    term : object or function
+        Constant, or function whose parameters name variables. Its other parameters must have defaults.
+    position : mapping of str to int
+        Position of each variable in a state.
+    where : str
+        Place of the term in messages.
+    then : function
+        Converts each result once, before it is cached. Default: no conversion.
+
+    Raises
+    ------
+    InputError
+        If a parameter without a default is not a variable, or a parameter that names a variable is not ordinary (such
+        as a keyword-only one).
     """
 
     def __init__(
@@ -441,7 +482,13 @@ class _Function:
         self._at = [position[name] for name in self.parents]
 
     def at(self, state: State) -> Any:
-        """Return the value in a state."""
+        """Return the constant, or the function's result in a state, converted by `then`.
+
+        Raises
+        ------
+        InputError
+            If the function fails.
+        """
         values = tuple([state[at] for at in self._at])
         if values not in self._kept:
             named = dict(zip(self.parents, values, strict=True))
@@ -450,7 +497,11 @@ class _Function:
 
 
 def _called(function: Callable[..., Any], where: str, found: object, /, *values: Any, **named: Any) -> Any:
-    """Call a user's function; its errors become an `InputError`."""
+    """Return the result of a user's function, called with `values` and `named`.
+
+    An ArithmeticError, LookupError, TypeError or ValueError of the function becomes an `InputError`; other errors are
+    raised as they are. `where` (place of the function) and `found` (its arguments) are for the message.
+    """
     try:
         return function(*values, **named)
     except InputError:
@@ -461,7 +512,23 @@ def _called(function: Callable[..., Any], where: str, found: object, /, *values:
 
 
 class _Network:
-    """The dynamic Bayesian network of an action, with its rewards and condition."""
+    """The dynamic Bayesian network of an action, with its rewards and condition.
+
+    Parameters
+    ----------
+    where : str
+        Place of the action in messages, such as ``actions.stop``.
+    action : Action
+        The action.
+    process : FactoredMDP
+        Process with the action's variables.
+
+    Raises
+    ------
+    InputError
+        If a changed variable is unknown, a function's parameter is no variable, or next values depend on each other in
+        a cycle.
+    """
 
     def __init__(self, where: str, action: Action, process: FactoredMDP) -> None:
         position, n = process._position, len(process._position)
@@ -504,7 +571,16 @@ class _Network:
 
 
 def _distribution(process: FactoredMDP, variable: str, found: Any, where: str) -> list[tuple[Hashable, float]]:
-    """Return the possible next values of a variable and their probabilities."""
+    """Return the possible next values of a variable and their probabilities, as pairs.
+
+    `found` is a single value, which has probability 1, or a mapping of values to probabilities. Values with probability
+    0 are omitted. `where` is the place of the value in messages.
+
+    Raises
+    ------
+    InputError
+        If a value is outside the variable's domain, a probability is negative, or the probabilities do not sum to 1.
+    """
     shares = dict(found) if isinstance(found, Mapping) else {found: 1.0}
     for value in shares:
         process._check(variable, value, where)
@@ -541,7 +617,7 @@ class _Table:
     discount : float
         gamma, discount factor per step.
     scale : float
-        The largest reward, to which tolerances are relative.
+        Largest absolute reward of a choice, to which tolerances are relative; 1 if all rewards are 0.
     """
 
     def __init__(
@@ -588,7 +664,9 @@ class _Table:
         return bool(n_components < len(self.states) or self.graph.diagonal().any())
 
     def induced(self) -> Floats:
-        """Return the value of each state by backward induction, for a process that never returns to a state.
+        """Return the value of each state by backward induction, shape (n_states,).
+
+        The process must never return to a state. Terminal states have value 0.
 
         After k passes, the values of all states that are at most k steps from the end are exact.
         """
@@ -601,18 +679,29 @@ class _Table:
         return values
 
     def visits(self, discount: float) -> Floats:
-        """Return the expected discounted number of visits of each state, for a table with one choice per state."""
+        """Return the expected discounted number of visits of each state, (n_states,).
+
+        The table must have one choice per state that is not terminal. The numbers are not finite if the chain of states
+        never ends and `discount` is 1.
+        """
         system = eye_array(len(self.states), format="csc") - discount * self.graph.T
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", scipy.sparse.linalg.MatrixRankWarning)
             return np.asarray(scipy.sparse.linalg.spsolve(system.tocsc(), np.eye(1, len(self.states))[0]))
 
     def choice_values(self, values: Floats) -> Floats:
-        """Return the value of each choice, given the values of all states."""
+        """Return the value of each choice, (n_choices,), given the values of all states.
+
+        It is the choice's reward plus the discounted expected value of the next state.
+        """
         return np.asarray(self.reward + self.discount * (self.transition @ values))
 
     def greedy(self, values: Floats) -> NDArray[np.intp]:
-        """Return the best choice of each state with choices; the first one among ties."""
+        """Return the number of the best choice of each state that has choices.
+
+        `values` are the values of all states, shape (n_states,). Among choices that are best up to the tie tolerance,
+        the first one is returned.
+        """
         worth = self.choice_values(values)
         best = np.maximum.reduceat(worth, self.first)
         counts = np.diff(np.append(self.first, len(worth)))
@@ -625,7 +714,8 @@ def _clusters(table: _Table) -> list[NDArray[np.intp]]:
 
     A sink cluster is a set of states that no transition leaves, except to terminal states. States are added to the top
     level in the order in which they are reached, step by step, until the other states split into two clusters or more.
-    In the paper's attack, the clusters are the groups that access can reveal: X_g never changes afterwards.
+    The list is empty if they never split. In the paper's attack, the clusters are the groups that access can reveal:
+    X_g never changes afterwards.
     """
     top, frontier = np.zeros(len(table.states), dtype=np.bool_), table.is_free & (np.arange(len(table.states)) == 0)
     while frontier.any():
@@ -647,6 +737,20 @@ def _solve_program(table: _Table, members: NDArray[np.intp], values: Floats) -> 
 
     The values of all other successors of these states must be known. The program minimizes the sum of V(x) subject to
     V(x) - gamma sum_x' P(x' | x, a) V(x') >= R(x, a) over states x and actions a.
+
+    Parameters
+    ----------
+    table : _Table
+        Reachable states and choices of the process.
+    members : ndarray of int
+        Numbers of the states to solve; nothing is done if they have no choices.
+    values : ndarray of float64, shape (n_states,)
+        Value of each state; changed at `members`.
+
+    Raises
+    ------
+    InputError
+        If the linear program is not solved.
     """
     rows = np.flatnonzero(np.isin(table.state_of, members))
     if not len(rows):
@@ -673,6 +777,9 @@ def _solve_program(table: _Table, members: NDArray[np.intp], values: Floats) -> 
 
 def _refined(table: _Table, solved: Floats) -> tuple[Floats, NDArray[np.intp]]:
     """Return exact values and best choices, given values from a linear program.
+
+    The first array holds the value of each state, shape (n_states,); the second holds the number of the best choice of
+    each state that is not terminal.
 
     A plan is evaluated exactly by solving V = R + gamma P V. It is improved until no action is better. This takes one
     or two evaluations, because the linear program's plan is optimal up to the solver's tolerance.
@@ -757,11 +864,17 @@ class FactoredMDPAdversary:
         self._outcomes: dict[tuple[int, int], tuple[float, ...]] = {}
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record; see `Adversary`."""
+        """Return the `Response` to each record: profitable attacks are made.
+
+        For the parameters see `Adversary.respond`; `rows` has no effect.
+        """
         return self.weigh(linkage, rows).made()
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
-        """Return the attack on each record with its expected payoff; see `Weighing`."""
+        """Return an `Attempt`: each record's attack and payoff, profitable or not.
+
+        For the parameters see `Adversary.respond`; `rows` has no effect.
+        """
         sizes = (whole_candidates(linkage.believed_group_sizes), whole_candidates(linkage.group_sizes))
         pairs, position = np.unique(np.stack(sizes), axis=1, return_inverse=True)
         outcomes = np.array([self._outcome(int(believed), int(true)) for believed, true in pairs.T]).reshape(-1, 6)
@@ -784,7 +897,7 @@ class FactoredMDPAdversary:
         return {**vars(self), "_solutions": {}, "_outcomes": {}}
 
     def plan(self, group_size: int) -> Solution:
-        """Return the optimal policy and its values for a group size.
+        """Return the `Solution` of the attack on a group of this size, from a cache.
 
         Raises
         ------
@@ -806,7 +919,12 @@ class FactoredMDPAdversary:
 
         The six numbers are: whether the attack is profitable; the believed payoff of the best first action that is an
         attack, less the payoff of no attack; believed and true success probability; true payoff; and true expected
-        number of exploits. All are 0 if no attack is possible.
+        number of exploits. All are 0 if the believed group size is 0 or only one action is allowed at the start.
+
+        Raises
+        ------
+        InputError
+            If `attack` fails, a process cannot be solved, or its start state depends on the group size.
         """
         if believed == 0:
             return (0.0,) * 6

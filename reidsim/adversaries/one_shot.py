@@ -46,12 +46,19 @@ class OneShotAdversary(Planner):
         check_amounts(self.gain, self.cost)
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
-        """Return the attempt at each record with its expected payoff; see `Weighing`."""
+        """Return an `Attempt`: one attempt per record, with its expected payoff.
+
+        Success probabilities are one over the true and the believed group sizes. Unprofitable attempts are included.
+        For the parameters see `Adversary.respond`.
+        """
         success, believed = (
             np.reciprocal(sizes, dtype=np.float64) for sizes in (linkage.group_sizes, linkage.believed_group_sizes)
         )
         return Attempt.single(success, believed, of_rows(self.gain, rows), of_rows(self.cost, rows))
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record; see `Adversary`."""
+        """Return the `Response` to each record: profitable attempts are made.
+
+        For the parameters see `Adversary.respond`.
+        """
         return self.weigh(linkage, rows).made()

@@ -62,6 +62,8 @@ class Planner:
     def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> Adversary:
         """Return the adversary that decides by this rule, without errors of judgement.
 
+        It is an instance of this class.
+
         Parameters
         ----------
         section : PlannerSection
@@ -70,7 +72,7 @@ class Planner:
             Gain from a success and cost of an attempt (of an exploit, for sequential attacks), in currency units per
             record.
         register : Register
-            External register that the adversary uses.
+            External register that the adversary uses; this base method ignores it.
         """
         adversary: Any = cls
         made: Adversary = adversary(gain, cost, **{key: getattr(section, key) for key in cls.keys})
@@ -87,7 +89,7 @@ planners: Registry[type[Planner]] = Registry(
 
 
 def provided_by(planner: str) -> frozenset[str]:
-    """Return the capabilities of a planner.
+    """Return the capabilities of the planner with a name, some of `CAPABILITIES`.
 
     A user's planner (a plug-in or an object of a module) is assumed to have all of them, except a gain from inferred
     values. Whether it computes payoffs is known only when it is created.
@@ -96,5 +98,8 @@ def provided_by(planner: str) -> frozenset[str]:
 
 
 def planners_without(capability: str) -> tuple[str, ...]:
-    """Return the names of the built-in planners that do not provide a capability, such as `GAINS`."""
+    """Return the names of the built-in planners that lack a capability.
+
+    The capability is one of `CAPABILITIES`, such as `GAINS`, which options of a scenario require of a planner.
+    """
     return tuple(name for name, planner in planners.items() if capability not in planner.provides)

@@ -78,6 +78,11 @@ class ProspectTheory(Section):
             Success probability of the attempt.
         gain, price : float or ndarray of float64, shape (n,)
             Gain from a success and cost of the attempt, in currency units per record.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            Negative for an attempt that is worth less than no attack.
         """
         hit = np.asarray(gain - price, dtype=np.float64)
         of_hit = np.where(hit >= 0, np.maximum(hit, 0.0) ** self.gain_curvature, -self.of_price(np.maximum(-hit, 0.0)))
@@ -87,13 +92,18 @@ class ProspectTheory(Section):
     def of_price(self, price: float | Floats) -> Floats:
         """Return the absolute value of paying a price, in units of prospect value.
 
-        It is the scale for comparing the value of an attempt with 0.
+        It is ``loss_aversion * price**loss_curvature``, for a price of 0 or more in currency units. It is the scale for
+        comparing the value of an attempt with 0.
         """
         return np.asarray(self.loss_aversion * np.asarray(price, dtype=np.float64) ** self.loss_curvature)
 
 
 def weighted(chance: Floats, exponent: float) -> Floats:
-    """Return the decision weights of probabilities; 0 and 1 are unchanged."""
+    """Return the decision weights of probabilities, in the shape of `chance`.
+
+    The weight of a probability p is ``p**c / (p**c + (1 - p)**c)**(1 / c)``, where c is `exponent`; 0 and 1 are
+    unchanged, and with c = 1 all are.
+    """
     above, below = chance**exponent, (1.0 - chance) ** exponent
     return np.asarray(above / (above + below) ** (1.0 / exponent))
 
@@ -230,7 +240,8 @@ def fit_precision(attacks: pd.DataFrame | str | Path, *, prospect: ProspectTheor
     Raises
     ------
     InputError
-        If the table cannot be used, or every decision follows the payoff; the message names the file and the row.
+        If a column is missing or a value is not allowed (the message names the file and the row); if all payoffs are 0;
+        or if every decision follows the payoff.
 
     See Also
     --------
@@ -290,20 +301,20 @@ class ErringAdversary:
 
     @property
     def decides_on(self) -> frozenset[str]:
-        """Linkage fields on which the decision depends, as without errors."""
+        """Names of the `Linkage` fields on which the decision depends, as without errors."""
         return declared_information(self.adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record; see `Adversary`.
+        """Return the `Response` to each record; see `Adversary.respond`.
 
-        With a precision, every record with a positive attack probability counts as attacked, except where worth and
-        believed success probability are both 0. `frequency` is that probability, and `pays` is true where an attack is
-        profitable.
+        Without a precision, a record is attacked if the attack's worth is above 0. With a precision, every record with
+        a positive attack probability counts as attacked, except where worth and believed success probability are both
+        0. `frequency` is that probability, and `pays` is true where an attack is profitable.
 
         Raises
         ------
         InputError
-            If prospects are used with an attack that is not a single attempt.
+            If prospect theory is used with an attack that is not a single attempt.
         """
         attempt = self.adversary.weigh(linkage, rows)
         worth, pays = attempt.worth, attempt.pays

@@ -24,7 +24,7 @@ _ROUNDING = 1e-9
 
 
 def arrays_of(instance: Any) -> dict[str, NDArray[Any]]:
-    """Return the array fields of a dataclass instance, by name."""
+    """Return the numpy arrays among the fields of a dataclass instance, by field name."""
     values = {item.name: getattr(instance, item.name) for item in fields(instance)}
     return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
@@ -173,7 +173,8 @@ class Presence:
     def cases(self) -> Iterator[tuple[float, tuple[int, ...]]]:
         """Yield each possible set of present adversaries with its probability.
 
-        Each item is the probability and the indices of the adversaries; the cases are mutually exclusive.
+        Each item is the probability and the indices of the adversaries, ascending. The cases are mutually exclusive,
+        and cases with probability 0 are omitted. The empty set is a case if possibly no adversary is present.
         """
         if self.one_of:
             yield from ((weight, (number,)) for number, weight in enumerate(self.weights) if weight > 0)
@@ -283,7 +284,7 @@ class Response:
 
 
 def one_over(chance: Floats) -> Floats:
-    """Return one over a probability, infinite where it is 0."""
+    """Return one over each probability, infinite where it is 0."""
     return np.asarray(np.divide(1.0, chance, out=np.full(np.shape(chance), np.inf), where=chance > 0))
 
 
@@ -301,7 +302,7 @@ class Adversary(Protocol):
     """Interface of an adversary that replies to many released records in one call."""
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to linked records.
+        """Return the adversary's `Response` to linked records.
 
         Parameters
         ----------
@@ -358,13 +359,29 @@ class Attempt:
         plan: NDArray[np.int64] | None = None,
         used: NDArray[np.int64] | None = None,
     ) -> Attempt:
-        """Return single attempts, given their true and believed success probabilities."""
+        """Return an `Attempt` of one attempt per record, with one exploit each.
+
+        The expected payoff is gain times success probability, less the price.
+
+        Parameters
+        ----------
+        success, believed : ndarray of float64, shape (n,)
+            Success probability, in truth and as the adversary believes.
+        gain, price : float or ndarray of float64, shape (n,)
+            Gain from a success and cost of the attempt, in currency units per record.
+        plan, used : ndarray of int64, shape (n,), optional
+            Plan of a multi-stage attack; see `Response`.
+        """
         hoped, exploits = gain * believed, np.ones(len(success))
         pays = np.asarray(hoped > price * (1 + INDIFFERENCE))
         return cls(success, believed, hoped - price, gain * success - price, pays, exploits, gain, price, plan, used)
 
     def made(self, attacks: NDArray[np.bool_] | None = None) -> Response:
-        """Return the reply of an adversary who makes the attacks in `attacks`, (n,), or the profitable ones."""
+        """Return the `Response` of an adversary who makes some of these attacks.
+
+        `attacks`, shape (n,), marks the attacks that are made; by default, these are the profitable ones. Payoff and
+        exploits are 0 without an attack. For an attack in steps, so are the success probabilities.
+        """
         attacks = self.pays if attacks is None else attacks
         payoff, exploits = (np.where(attacks, each, 0.0) for each in (self.payoff, self.exploits))
         chances = self.success, self.believed_success
@@ -378,9 +395,9 @@ class Weighing(Adversary, Protocol):
     """An adversary who decides by the expected payoff of an attack."""
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
-        """Return the attack on each record with its expected payoff.
+        """Return an `Attempt`: the attack on each record with its expected payoff.
 
-        The result includes unprofitable attacks. Parameters are the parameters of `Adversary.respond`.
+        The result includes unprofitable attacks. For the parameters see `Adversary.respond`.
         """
         ...
 
@@ -392,9 +409,10 @@ KNOWABLE = frozenset(item.name for item in fields(PlanLinkage)) - TRUTH - {"by_c
 
 
 def declared_information(adversary: Adversary) -> frozenset[str]:
-    """Return the linkage fields on which an adversary's decision to attack depends.
+    """Return the names of the linkage fields on which a decision to attack depends.
 
-    An adversary can declare them as `decides_on`. Without a declaration, these are all fields that it can know.
+    An adversary can declare them as `decides_on`. Without a declaration, these are all fields of `PlanLinkage` that an
+    adversary can know; see `KNOWABLE`.
 
     Raises
     ------
@@ -421,7 +439,7 @@ def chance_of_guess(group_sizes: Counts) -> Floats:
 
 
 def check_amounts(gain: float | Floats, cost: float | Floats) -> None:
-    """Raise InputError if a gain or cost is negative."""
+    """Raise InputError if a gain or cost, or one of an array, is negative or NaN."""
     for name, amount in (("gain", gain), ("cost", cost)):
         lowest = np.min(amount)
         if not lowest >= 0:
@@ -429,9 +447,18 @@ def check_amounts(gain: float | Floats, cost: float | Floats) -> None:
 
 
 def check_fields(owner: object, names: str, holds: Callable[[Any], bool], problem: str, expected: str) -> None:
-    """Raise InputError for the first of the fields `names` for which `holds` is false.
+    """Raise InputError for the first field with a value that is not allowed.
 
-    The names are separated by spaces.
+    Parameters
+    ----------
+    owner : object
+        The object.
+    names : str
+        Names of the fields, separated by spaces.
+    holds : function
+        Returns whether a value is allowed.
+    problem, expected : str
+        Texts of the message: the problem and the allowed values.
     """
     for name in names.split():
         value = getattr(owner, name)

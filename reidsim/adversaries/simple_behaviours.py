@@ -22,7 +22,18 @@ from reidsim.releases.strategy_space import Floats, Rows
 
 @dataclass(frozen=True)
 class _Baseline(Planner):
-    """Adversary who attacks each record with a probability that does not depend on the release."""
+    """Adversary who attacks each record with probability `rate`, whatever is released.
+
+    Parameters
+    ----------
+    gain, cost : float or ndarray of shape (n_records,)
+        Gain from a success and cost of an attempt, in currency units per record.
+
+    Raises
+    ------
+    InputError
+        If a gain or cost is negative.
+    """
 
     provides = CAPABILITIES - {EXPECTED_PAYOFF, SINGLE_ATTEMPT}
     decides_on: ClassVar[frozenset[str]] = frozenset()
@@ -35,7 +46,11 @@ class _Baseline(Planner):
         check_amounts(self.gain, self.cost)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record; see `Adversary`."""
+        """Return the `Response` to each record; see `Adversary.respond`.
+
+        With a rate of 0 no record is attacked, else every record is. Payoff and exploits are multiplied by the rate,
+        which is the `frequency` of attacks. Of a multi-stage attack, the plan without inference is used.
+        """
         if isinstance(linkage, PlanLinkage):
             # The first plan has no inference stage; its success probability accounts for people outside the registry.
             success, believed = linkage.plan_success[0], linkage.plan_believed[0]
@@ -82,6 +97,11 @@ class NeverAttacks(_Baseline):
     ----------
     gain, cost : float or ndarray of shape (n_records,)
         Gain from a success and cost of an attempt, in currency units per record; they have no effect on the payoff.
+
+    Raises
+    ------
+    InputError
+        If a gain or cost is negative.
     """
 
     label = "the adversary who attacks no record"

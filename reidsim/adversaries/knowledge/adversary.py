@@ -92,9 +92,11 @@ class KnowledgeLinker:
         return sizes_among(self._people, self._lattice)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Link all records, or only `rows`, released with `strategy`; see `Linker`.
+        """Return the `Linkage` of all records, or only `rows`, released with `strategy`.
 
-        The adversary believes that the record's person is among the people with probability `coverage`.
+        Its group sizes are effective: one over the mean success probability over the knowledge sets, infinite where
+        that is 0. The adversary believes that the record's person is among the people with probability `coverage`. If
+        `registered` is not given, the true sizes equal the believed ones.
         """
         hoped, found = self._chances(strategy, rows)
         effective = one_over(self._coverage * hoped)
@@ -106,7 +108,8 @@ class KnowledgeLinker:
     def _chances(self, strategy: int, rows: Rows | None) -> tuple[Floats, Floats]:
         """Return the probability that a uniform guess among matching people is right.
 
-        In the second array, the guess fails if the person's own entry does not match. A strategy is equivalent to
+        The result is two arrays with an item per record of `rows` (by default, all records), means over the knowledge
+        sets. In the second one, the guess fails if the person's own entry does not match. A strategy is equivalent to
         the same strategy with unknown attributes suppressed, so knowledge sets with equal strategies are computed once.
         """
         lattice, chosen = self._with_suppression, slice(None) if rows is None else rows
@@ -152,7 +155,10 @@ def agreeing(lattice: GeneralizationLattice, levels: Sequence[int], shared: Code
 
 
 def suppressible(hierarchy: Hierarchy) -> Hierarchy:
-    """Return the hierarchy with a last level of full suppression."""
+    """Return the hierarchy with a last level of full suppression added.
+
+    A hierarchy whose last level has a single group is returned as it is.
+    """
     if hierarchy.n_groups[-1] == 1:
         return hierarchy
     nothing: NDArray[np.int32] = np.zeros((1, hierarchy.attribute.size), dtype=np.int32)
@@ -244,9 +250,10 @@ class MaskedRecordLinker:
         return self._attributes
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Link all records, or only `rows`, released with `strategy`.
+        """Return the `Linkage` of all records, or only `rows`, released with `strategy`.
 
-        The result holds effective group sizes; see `KnowledgeLinker`.
+        It holds effective group sizes; see `KnowledgeLinker`. The true sizes equal the believed ones if only the
+        coverage of the list is known.
         """
         found = self._link_all(int(self._space.levels(strategy)[self._linked] @ self._strides))
         found = found.as_believed() if self._guessed else found
@@ -285,7 +292,10 @@ class DrawnLists:
     buyers: Mapping[str, tuple[str, ...]]
 
     def own(self, name: str) -> NDArray[np.int64]:
-        """Return the list row of each record's person, -1 if absent, (n_records,)."""
+        """Return the row of each record's person in the list `name`, (n_records,).
+
+        It is -1 if the person is not in the list or not in the population.
+        """
         return np.where(self.person >= 0, self.lists[name].record_of[self.person], -1)
 
     def of_records(self, rows: Rows) -> DrawnLists:
@@ -326,7 +336,11 @@ class DrawnListsLinker:
         self._lists = [_ListOfRecords(self._suppressing, drawn.lists[name], drawn.own(name)) for name in held]
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Link all records, or only `rows`, released with `strategy`; see `Linker`."""
+        """Return the `Linkage` of all records, or only `rows`, released with `strategy`.
+
+        Each record is linked to the held list with the highest believed success probability. Group sizes are one over
+        the true and the believed success probability, infinite where that is 0; `candidates` and `among` are set.
+        """
         levels = self._lattice.levels(strategy)
         sizes, among = map(np.stack, zip(*(each.candidates(levels, rows) for each in self._lists), strict=True))
         coverage = np.array([each.coverage for each in self._lists])
@@ -340,7 +354,17 @@ class DrawnListsLinker:
 
 
 class _ListOfRecords:
-    """One list: its rows by missing values, and the row of each record's person."""
+    """One list: its rows by missing values, and the row of each record's person.
+
+    Parameters
+    ----------
+    lattice : GeneralizationLattice
+        Lattice of the records, with a level of full suppression in every hierarchy.
+    listed : PeopleList
+        The list.
+    own : ndarray of int64, shape (n_records,)
+        Row of each record's person in the list; -1 if absent.
+    """
 
     def __init__(self, lattice: GeneralizationLattice, listed: PeopleList, own: NDArray[np.int64]) -> None:
         names = lattice.domain.names
@@ -361,7 +385,8 @@ class _ListOfRecords:
     def candidates(self, levels: Sequence[int], rows: Rows | None) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Return the number of matching people and whether the record's person is one.
 
-        Both arrays have one entry per record.
+        Both arrays have one item per record of `rows` (by default, all records), released at `levels`, one level per
+        attribute. A missing value in the list matches every value.
         """
         n = len(self._own) if rows is None else len(rows)
         sizes = np.zeros(n, dtype=np.int64)

@@ -118,6 +118,14 @@ def uniqueness_by_set(
         People behind the rows of `released`, if people can have several records: group sizes then count distinct
         people.
 
+    Returns
+    -------
+    chances : ndarray of float64, shape (3, n_sets)
+        Probability that a sample unique on the set is a population unique, and the lower and upper end of its interval:
+        three equal rows for a fixed probability, and 0 for a set on which no record is unique.
+    estimates : tuple of UniquenessEstimate or None
+        Estimate of each set; None for a fixed probability or a set on which no record is unique.
+
     Raises
     ------
     InputError
@@ -311,7 +319,11 @@ def assess(
 def _what_matters(
     persons: Codes, knowledge: Knowledge, sets: KnowledgeSets
 ) -> tuple[list[NDArray[np.integer]], list[int]]:
-    """Return the columns that determine a person's risks, given the records, and the attributes that may be known."""
+    """Return the columns that determine risks, and the attributes that may be known.
+
+    The columns, shape (n_persons,), are the kind of person and the values of each attribute that is in at least one
+    set. The second result is the positions of these attributes, ascending.
+    """
     relevant = sorted({position for known in sets.sets for position in known})
     return [knowledge.kind_of_person, *(persons[:, position] for position in relevant)], relevant
 
@@ -319,7 +331,16 @@ def _what_matters(
 def _sets(
     persons: Codes, knowledge: Knowledge, method: Method, trials: int, rng: np.random.Generator | None
 ) -> KnowledgeSets:
-    """Return the knowledge sets, listed or drawn."""
+    """Return the knowledge sets, listed or drawn, as `KnowledgeSets`.
+
+    They are listed if `method` is "exact", if there is only one set, or if `method` is "auto" and the limits described
+    in `assess` are kept. The other arguments are those of `assess`.
+
+    Raises
+    ------
+    InputError
+        If the sets must be drawn and `rng` is None, or if they are too many to list.
+    """
     # A single knowledge set, as in the worst case, needs no draws.
     if method == "exact" or count_sets(knowledge) == 1:
         return enumerate_sets(knowledge)
@@ -344,7 +365,22 @@ def _with_known_population(
 ) -> Risks:
     """Return the risks, with journalist risk counted in the known population.
 
-    Journalist risk is then the probability that the person is the only match in the population.
+    Journalist risk is then the probability that the person is the only match both among the records and in the
+    population.
+
+    Parameters
+    ----------
+    risks : Risks
+        Risks among the records.
+    persons, kinds, sets, trees, loads
+        Arguments of `risks_of` and `make_elements` for these risks.
+    population : KnownPopulation
+        The population.
+
+    Raises
+    ------
+    InputError
+        If a person is not in the population.
     """
     everybody = make_elements(persons, population.cells, population.counts.astype(np.int64), trees)
     try:
@@ -363,9 +399,18 @@ def _with_known_population(
 
 
 def _require_alike(released: Codes, person: NDArray[np.intp], trees: Mapping[int, ValueTree]) -> None:
-    """Raise InputError unless each person's records have equal levels.
+    """Raise InputError if a person's records are generalized to different levels.
 
-    Otherwise, a match could be counted more than once.
+    Otherwise, a match could be counted more than once. Ungeneralized values of a person may differ in depth.
+
+    Parameters
+    ----------
+    released : ndarray of int32, shape (n, n_attributes)
+        Codes of the released records: nodes of the value tree for attributes with a tree.
+    person : ndarray of int, shape (n,)
+        Number of each record's person.
+    trees : mapping of int to ValueTree
+        Value tree by position of the attribute.
     """
     first = np.unique(person, return_index=True)[1][person]
     for position, tree in trees.items():

@@ -74,7 +74,7 @@ class Network:
     def overall(self, prosecutor: Floats, journalist: Floats, marketer: Floats) -> Floats:
         """Return the overall probability of re-identification, given the three risks.
 
-        The arrays have equal shape.
+        It is their sum weighted with `coefficients`, cut off at 0 and 1. All arrays have equal shape.
         """
         p, j, m = self.coefficients
         return np.clip(p * prosecutor + j * journalist + m * marketer, 0.0, 1.0)
@@ -139,7 +139,10 @@ class Risks:
         return "exact" if self.trials is None else "monte-carlo"
 
     def overall(self, network: Network) -> Floats:
-        """Return the overall probability of re-identification through a network."""
+        """Return each person's overall probability of re-identification, (n_persons,).
+
+        `network` has the probabilities of the adversary's capabilities; see `Network`.
+        """
         return network.overall(self.prosecutor, self.journalist, self.marketer)
 
     def standard_error(self, risk: RiskName | Network) -> Floats:
@@ -359,9 +362,10 @@ def _add_up(
 
 
 def _parts(elements: Elements, sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the groups of attributes that are always known together.
+    """Return the groups of attributes that are known in the same sets.
 
-    Groups with more values come first, because they separate people sooner.
+    Each group is a tuple of positions of attributes, ascending; attributes that are in no set are omitted. Groups with
+    more values come first, because they separate people sooner.
     """
     holders: dict[int, list[int]] = defaultdict(list)
     for number, known in enumerate(sets):
@@ -378,7 +382,10 @@ def _parts(elements: Elements, sets: Sequence[tuple[int, ...]]) -> list[tuple[in
 
 
 def _joined(elements: Elements, part: tuple[int, ...]) -> Positions:
-    """Return one column for attributes that are always known together."""
+    """Return one column, (n_elements,), for attributes that are always known together.
+
+    Elements have equal numbers if they agree in all attributes of `part`, which holds positions of attributes.
+    """
     if len(part) == 1:
         return elements.columns[part[0]]
     return distinct_rows([elements.columns[attribute] for attribute in part], elements.n_elements)[1].astype(np.int32)

@@ -95,7 +95,10 @@ class Source:
 
     @property
     def total_price(self) -> float:
-        """Price of the source for all kinds of people present, in currency units."""
+        """Price of the source, in currency units.
+
+        It is the price of the source as a whole plus the price of each profile that at least one person has.
+        """
         return self.price + fsum(self.profiles[used].price for used in np.unique(self.profile_of_person).tolist())
 
     @property
@@ -136,7 +139,10 @@ class Knowledge:
 
     @property
     def kinds(self) -> list[list[SourceProfile]]:
-        """Profile in each source, for each kind of persons with equal knowledge."""
+        """Profiles of each kind of persons: one list per kind, one profile per source.
+
+        A kind consists of the persons who have the same profile in every source.
+        """
         return [[s.profiles[s.profile_of_person[person]] for s in self.sources] for person in self._kinds[0]]
 
     @property
@@ -155,7 +161,7 @@ class Knowledge:
         return fsum(source.total_price for source in self.sources)
 
     def mask(self, names: Sequence[str]) -> int:
-        """Return a set of attributes as a bit mask: bit j for the j-th attribute."""
+        """Return the attributes `names` as a bit mask: bit j for the j-th of `attributes`."""
         return sum(1 << self.attributes.index(name) for name in names)
 
 
@@ -191,7 +197,10 @@ class KnowledgeSets:
 
 
 def count_sets(knowledge: Knowledge) -> int:
-    """Return an upper bound on the number of knowledge sets of any one kind of person."""
+    """Return an upper bound on the number of knowledge sets of any one kind of person.
+
+    It is 1 if there are no persons.
+    """
     return max((prod(map(_most_sets, kind)) for kind in knowledge.kinds), default=1)
 
 
@@ -202,7 +211,7 @@ def _most_sets(profile: SourceProfile) -> int:
 
 
 def enumerate_sets(knowledge: Knowledge) -> KnowledgeSets:
-    """List every knowledge set that is possible for some person.
+    """List every knowledge set that is possible for some person, as `KnowledgeSets`.
 
     If a source knows the person, it reveals its groups of attributes independently of each other. Sources are
     independent. The knowledge set is the union of the revealed groups.
@@ -235,7 +244,12 @@ def enumerate_sets(knowledge: Knowledge) -> KnowledgeSets:
 
 
 def _tabulated(by_kind: Sequence[Mapping[int, float]]) -> tuple[list[int], Floats]:
-    """Return the knowledge sets as bit masks, and their probability for each kind."""
+    """Return the knowledge sets as bit masks, and their probability for each kind.
+
+    `by_kind` has, for each kind of person, the probability of each of its sets by bit mask. The masks of the result are
+    in the order of the positions of their attributes. The probabilities have shape (n_kinds, n_sets); 0 for a set that
+    a kind does not have.
+    """
     masks = sorted({mask for sets in by_kind for mask in sets}, key=_positions_in)
     return masks, np.array([[sets.get(mask, 0.0) for mask in masks] for sets in by_kind]).reshape(
         len(by_kind), len(masks)
@@ -248,7 +262,10 @@ def _positions_in(mask: int) -> tuple[int, ...]:
 
 
 def _revealed(knowledge: Knowledge, profile: SourceProfile) -> dict[int, float]:
-    """Return the probability of each set that a source can reveal, by bit mask."""
+    """Return the probability of each set that a source can reveal, by bit mask.
+
+    `profile` is the source's profile of one kind of people. The empty set has mask 0.
+    """
     revealed = {0: profile.presence} if profile.presence > 0 else {}
     for group in profile.groups:
         bits, p = knowledge.mask(group.attributes), group.probability
@@ -262,7 +279,7 @@ def _revealed(knowledge: Knowledge, profile: SourceProfile) -> dict[int, float]:
 
 
 def draw_sets(knowledge: Knowledge, trials: int, rng: np.random.Generator) -> KnowledgeSets:
-    """Draw knowledge sets at random.
+    """Draw knowledge sets at random, for each kind of person, as `KnowledgeSets`.
 
     The probability of a set for a kind of person is the share of trials in which it was drawn. All kinds of persons use
     the same random numbers in a trial. Their sets are therefore often equal, and equal sets are computed once. The
@@ -274,7 +291,7 @@ def draw_sets(knowledge: Knowledge, trials: int, rng: np.random.Generator) -> Kn
     knowledge : Knowledge
         Knowledge of the adversary.
     trials : int
-        Number of draws.
+        Number of draws for each kind.
     rng : numpy.random.Generator
         Source of the draws.
     """

@@ -61,7 +61,7 @@ class EverythingSource(Section):
     price: Price = 0.0
 
     def source(self, people: _People) -> Source:
-        """Return what the source reveals about people."""
+        """Return a `Source` with one profile: all attributes, for all people."""
         everything = SourceProfile((AttributeGroup(people.domain.names),), self.presence, self.price)
         return Source(self.name, (everything,), people.nobody_apart)
 
@@ -131,7 +131,14 @@ class GroupsSource(Section):
         return self
 
     def source(self, people: _People) -> Source:
-        """Return what the source reveals about people."""
+        """Return a `Source` with the listed profiles; a person has the first that fits.
+
+        Raises
+        ------
+        InputError
+            If no profile fits a person, a profile names an unknown attribute or value, its groups overlap, or a value
+            that it needs is generalized.
+        """
         domain, profile_of_person, profiles = people.domain, people.nobody_apart + _NONE, []
         for number, profile in enumerate(self.profile):
             with people.at(f"profile[{number}]"):
@@ -189,7 +196,16 @@ class VoterListsSource(Section):
         return self
 
     def source(self, people: _People) -> Source:
-        """Return what the source reveals about people."""
+        """Return a `Source` with a profile per state, whose voter list it describes.
+
+        A person's profile is that of the person's state. People below voting age are on no list.
+
+        Raises
+        ------
+        InputError
+            If a state, an attribute or an override is unknown, or a person's state, age or year of birth cannot be
+            used.
+        """
         names, person_list = self.attributes, people.nobody_apart
         people.require(names.carried(), "attributes")
         if names.state is not None:
@@ -255,7 +271,16 @@ class SocialMediaSource(Section):
         return self
 
     def source(self, people: _People) -> Source:
-        """Return what the source reveals about people."""
+        """Return a `Source` with one profile per distinct set of figures of the recipe.
+
+        Each attribute is a group of its own. The figures depend on a person's age only if the section names an
+        attribute with the age or the year of birth.
+
+        Raises
+        ------
+        InputError
+            If the recipe cannot be used, an attribute is unknown, or a person's age is unusable or has no figures.
+        """
         path = resolve(self.recipe, "populations", "social-media recipe", base=people.folder)
         model = load_social_media(path)
         wanted = self.attributes or {name: name for name in model.attributes}
@@ -388,7 +413,10 @@ class _People:
 
     @contextmanager
     def at(self, where: str, source: Path | None = None) -> Iterator[None]:
-        """Locate errors in the recipe, except errors in a person's value."""
+        """Return a context that adds the place in the recipe to every InputError.
+
+        The place is the key `where` and the file `source`. Errors in a person's value are not changed.
+        """
         try:
             yield
         except _ValueOfPersonError:
@@ -397,15 +425,21 @@ class _People:
             raise error.located(source, where) from None
 
     def require(self, names: Iterable[str], where: str) -> None:
-        """Check that people have attributes, which the recipe names at `where`."""
+        """Raise InputError if people lack one of the attributes `names`.
+
+        `where` is the key of the recipe that names them, for the message.
+        """
         with locating(where=where):
             for name in names:
                 self.domain.position(name)
 
     def column(self, name: str) -> Codes:
-        """Return the codes of an attribute that controls the knowledge, one per person.
+        """Return the codes of an attribute that controls the knowledge, (n_persons,).
 
-        Raises an error if a person's value is generalized.
+        Raises
+        ------
+        InputError
+            If a person's value is generalized, or the attribute is unknown.
         """
         column, values = self.persons[:, self.domain.position(name)], self.domain[name].categories
         generalized = column >= len(values)
@@ -416,7 +450,12 @@ class _People:
         return column
 
     def by_value(self, name: str, look_up: Callable[[str], T]) -> tuple[list[T], NDArray[np.intp]]:
-        """Return the result of `look_up` for each value of an attribute, and the position of each person's result."""
+        """Return the results of `look_up` for an attribute's values, and each person's.
+
+        The first result is a list with one item for each value that occurs. The second is the position in that list of
+        each person's item, shape (n_persons,). `look_up` is called with the text of a value; its InputError gets the
+        place of the first person with the value.
+        """
         column = self.column(name)
         first, of_person = distinct_rows([column], len(column))
         results = []
@@ -430,10 +469,15 @@ class _People:
         return results, of_person
 
     def ages(self, age: str | None, year_of_birth: str | None, reference_year: int | None) -> NDArray[np.int64]:
-        """Return the age of each person, in years.
+        """Return the age of each person, in years, shape (n_persons,).
 
-        With a year of birth, it is the age reached in the reference year. Raises an error if the value of a person is
-        not a whole number or gives an age outside 0 to 130.
+        `age` and `year_of_birth` are names of attributes. With a year of birth, the age is the one reached in the
+        reference year, and `age` is not used.
+
+        Raises
+        ------
+        InputError
+            If the attribute is unknown, or a person's value is not a whole number or gives an age outside 0 to 130.
         """
         born = year_of_birth is not None
         problem = "not a year of birth of a living person" if born else "not an age of a living person"
@@ -457,7 +501,21 @@ class _People:
     def error(
         self, problem: str, person: int, attribute: str | None, *, found: object, expected: str, hint: str | None = None
     ) -> InputError:
-        """Return the error in a person's value, with file, row and column, and the source that needs the value."""
+        """Return, without raising it, the InputError for a person's value.
+
+        The message has the file, row and column of the value, and the source that needs it.
+
+        Parameters
+        ----------
+        problem, expected, hint : str
+            Texts of the message.
+        person : int
+            Position of the person, from 0.
+        attribute : str or None
+            Attribute with the value; None if several attributes are at fault.
+        found : object
+            The value, for the message.
+        """
         where = None if attribute is None else f"attribute {attribute!r}"
         if self.records is not None:
             column = None if attribute is None else self.records.columns.get(attribute, attribute)

@@ -80,7 +80,13 @@ class PersonTable:
         return ~np.logical_or.reduce(lacking) if lacking else np.ones(self.n_rows, dtype=np.bool_)
 
     def matrix(self, attributes: Sequence[str]) -> Integers:
-        """Return several columns, shape (n_rows, n_attributes)."""
+        """Return the columns of several attributes, shape (n_rows, n_attributes).
+
+        Raises
+        ------
+        InputError
+            If the table lacks one of them.
+        """
         columns = [self.column(attribute) for attribute in attributes]
         return np.stack(columns, axis=1) if columns else np.zeros((self.n_rows, 0), dtype=np.int64)
 
@@ -140,7 +146,7 @@ class MultistageWorld:
         return replace(self, targets=replace(self.targets, columns=columns), registered=registered, lists=lists)
 
     def resource(self, name: str) -> PersonTable:
-        """Return a resource.
+        """Return the table (`PersonTable`) of the resource with a name.
 
         Raises
         ------
@@ -151,7 +157,10 @@ class MultistageWorld:
         return self.resources[name]
 
     def is_guessed(self, name: str) -> bool:
-        """Return whether a resource is a list of which only the coverage is known."""
+        """Return whether the resource `name` is a drawn list whose members are not known.
+
+        Only the coverage of such a list is known.
+        """
         return self.by_coverage and name in self.lists
 
     def agrees(self, name: str, attribute: str, said: Integers, values: Integers, rows: Integers) -> NDArray[np.bool_]:
@@ -328,7 +337,10 @@ class MultistageAttack:
         return tuple(dict.fromkeys(name for stage in self.stages for name in stage.on))
 
     def one_stage(self) -> MultistageAttack:
-        """Return the attack without inference, which links on released attributes only."""
+        """Return the `MultistageAttack` with the last stage only.
+
+        It links on released attributes only: attributes that a stage infers are removed from the last stage.
+        """
         inferred = [stage.infers for stage in self.inferences]
         on = tuple(name for name in self.identify.on if name not in inferred)
         return replace(self, stages=(replace(self.identify, on=on),))
@@ -349,7 +361,11 @@ class MultistageAttack:
                 known.append(stage.infers)
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
-        """Return the attempt by the best plan; see `Weighing` and `respond`."""
+        """Return an `Attempt`: a single attempt at each record by its best plan.
+
+        The result includes unprofitable attempts. A linkage that is not a `PlanLinkage` counts as the plan without
+        inference. For the parameters see `Adversary.respond`.
+        """
         gain, cost = of_rows(self.gain, rows), of_rows(self.cost, rows)
         if not isinstance(linkage, PlanLinkage):
             success, believed = chance_of_guess(linkage.group_sizes), chance_of_guess(linkage.believed_group_sizes)
@@ -362,9 +378,9 @@ class MultistageAttack:
         return Attempt.single(linkage.plan_success[plan, each], believed, gain, price, plan, used)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record under the best plan; see `Adversary`.
+        """Return the `Response` to each record: best plans are used if profitable.
 
-        A plan is a set of inference stages. A linkage that is not a `PlanLinkage` counts as the plan without inference,
-        which links on released attributes only.
+        For the parameters see `Adversary.respond`. A plan is a set of inference stages. A linkage that is not a
+        `PlanLinkage` counts as the plan without inference, which links on released attributes only.
         """
         return self.weigh(linkage, rows).made()

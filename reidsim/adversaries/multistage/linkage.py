@@ -111,7 +111,10 @@ class MultistageLinker:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether compiled functions exist for the attack on these tables."""
+        """Whether compiled functions exist for the attack on these tables.
+
+        They exist if no resource has counts and `is_two_stage` holds for the attack and the space.
+        """
         counted = any(table.counts is not None for table in self.world.resources.values())
         return not counted and is_two_stage(self.attack, self.space)
 
@@ -195,7 +198,7 @@ class MultistageLinker:
         return size, own
 
     def _once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """Return a cached result of `make`."""
+        """Return the result of `make`, cached under `key`."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
@@ -203,9 +206,10 @@ class MultistageLinker:
     def _extended(
         self, plans: list[_Plan], number: int, stage: Inference, released: dict[str, int], rows: Rows
     ) -> list[_Plan]:
-        """Return each plan extended by one more stage.
+        """Return each plan extended by one more stage, in the order of `plans`.
 
-        Confidence 0 marks targets for which the extended plan is unavailable.
+        Confidence 0 marks targets for which the extended plan is unavailable. `number` is the position of `stage` among
+        the inference stages, `released` the level of each released attribute, and `rows` are the targets.
         """
         truth, extended = self.world.targets.column(stage.infers)[rows], []
         from_loci = self._surnames(number, stage, released, rows) if isinstance(stage, InferSurname) else None
@@ -221,7 +225,12 @@ class MultistageLinker:
     def _surnames(
         self, number: int, stage: InferSurname, released: dict[str, int], rows: Rows
     ) -> tuple[Integers, Floats]:
-        """Return the inferred surnames of `rows` and their confidence, with a cache by set of released loci."""
+        """Return the inferred surnames of the targets `rows` and their confidence.
+
+        Both have the shape of `rows`; surname -1 and confidence 0 if no locus is released. Results are cached by set of
+        released loci. `number` is the position of `stage` among the inference stages, and `released` the level of each
+        released attribute; a locus is released at level 0 only.
+        """
         shared = np.array([released.get(locus) == 0 for locus in stage.loci])
         n = self.world.n_targets
         key = (number, int(pack_bits(shared)))
@@ -281,9 +290,10 @@ class MultistageLinker:
 
 
 def _link(on: tuple[str, ...], released: dict[str, int], inferred: dict[str, Integers]) -> _Link:
-    """Return the attributes used for linkage.
+    """Return the attributes of `on` that are used for linkage, each with its level.
 
-    An attribute that is both generalized and inferred is used twice.
+    Attributes that are neither released nor inferred are omitted. The level is that in `released`, or None for an
+    inferred value; an attribute that is both generalized and inferred is used twice.
     """
     known: list[tuple[str, int | None]] = []
     for name in on:
@@ -321,7 +331,10 @@ class LatticeAttackLinker:
         self._linker = MultistageLinker(attack, world, masking_space_of(lattice))
 
     def of_records(self, lattice: GeneralizationLattice, rows: Rows) -> LatticeAttackLinker:
-        """Return the linker for the records in `rows`, given their lattice."""
+        """Return a linker of the same attack for the records in `rows`.
+
+        `lattice` is the lattice of these records only.
+        """
         return LatticeAttackLinker(self._linker.attack, self._linker.world.of_targets(rows), lattice)
 
     def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
@@ -340,9 +353,10 @@ class LatticeAttackLinker:
 
 
 def masking_space_of(lattice: GeneralizationLattice) -> MaskingSpace:
-    """Return a masking space that contains the strategies of a lattice.
+    """Return a `MaskingSpace` that contains the strategies of a lattice.
 
-    The masking space may contain additional strategies, and its utility differs from the lattice's utility.
+    Its last level of each attribute is masking, in place of all levels with a single group. The masking space may
+    contain additional strategies, and its utility differs from the lattice's utility.
     """
     kept, groups = [], []
     for hierarchy in lattice.hierarchies:

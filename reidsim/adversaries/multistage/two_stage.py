@@ -189,9 +189,10 @@ _lock = threading.Lock()
 
 
 def memory_for(arrays: TwoStageArrays) -> Memory:
-    """Return a cache for any number of calls on the same arrays.
+    """Return a `Memory` for any number of calls on the same arrays.
 
-    It contains earlier inferences for the same targets, from the same genealogy by the same method.
+    It contains earlier inferences for the same targets, from the same genealogy by the same method, if they are still
+    kept. The least recently used memories are deleted once all together exceed 130 MB.
     """
     key, fresh = _inferred_from(arrays), _empty_memory(arrays)
     with _lock:
@@ -202,9 +203,9 @@ def memory_for(arrays: TwoStageArrays) -> Memory:
 
 
 def memory_beside(memory: Memory, arrays: TwoStageArrays) -> Memory:
-    """Return a cache for a concurrent thread with other targets.
+    """Return a `Memory` for a concurrent thread with other targets.
 
-    Entries by target are shared with `memory`.
+    Entries by target are shared with `memory`, unless it has room for the entries of one target only.
     """
     other = _empty_memory(arrays)
     if len(memory.owners) == 1:
@@ -222,7 +223,7 @@ def places_kept(n_targets: int, n_loci: int) -> tuple[int, int]:
     """Return the number of targets with cached surnames, and of places for each.
 
     The number of targets is `n_targets`, or 1 if there is not enough room for all. The number of places is a power of
-    two.
+    two, at most ``2**n_loci`` and 16,384.
     """
     most = 1 << min(n_loci, _MEMO_BITS)
     of_each = min(most, _MOST_PLACES // max(n_targets, 1))
@@ -264,9 +265,10 @@ def _empty_memory(arrays: TwoStageArrays) -> Memory:
 
 @borrowing()
 def _place_of(shared: np.uint64, size: int) -> int:
-    """Return the place of a set of loci in the cache.
+    """Return the place of a set of loci among a target's `size` places in the cache.
 
-    Each set has its own place if there are enough places.
+    `size` is a power of two. Each set has its own place if `size` is at least two to the number of loci; otherwise,
+    sets can share a place.
     """
     return int((shared ^ (shared // np.uint64(size)) * np.uint64(0x9E3779B1)) & np.uint64(size - 1))
 
@@ -346,13 +348,17 @@ def believed_alone(arrays: TwoStageArrays, target: int, form: int) -> float:
 
 @borrowing()
 def pays(gain: float, believed: float, price: float) -> bool:
-    """Return whether the expected gain of an attack exceeds its price; False if equal."""
+    """Return whether the expected gain of an attack exceeds its price; False if equal.
+
+    The expected gain is `gain` times the success probability `believed`; amounts are in currency units. Amounts that
+    differ by rounding only are equal.
+    """
     return bool(gain * believed > price * (1.0 + INDIFFERENCE))
 
 
 @borrowing()
 def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> Reply:
-    """Return the adversary's reply to a strategy of a target."""
+    """Return the adversary's `Reply` to a strategy of a target, both by number."""
     surname, confidence = surname_of(arrays, memory, target, strategy)
     return reply_given(
         arrays,
@@ -381,13 +387,14 @@ def reply_given(
     threshold: float,
     overconfident: bool,
 ) -> Reply:
-    """Return the reply to a form of a target's demographics and an inferred surname.
+    """Return the `Reply` to a form of a target's demographics and an inferred surname.
 
-    Let p' = coverage / number of people who match the demographics, and q = coverage x confidence / number of people
-    who also match the surname. The first stage is used if a person matches, the confidence reaches `threshold`, and it
-    is strictly profitable: ``gain q - arrays.price > gain p'``. An overconfident adversary uses 1 in place of a
-    confidence above 0 to compute q. Once the stage is used, the true success probability does not depend on the
-    confidence, unless only the coverage of a list is known.
+    A form is a combination of levels of the demographics, by number. `surname` and `confidence` are the result of
+    `surname_of`; surname -1 means that none is inferred. Let p' = coverage / number of people who match the
+    demographics, and q = coverage x confidence / number of people who also match the surname. The first stage is used
+    if a person matches, the confidence reaches `threshold`, and it is strictly profitable: ``gain q - arrays.price >
+    gain p'``. An overconfident adversary uses 1 in place of a confidence above 0 to compute q. Once the stage is used,
+    the true success probability does not depend on the confidence, unless only the coverage of a list is known.
 
     `gain`, `price` (cost of an attack without the first stage), `threshold` and `overconfident` replace the values in
     `arrays`, except the price of the first stage.
@@ -417,7 +424,8 @@ def is_two_stage(attack: MultistageAttack, space: MaskingSpace) -> bool:
 
     The conditions are: the attack has no inference stage, or infers a surname that is not released itself; the loci
     come last in the space, are either released unchanged or masked, and are the loci of the inference; the adversary
-    does not link on them; and the other attributes do not have too many combinations of levels.
+    does not link on them; and the other attributes have at most 65,536 combinations of levels, and at most 100,000,000
+    combinations of levels and targets.
     """
     n_forms = prod(space.shape[: len(space.shape) - count_bits(attack, space)])
     if n_forms > _MOST_FORMS or n_forms * space.n_records > _MOST_GROUP_SIZES:
@@ -451,7 +459,7 @@ def count_bits(attack: MultistageAttack, space: MaskingSpace) -> int:
 
 
 def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: MaskingSpace) -> TwoStageArrays:
-    """Return the arrays of a two-stage or one-stage attack for the compiled functions.
+    """Return a two-stage or one-stage attack as `TwoStageArrays`.
 
     A `MultistageLinker` must have accepted the attack.
 

@@ -72,7 +72,10 @@ class SequentialAdversary(Planner):
 
     @classmethod
     def make(cls, section: Any, gain: Amount, cost: Amount, register: Register = EVERYBODY) -> SequentialAdversary:
-        """Return the sequential adversary; `cost` is the cost of one exploit.
+        """Return the `SequentialAdversary`; `cost` is the cost of one exploit.
+
+        The attack's parameters are those of ``section.sequential``. The register's coverage is the prior unless the
+        section has one, and the register's size is `registry_size`.
 
         Raises
         ------
@@ -90,17 +93,23 @@ class SequentialAdversary(Planner):
 
     @property
     def decides_on(self) -> frozenset[str]:
-        """Linkage fields on which the decision to access depends."""
+        """Names of the `Linkage` fields on which the decision to access depends."""
         if self.registry_size is not None:
             return frozenset({"match_probability"})
         return frozenset({"believed_group_sizes", "candidates", "plan_believed", "plans", "prices"})
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each record; see `Adversary`."""
+        """Return the `Response` to each record: it is attacked if access is profitable.
+
+        For the parameters see `Adversary.respond`; `rows` has no effect. Errors are those of `weigh`.
+        """
         return self.weigh(linkage, rows).made()
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
-        """Return the attack on each record with its expected payoff; see `Weighing`.
+        """Return an `Attempt`: the sequential attack on each record and its payoff.
+
+        The result includes unprofitable attacks, as if every record's registry were accessed. For the parameters see
+        `Adversary.respond`; `rows` has no effect.
 
         Raises
         ------
@@ -122,7 +131,10 @@ class SequentialAdversary(Planner):
         )
 
     def _plans(self, linkage: Linkage) -> tuple[Plan, Plan]:
-        """Return the believed plan and the true plan, with access for every record."""
+        """Return two `Plan` objects with access for every record: believed and true.
+
+        They are the same object if the adversary's belief is true or the outcome is taken to be as believed.
+        """
         sizes, believed, listed = linkage.group_sizes, linkage.believed_group_sizes, linkage.candidates
         accesses = np.ones(len(sizes), dtype=np.bool_)
         if listed is not None:
@@ -151,9 +163,10 @@ class SequentialAdversary(Planner):
         return expected, expected if known else plan_known(self.attack, sizes, accesses=accesses, signal=self.signal)
 
     def _by_best_plan(self, linkage: PlanLinkage) -> Attempt:
-        """Return the outcome of a multi-stage attack by each record's best plan.
+        """Return the `Attempt` of a multi-stage attack by each record's best plan.
 
-        The best plan is the plan with the highest payoff of a single attempt.
+        Raises InputError if group sizes are unknown before access. The best plan is the plan with the highest payoff of
+        a single attempt.
         """
         if self.registry_size is not None:
             raise InputError("planning with unknown group sizes needs a match probability")
@@ -168,7 +181,7 @@ class SequentialAdversary(Planner):
 
 
 def sequential_attack(section: Any, gain: float, exploit_cost: float, *, coverage: float = 1.0) -> SequentialAttack:
-    """Return the parameters of a sequential attack.
+    """Return a `SequentialAttack` with the parameters of a scenario's section.
 
     Parameters
     ----------
@@ -178,6 +191,11 @@ def sequential_attack(section: Any, gain: float, exploit_cost: float, *, coverag
         Gain from exploiting the right person and cost of an exploit, in currency units per record.
     coverage : float
         Probability that the record's person is in the register; the prior if the section has none.
+
+    Raises
+    ------
+    InputError
+        If a parameter is out of its range.
     """
     known = {
         field.name: getattr(section, field.name) for field in fields(SequentialAttack) if hasattr(section, field.name)
@@ -187,7 +205,10 @@ def sequential_attack(section: Any, gain: float, exploit_cost: float, *, coverag
 
 
 def _chosen(parts: Sequence[T], which: NDArray[np.integer]) -> T:
-    """Return the results of each record from the part with the number in `which`, (n,)."""
+    """Return the results of each record from the part with its number in `which`.
+
+    Parts are plans or attempts for the same n records. Fields that are not arrays are those of the first part.
+    """
     if len(parts) == 1:
         return parts[0]
     records = np.arange(len(which))

@@ -118,7 +118,10 @@ class SequentialAttack:
         return logistic(self.detection_intercept + self.detection_slope * np.arange(exploits))
 
     def going_on(self, exploits: int) -> NDArray[np.float64]:
-        """Return the probability that detection of each exploit lets the attack continue, shape (exploits,)."""
+        """Return the probability that detection does not end the attack, by exploit.
+
+        The shape is (exploits,). It is 1 unless `detection_ends_attack` is true.
+        """
         return 1.0 - self.detection(exploits) if self.detection_ends_attack else np.ones(exploits)
 
 
@@ -154,7 +157,7 @@ class UnconfirmedSuccess(Section):
 
 
 def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:
-    """Return group sizes as int64.
+    """Return group sizes as int64, in the same shape.
 
     Raises
     ------

@@ -155,6 +155,21 @@ class _File:
 
     `steps` has a column for linking and one for each exploit. Its rows are: expected outlay; use of the resource for
     which records compete; and the shares of later rewards and of later use that remain after a miss.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+        Parameters of the attack.
+    group_sizes : ndarray of shape (n_records,)
+        Number of matching records in the registry.
+    budget : bool
+        Whether records compete for exploits of a budget, not for discount.
+
+    Raises
+    ------
+    InputError
+        If the file is empty, a group size is not a whole number of 0 or more, penalties are limited, or the group sizes
+        that are worth linking are together too large.
     """
 
     def __init__(self, attack: SequentialAttack, group_sizes: NDArray[np.number], *, budget: bool) -> None:
@@ -197,11 +212,18 @@ class _File:
         self.stages = _Stages(at, start[order], end[order], level[order], reward[order], people)
 
     def by_size(self, amounts: Floats) -> Floats:
-        """Return the sums over the stages of each distinct size of an amount per stage."""
+        """Return the sum of an amount over the stages of each distinct group size.
+
+        `amounts` has shape (n_stages,); the result has shape (n_distinct,).
+        """
         return np.bincount(self.stages.at, amounts, minlength=len(self.distinct)).astype(np.float64)
 
     def plan(self, value: float, outcomes: tuple[Floats, Floats], error: float, bound: float, price: float) -> FilePlan:
-        """Return the plan with a value after access; outcomes are P_reid and exploits by distinct size."""
+        """Return the `FilePlan` with `value` after access, in currency units.
+
+        `outcomes` are P_reid and expected exploits by distinct group size; both become 0 if access does not pay.
+        `error`, `bound` and `price` are the plan's `standard_error`, `upper_bound` and `price`.
+        """
         net = self.attack.discount * value - self.attack.access_cost
         reidentified, exploits = (np.where(net > 0, each, 0.0)[self.position] for each in outcomes)
         return FilePlan(max(net, 0.0), value, reidentified, exploits, error, bound, price)
@@ -368,7 +390,9 @@ def _turn(stages: _Stages, counts: Floats, passed: Floats) -> Floats:
     """Return the discount that all other records pass on before each stage.
 
     The result has shape (n_stages,) and is averaged over the random order of records of equal size. A record that was
-    played up to m exploits, unless it hit before, passes on the mean of the product of its factors.
+    played up to m exploits, unless it hit before, passes on the mean of the product of its factors. `counts` is the
+    number of records of each stage's group size, shape (n_stages,). `passed` is the discount that each exploit passes
+    on, by number of exploits made before.
     """
     people, kept = stages.people, running_products(passed)[1:]
     hits = running_sums(kept[1:])
@@ -397,10 +421,12 @@ def _ratio(reward: float, use: float) -> float:
 
 @numba.njit(cache=True)
 def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[Sizes, Sizes, Floats, Floats]:
-    """Return a record's stages: start, end, level and reward.
+    """Return a record's stages with a positive reward: start, end, level and reward.
 
-    From the last exploit backwards, each step is merged with the following pieces while their ratio is higher than its
-    own. All quantities are relative to the time of the step, so nothing underflows.
+    The record's group has `size` people; `gain_due` is the gain at the time of the exploit; for `steps` see `_File`,
+    and for the items of the result `_Stages`. From the last exploit backwards, each step is merged with the following
+    pieces while their ratio is higher than its own. All quantities are relative to the time of the step, so nothing
+    underflows.
     """
     ends = np.zeros(size + 1, np.int64)
     reward, use = np.zeros(size + 1), np.zeros(size + 1)
@@ -437,7 +463,8 @@ def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[
 def _one_case(table: _Table, hits: Sizes, budget: int, price: float, weight: float, tally: Floats) -> float:
     """Return the payoff of the policy if exploit ``hits[r]`` of record r would hit.
 
-    If the policy makes fewer exploits of a record, none of them hits. The control variate (see the module's docstring)
+    If the policy makes no such exploit of a record, no exploit of it hits. The case has probability `weight`, and
+    `price` is the price per exploit of the bound. The control variate (see the module's docstring)
     is already subtracted. Adds to `tally`, which has three rows and one column per stage: the number of records that
     reach the stage, the maximum number of exploits that they may then make, and the expected number of exploits.
     """

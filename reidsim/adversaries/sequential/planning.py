@@ -75,6 +75,11 @@ class BinomialBelief:
     match_probability : ndarray of float64
         P(r[QI]): share of the population with the record's values.
 
+    Raises
+    ------
+    InputError
+        If the registry size is negative, or a match probability is not in [0, 1].
+
     See Also
     --------
     plan_unknown : plan with this belief.
@@ -224,6 +229,11 @@ def plan_unknown(
     -------
     Plan
 
+    Raises
+    ------
+    InputError
+        If a group size is not a whole number of 0 or more, or group sizes are too large for the solver.
+
     See Also
     --------
     plan_known : plan for known group sizes.
@@ -250,7 +260,24 @@ def plan_baseline(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> 
     """Plan like the baseline adversary of Eq. 7: one random exploit, or none.
 
     The adversary evaluates ``G prior / g - p_det C_p - C_d - C_l - C_e`` once, without discount, where p_det is the
-    detection probability of a first exploit.
+    detection probability of a first exploit. It attacks if this payoff is above 0, with one exploit.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+        Parameters of the attack.
+    group_sizes : ndarray
+        Number of matching records in the registry (g), whole numbers of 0 or more, any shape. An attack on an empty
+        group never succeeds.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    InputError
+        If a group size is not a whole number of 0 or more.
     """
     sizes = checked_group_sizes(group_sizes)
     hit = np.where(sizes > 0, attack.prior / np.maximum(sizes, 1), 0.0)
@@ -288,11 +315,12 @@ def value_after_access(attack: SequentialAttack, values: ExploitValues) -> Float
 
 
 def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> Floats:
-    """Return the belief's mean of V_access, same shape as its probabilities.
+    """Return the mean of `value_after_access` under a belief about the group size.
 
-    Only sizes up to the table's cut contribute, so the computation time does not grow with the registry. The weight of
-    the most likely of these sizes comes from scipy; the other weights follow by the ratio of neighbouring binomial
-    terms. This keeps full relative accuracy where a start at size 0 would underflow.
+    It has the shape of the belief's match probabilities, in currency units per record. Only sizes up to the table's cut
+    contribute, so the computation time does not grow with the registry. The weight of the most likely of these sizes
+    comes from scipy; the other weights follow by the ratio of neighbouring binomial terms. This keeps full relative
+    accuracy where a start at size 0 would underflow.
     """
     n, share = belief.registry_size, np.asarray(belief.match_probability, dtype=np.float64)
     mean = n * float(share.max(initial=0.0))
@@ -311,7 +339,10 @@ def expected_after_access(attack: SequentialAttack, belief: BinomialBelief) -> F
 
 
 def _values(attack: SequentialAttack, sizes: Sizes, signal: UnconfirmedSuccess | None = None) -> ExploitValues:
-    """Return the values of linked groups of these sizes, by the attack's solver."""
+    """Return the `ExploitValues` of linked groups of these sizes, in their shape.
+
+    They are computed by the attack's solver or, with a `signal` of unconfirmed success, by backward induction.
+    """
     largest = int(sizes.max(initial=0))
     if signal is not None:
         return unconfirmed_values(attack, signal, largest).at(sizes)
@@ -327,10 +358,11 @@ def _plan(
     expected: Floats | None,
     accesses: NDArray[np.bool_] | None,
 ) -> Plan:
-    """Return the plan, given the values of linked groups of the true sizes.
+    """Return the `Plan`, given the values of linked groups of the true sizes.
 
-    `expected` is the believed payoff of access; by default, its value at the true size. By default, the adversary
-    accesses if it is positive. The arrays have equal shape.
+    `expected` is the believed payoff of access; if it is None, its value at the true size. `accesses` is whether the
+    registry is accessed; if it is None, it is accessed if `expected` exceeds the tie tolerance. The arrays have equal
+    shape.
     """
     linked = value_after_access(attack, values)
     accessed = attack.discount * linked - attack.access_cost
@@ -351,9 +383,10 @@ def _plan(
 
 @numba.njit(cache=True)
 def _sum_binomial(worth: Floats, n: int, share: Floats, start: Sizes, weight: Floats) -> Floats:
-    """Return the sum of worth[k] Binomial(k; n, p) over k >= 1, for each p.
+    """Return the sum of worth[k] Binomial(k; n, p) over k >= 1, for each p in `share`.
 
-    The sum runs outwards from size `start`, whose binomial weight is given.
+    Sizes k beyond `worth` or n contribute nothing; the result is 0 for p = 0. The sum runs outwards from size `start`,
+    whose binomial weight is given.
     """
     sums = np.zeros(len(share))
     last = min(len(worth) - 1, n)

@@ -138,12 +138,14 @@ class AttackPrograms:
         self._cut = table.largest if table is not None and table.complete else None
 
     def values(self, sizes: Sizes) -> ExploitValues:
-        """Return the values of linked groups of the given sizes; one program solves all new sizes.
+        """Return the `ExploitValues` of linked groups of these sizes, in their shape.
+
+        One program solves all sizes for which no value is kept yet.
 
         Raises
         ------
         InputError
-            If programs for these group sizes would take too long.
+            If the programs solved so far and this one have more than 300,000 states that are not terminal.
         """
         distinct, position = np.unique(
             np.minimum(sizes, np.inf if self._cut is None else self._cut), return_inverse=True
@@ -154,7 +156,10 @@ class AttackPrograms:
         return ExploitValues(value, tries, expected, missing, exploits.astype(np.int64))
 
     def table(self, largest: int) -> ExploitValues:
-        """Return the values of linked groups up to `largest`, or up to the first size with value 0."""
+        """Return the `ExploitValues` of groups of 0 to `largest` people, by size.
+
+        With the solver "two-level", the table ends at the first size with value 0, if that is known and smaller.
+        """
         return self.values(np.arange(min(largest, largest if self._cut is None else self._cut) + 1))
 
     def _solve(self, sizes: list[int]) -> None:
@@ -176,7 +181,13 @@ class AttackPrograms:
                 self._linked[size] = (*columns, made)
 
     def _count(self, sizes: Iterable[int]) -> None:
-        """Raise InputError if the programs of the attack have too many states that are not terminal."""
+        """Add the states of new group sizes that are not terminal to the number so far.
+
+        Raises
+        ------
+        InputError
+            If it exceeds 300,000.
+        """
         attack = self._attack
         limit = (attack.max_penalties or 0) if attack.counts_penalties else 0
         self._states += sum(3 + 4 * size * (1 + min(limit, size)) for size in sizes)
@@ -193,5 +204,5 @@ class AttackPrograms:
 
 @lru_cache(maxsize=16)
 def attack_programs(attack: SequentialAttack) -> AttackPrograms:
-    """Return the programs of an attack from a cache."""
+    """Return the `AttackPrograms` of an attack, from a cache of the last 16 attacks."""
     return AttackPrograms(attack)
