@@ -70,11 +70,14 @@ class ValueTree:
 
     @classmethod
     def from_groups(cls, attribute_name: str, groups: Mapping[str, Sequence[str]]) -> ValueTree:
-        """Return the tree of named groups, whose members are values or other groups.
+        """Return the `ValueTree` of named groups, whose members are values or groups.
+
+        Values come in the order in which they first occur as members.
 
         Parameters
         ----------
         attribute_name : str
+            Name of the tree's attribute.
         groups : mapping of str to sequence of str
             Members of each group, such as ``{"Asian or Pacific Islander": ["Asian", "Pacific Islander"]}``. A member
             that is not the name of a group is a value.
@@ -102,9 +105,10 @@ class ValueTree:
 
     @classmethod
     def from_hierarchy(cls, hierarchy: Hierarchy) -> ValueTree:
-        """Return the tree of a hierarchy's levels.
+        """Return the `ValueTree` of a hierarchy: the groups of all its levels.
 
-        A group with the same values and the same label as a group or value of the level below is the same node.
+        The top nodes are the groups of the last level. A group with the same values and the same label as a group or
+        value of the level below is the same node.
 
         Raises
         ------
@@ -240,7 +244,10 @@ def make_elements(
     trees: Mapping[int, ValueTree] | None = None,
     row_sets: RowSets | None = None,
 ) -> Elements:
-    """Return the elements for some distinct people and the released records.
+    """Return the `Elements` for some distinct people and the released records.
+
+    If no record is generalized and `records` is None, each element is a query and a record at once. Otherwise, the
+    queries come first (each person once for each generalization pattern of the records), then the records.
 
     Parameters
     ----------
@@ -296,7 +303,10 @@ def make_elements(
 
 
 def _holders(row_sets: RowSets | None, n_records: int, before: int) -> Holders:
-    """Return the holders of elements whose first `before` elements are not records."""
+    """Return the `Holders` of elements whose first `before` elements are not records.
+
+    `n_records` is the number of elements that are records. Without row sets, the holders have empty arrays.
+    """
     if row_sets is None:
         return _NO_HOLDERS
     start, row_set = row_sets.by_cell(n_records)
@@ -305,7 +315,10 @@ def _holders(row_sets: RowSets | None, n_records: int, before: int) -> Holders:
 
 
 def _is_generalized(persons: Codes, released: Codes, tree: ValueTree) -> bool:
-    """Return whether any released value is a group that contains a person's value."""
+    """Return whether any released value is a group that contains a person's value.
+
+    `persons` and `released` are columns of nodes of the tree of one attribute.
+    """
     values = np.unique(persons)
     above = tree.chain[values][np.arange(tree.chain.shape[1]) < tree.depth[values][:, None]]
     return bool(np.isin(released, above).any())
@@ -330,7 +343,10 @@ class Split(NamedTuple):
 
 
 def whole(elements: Elements) -> Split:
-    """Return the elements split only by pattern, with all people queried."""
+    """Return a `Split` of the elements by generalization pattern only.
+
+    It contains all elements and all people.
+    """
     order = np.argsort(elements.pattern, kind="stable").astype(np.int32)
     sizes = np.bincount(elements.pattern)
     starts = np.concatenate([[0], np.cumsum(sizes[sizes > 0])]).astype(np.int64)
@@ -339,7 +355,7 @@ def whole(elements: Elements) -> Split:
 
 @numba.njit(cache=True)
 def split_groups(order: Positions, starts: Integers, column: Positions, count: Integers) -> tuple[Positions, Integers]:
-    """Split every group by one attribute.
+    """Split every group of elements by one attribute.
 
     Parameters
     ----------
@@ -436,8 +452,8 @@ def keep_groups(
     """Keep only groups with a query for a wanted person and at least one record.
 
     An element is a record, a query for a person, or both. Elements that are neither a record nor a query for a wanted
-    person are dropped. The result is the `order` and `starts` of the kept groups; the arguments are as in
-    `count_matches`.
+    person are dropped. The result is the `order` and `starts` of the kept groups. For the arguments `order` and
+    `starts` see `Split`, for `asks` and `records` see `Elements`; `wanted` (n_persons,) selects people.
     """
     kept = np.empty_like(order)
     ends = np.empty(len(starts), dtype=np.int64)

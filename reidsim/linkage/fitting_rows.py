@@ -50,23 +50,32 @@ class FittingRows:
 
     @cached_property
     def cell_of_entry(self) -> Integers:
-        """The cell (distinct combination of values) of each entry, shape (n_entries,)."""
+        """The cell (distinct combination of values) of each entry, shape (n_entries,).
+
+        An entry is one of the distinct rows of a person.
+        """
         cells = self._distinct[1]
         return (cells if self.row_sets is None else cells[self.row_sets.cells]).astype(np.int64)
 
     @cached_property
     def begin(self) -> Integers:
-        """The first entry of each record, shape (n_records + 1,)."""
+        """The first entry of each record, shape (n_records + 1,); the last item ends it.
+
+        A record is the set of all rows of a person, and an entry is one of its distinct rows.
+        """
         return np.arange(len(self.cell_of_entry) + 1) if self.row_sets is None else self.row_sets.start
 
     @cached_property
     def record_of_entry(self) -> Integers:
-        """The record of each entry, shape (n_entries,)."""
+        """The record (person) of each entry (distinct row of a person), (n_entries,)."""
         return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
 
     @cached_property
     def cells(self) -> Codes:
-        """The distinct combinations of values, shape (n_cells, n_attributes)."""
+        """The distinct combinations of true values, shape (n_cells, n_attributes).
+
+        They are codes of the lattice's attributes.
+        """
         return np.ascontiguousarray(self.lattice.codes[self._distinct[0]])
 
     @cached_property
@@ -85,7 +94,8 @@ class FittingRows:
     def of_cells(self, strategies: Strategies) -> Counts:
         """Return the number of released rows that match each cell, shape (n_cells,).
 
-        With row sets, these are numbers of distinct people with a matching row.
+        A cell is a distinct combination of true values. A row matches it if the cell's values, generalized to the
+        levels of the row, equal the row. With row sets, these are numbers of distinct people with a matching row.
 
         Parameters
         ----------
@@ -110,12 +120,15 @@ class FittingRows:
     def least(self, amounts: Counts) -> Counts:
         """Return the smallest amount over the entries of each record, shape (n_records,).
 
-        `amounts` has shape (n_entries,).
+        An entry is one of the distinct rows of the record's person. `amounts` has shape (n_entries,).
         """
         return amounts if self.row_sets is None else np.asarray(np.minimum.reduceat(amounts, self.begin[:-1]))
 
     def _sums(self, strategies: Strategies, weights: Floats) -> Floats:
-        """Return the total weight of the released rows that match each cell, (n_cells,)."""
+        """Return the total weight of the released rows that match each cell, (n_cells,).
+
+        For the arguments see `weight_of_entries`. Rows of a person that are equal when generalized count once.
+        """
         strategy, sums = strategies[self.record_of_entry], np.zeros(len(self.cells))
         lattice = GeneralizationLattice(self.lattice.hierarchies, self.cells)
         for node in np.unique(strategy[strategy >= 0]).tolist():
@@ -133,8 +146,8 @@ class FittingRows:
         """Return the number of rows that match each record's person, (n_records,).
 
         The person's own row counts if it is released. For people with several rows, this is the number of distinct
-        people with a matching row, for the entry of the person that the fewest people match. `strategies` and errors
-        are as in `of_cells`.
+        people with a matching row, for the entry (distinct row) of the person that the fewest people match.
+        `strategies` is as in `of_cells`.
         """
         return self.least(self.of_cells(strategies)[self.cell_of_entry])
 
@@ -146,7 +159,7 @@ def agreement(
     levels: Integers,
     least: NDArray[np.int16],
 ) -> None:
-    """Find the lowest level at which each value is in the group of the record's value.
+    """Find the lowest level at which each value is in the group of a record's value.
 
     Parameters
     ----------

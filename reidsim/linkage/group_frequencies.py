@@ -35,7 +35,7 @@ class GroupFrequencies:
 
     @classmethod
     def from_group_sizes(cls, group_sizes: ArrayLike) -> GroupFrequencies:
-        """Count groups by size, given the size of each group.
+        """Return the `GroupFrequencies`, given the size of each group.
 
         Parameters
         ----------
@@ -120,12 +120,15 @@ class KAnonymityProfile:
 
     @classmethod
     def of_file(cls, frequencies: GroupFrequencies) -> KAnonymityProfile:
-        """Return the profile with group sizes counted in the file itself."""
+        """Return the `KAnonymityProfile` with group sizes counted in the file itself.
+
+        `frequencies` has the number of the file's groups by size.
+        """
         return cls(frequencies.sizes, frequencies.sizes * frequencies.frequencies)
 
     @classmethod
     def of_records(cls, group_sizes: ArrayLike) -> KAnonymityProfile:
-        """Return the profile for a given group size of each record.
+        """Return the `KAnonymityProfile` for a given group size of each record.
 
         Parameters
         ----------
@@ -160,7 +163,7 @@ class KAnonymityProfile:
 
     @property
     def highest_risk(self) -> float:
-        """Success probability of a uniform guess for the record at highest risk."""
+        """Success probability of a uniform guess in the smallest group: 1 / its size."""
         return 1.0 / self.smallest
 
     @property
@@ -173,7 +176,10 @@ class KAnonymityProfile:
         return int(self.records[self.sizes < k].sum()) / self.total
 
     def bands(self) -> tuple[SizeBand, ...]:
-        """Return the number of records in each range of group sizes."""
+        """Return a `SizeBand` for each range of group sizes, also if it has no records.
+
+        The ranges start at the sizes in `BANDS`: 1, 2, 3, 5, 11, 21, 101 and 1001.
+        """
         counts = added_up(self.records, np.searchsorted(BANDS, self.sizes, side="right") - 1, len(BANDS)).tolist()
         largest = [*(start - 1 for start in BANDS[1:]), None]
         return tuple(

@@ -77,6 +77,7 @@ class GroupSizes:
         Must have every attribute of the lattice, with the same categories. For `PeopleOfRows`, the size of a group is
         the number of distinct people with a row in it.
     lattice : GeneralizationLattice
+        Lattice of the records.
     memory_limit : int, optional
         Memory limit for all kept tables, in bytes; by default in proportion to the population's table.
     holds_records : bool
@@ -120,13 +121,14 @@ class GroupSizes:
 
     @property
     def outside(self) -> NDArray[np.bool_]:
-        """Whether the population has no person in the record's cell, shape (n_records,)."""
+        """Whether no person has the record's ungeneralized values, shape (n_records,)."""
         return np.asarray(self._base.counts[self._base.group_of] <= 0)
 
     def at(self, strategy: int, rows: Rows | None = None) -> Counts:
         """Return the group size of each record (or of `rows`) at a node, shape (n,).
 
-        It is the number of people with the record's values at this node; for the minimum see `GroupSizes`.
+        It is the number of people with the record's values at this node, but at least 1 if every record's person is in
+        the population.
         """
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
@@ -134,9 +136,9 @@ class GroupSizes:
 
     @cached_property
     def rollup(self) -> Rollup | None:
-        """People and records as rows, for `each`; see `Rollup`.
+        """People and records as the rows of a `Rollup`, the input of `each`.
 
-        None if counts are fractional, people have several rows, or the sizes are of a subclass.
+        It is None if counts are fractional, people have several rows, or the sizes are of a subclass.
         """
         base, lattice = self._base, self._lattice
         if type(self) is not GroupSizes or base.counts.dtype.kind not in "iu" or base.group_of_cell is not None:
@@ -153,8 +155,8 @@ class GroupSizes:
     def each(self, strategies: Strategies, rows: Rows) -> Counts | None:
         """Return the group sizes of distinct records, each released at its own node.
 
-        No table of any node is computed: with 8,000 strategies on 300,000 records this takes seconds instead of
-        minutes. The result is None if there is no `rollup`.
+        They are numbers of people, shape (n,), with the minimum of `at`. No table of any node is computed: with 8,000
+        strategies on 300,000 records this takes seconds instead of minutes. The result is None if there is no `rollup`.
 
         Parameters
         ----------
@@ -168,7 +170,7 @@ class GroupSizes:
         return np.maximum(group_sizes_of(self.rollup, strategies, rows), self._smallest)
 
     def among(self, people: Counts) -> GroupSizes:
-        """Return the group sizes for another population on the same records.
+        """Return `GroupSizes` of the same records in another population.
 
         The groups stay the same; only the people are counted again at each node.
 
@@ -180,9 +182,10 @@ class GroupSizes:
         return _SizesAmong(self, people)
 
     def table(self, strategy: int) -> NodeTable:
-        """Return the population table at a node, rolled up from one just below.
+        """Return the `NodeTable` of the population at a node of the lattice.
 
-        Tables are kept within the memory limit; node 0 is the ungeneralized table.
+        It is rolled up from the table of a node just below; node 0 is the ungeneralized table. Tables are kept within
+        the memory limit.
         """
         if strategy == 0:
             return self._base
@@ -230,7 +233,15 @@ class GroupSizes:
 
 
 class _SizesAmong(GroupSizes):
-    """Group sizes for another population in the groups of an existing `GroupSizes`."""
+    """Group sizes for another population in the groups of an existing `GroupSizes`.
+
+    Parameters
+    ----------
+    groups : GroupSizes
+        Group sizes of the same records in the first population.
+    people : ndarray, shape (n_records,)
+        Number of people of the other population with the values of each record.
+    """
 
     def __init__(self, groups: GroupSizes, people: Counts) -> None:
         self._groups, self._people, self._smallest = groups, people, groups._smallest
@@ -327,7 +338,7 @@ def _base_table(
 
 @numba.njit(cache=True)
 def _looked_up(values: NDArray[Any], places: NDArray[np.integer[Any]], least: int) -> NDArray[Any]:
-    """Return the values at some places, but at least `least`, without numpy's conversion of the places."""
+    """Return ``maximum(values[places], least)``, without conversion of the places."""
     found = np.empty(len(places), dtype=values.dtype)
     for i in range(len(places)):
         found[i] = max(values[places[i]], least)

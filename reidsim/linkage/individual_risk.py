@@ -149,16 +149,18 @@ class SampledPeople(Population):
         name: str,
         person: NDArray[np.intp] | None = None,
     ) -> SampledPeople:
-        """Count records and sum their weights in each cell.
+        """Return the `SampledPeople` of records: their number and weights by cell.
 
         Parameters
         ----------
         domain : Domain
+            Attributes of the records.
         codes : ndarray of int32, shape (n, n_attributes)
             Values of each record.
         weights : ndarray of float64, shape (n,)
             Number of people that the person of each record represents, 1 or more.
         name : str
+            Name of the population in messages and results.
         person : ndarray of int, shape (n,), optional
             Person number of each record; all records of a person have the same weight. If not given, each record is a
             different person.
@@ -184,7 +186,7 @@ class SampledPeople(Population):
         return super().total if self.row_sets is None else float(self.row_sets.people.sum())
 
     def marginal(self, names: Sequence[str]) -> SampledPeople:
-        """Return the population over some attributes, in the order of `names`."""
+        """Return the `SampledPeople` over some attributes, in the order of `names`."""
         people = super().marginal(names)
         if self.row_sets is not None:
             codes = self.cells[:, [self.domain.position(name) for name in names]]
@@ -200,7 +202,9 @@ class EstimatedSizes(GroupSizes):
     Parameters
     ----------
     people : SampledPeople
+        The population, estimated from the records of a sample.
     lattice : GeneralizationLattice
+        Lattice of the records whose group sizes are computed.
     """
 
     by_chance = True
@@ -211,9 +215,10 @@ class EstimatedSizes(GroupSizes):
         self._sampled = GroupSizes(people.sample, lattice)
 
     def at(self, strategy: int, rows: Rows | slice | None = None) -> Counts:
-        """Return one over the individual risk of each record released as `strategy`, (n,).
+        """Return one over the individual risk of each record at a node, shape (n,).
 
-        Only the records `rows` are returned, if given.
+        `strategy` is the number of the node; only the records `rows` are returned, if given. If the group
+        of a record has no sampled record, it counts as one sampled record.
         """
         table, sampled = self.table(strategy), self._sampled.table(strategy)
         # A group without sampled people counts as one record that represents one person.
@@ -224,9 +229,10 @@ class EstimatedSizes(GroupSizes):
 
 
 def sizes_among(people: Population, lattice: GeneralizationLattice, *, holds_records: bool = True) -> GroupSizes:
-    """Return group sizes in a population; effective sizes if it is known by a sample.
+    """Return the `GroupSizes` of a lattice's records in a population.
 
-    For `holds_records` see `GroupSizes`; it has no effect on a sample. For effective sizes see `EstimatedSizes`.
+    For `SampledPeople`, these are the effective sizes of `EstimatedSizes`. `holds_records` is whether every record's
+    person is in the population; it has no effect on `SampledPeople`.
     """
     if isinstance(people, SampledPeople):
         return EstimatedSizes(people, lattice)

@@ -92,47 +92,55 @@ class RowSets:
 
     @cached_property
     def lengths(self) -> Integers:
-        """Number of cells of each set, shape (n_sets,)."""
+        """Number of entries (cells with rows of a person) of each set, shape (n_sets,)."""
         return np.diff(self.start)
 
     @property
     def owner(self) -> Positions:
-        """The set of each entry, shape (n_entries,)."""
+        """Number of the row set of each entry, shape (n_entries,)."""
         return np.repeat(np.arange(self.n_sets), self.lengths)
 
     @property
     def rows_of_person(self) -> Integers:
-        """Number of rows of a person of each set, shape (n_sets,)."""
+        """Number of rows that one person of each set has, shape (n_sets,)."""
         return np.add.reduceat(self.rows, self.start[:-1])
 
     def entries_of(self, sets: Positions) -> tuple[Positions, Integers]:
-        """Return the entries of some sets, set by set, and each set's start, (n + 1,)."""
+        """Return the entries of some sets, set by set, and each set's start, (n + 1,).
+
+        `sets` holds the numbers of n sets. Entries are positions in `cells` and `rows`. The entries of ``sets[i]`` are
+        the items ``start[i]`` to ``start[i + 1] - 1`` of the first result, where `start` is the second.
+        """
         return ranges(self.start[sets], self.lengths[sets])
 
     def in_classes(self, class_of_cell: NDArray[np.integer], n_classes: int) -> Counts:
-        """Return the number of distinct people with a row in each class, (n_classes,)."""
+        """Return the number of distinct people with a row in each class, (n_classes,).
+
+        `class_of_cell` is the class of each cell: 0, 1, ..., `n_classes` - 1.
+        """
         return _in_classes(self.start, self.cells, self.people, class_of_cell, n_classes)
 
     def by_cell(self, n_cells: int) -> tuple[Integers, Positions]:
         """Return the sets with a row in each cell, cell by cell.
 
-        The first result, shape (n_cells + 1,), is the start of each cell in the second result.
+        The first result, shape (n_cells + 1,), is the start of each cell in the second result, which holds numbers of
+        sets.
         """
         order = np.argsort(self.cells, kind="stable")
         start = np.searchsorted(self.cells[order], np.arange(n_cells + 1)).astype(np.int64)
         return start, self.owner[order]
 
     def onto(self, cell: NDArray[np.integer]) -> RowSets:
-        """Return the row sets with each cell replaced by another, given by cell number.
+        """Return the `RowSets` with each cell c replaced by ``cell[c]``.
 
         A set may then contain a cell more than once.
         """
         return replace(self, cells=cell[self.cells].astype(np.intp))
 
     def combined(self, operation: np.ufunc, amounts: NDArray[Any]) -> NDArray[Any]:
-        """Return an operation, such as `np.maximum`, over the cells of each set, (n_sets,).
+        """Return the amounts of the cells of each set, reduced by an operation, (n_sets,).
 
-        `amounts` has shape (n_cells,).
+        The operation is a numpy function such as `np.maximum`. `amounts` has shape (n_cells,).
         """
         return np.asarray(operation.reduceat(amounts[self.cells], self.start[:-1]))
 
@@ -175,15 +183,18 @@ class PeopleOfRows(Population):
 
     @classmethod
     def from_codes(cls, domain: Domain, codes: Codes, row_sets: RowSets, *, name: str = "population") -> PeopleOfRows:
-        """Count people by the codes of their rows' cells.
+        """Return the `PeopleOfRows` of row sets, given the codes of their cells.
 
         Parameters
         ----------
         domain : Domain
+            Attributes of the codes.
         codes : ndarray of int32, shape (n_cells, n_attributes)
             Codes of the cells of `row_sets`; several cells may have equal codes.
         row_sets : RowSets
+            Rows of the people by cell.
         name : str
+            Name of the population in messages and results.
         """
         first, cell = distinct_rows(list(codes.T), len(codes))
         onto = row_sets.onto(cell)
@@ -195,7 +206,7 @@ class PeopleOfRows(Population):
         return float(self.row_sets.people.sum())
 
     def marginal(self, names: Sequence[str]) -> PeopleOfRows:
-        """Return the population over some attributes, in the order of `names`."""
+        """Return the `PeopleOfRows` over some attributes, in the order of `names`."""
         if tuple(names) == self.domain.names:
             return self
         columns = [self.domain.position(name) for name in names]
@@ -203,15 +214,15 @@ class PeopleOfRows(Population):
 
 
 def distinct_people(population: Population) -> RowSets | None:
-    """Return the row sets of a population; None if each person has one row."""
+    """Return the `RowSets` of a population; None if each person has one row."""
     return getattr(population, "row_sets", None)
 
 
 def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Positions:
     """Return the entry of each set with the smallest group size, shape (n,).
 
-    Group sizes are compared as the adversary believes them to be; of equal believed sizes, the smallest true size wins,
-    then the first entry.
+    An entry is a cell with rows of one person; the result holds positions of entries. Group sizes are compared as the
+    adversary believes them to be; of equal believed sizes, the smallest true size wins, then the first entry.
 
     Parameters
     ----------
@@ -228,8 +239,9 @@ def best_entries(
 ) -> Positions:
     """Return the entry of each set that the adversary uses against the person, (n,).
 
-    The adversary prefers, in this order: an entry that it attacks, the highest believed success probability, the
-    highest true success probability, the highest payoff, the first entry.
+    An entry is a cell with rows of one person; the result holds positions of entries. The adversary prefers, in this
+    order: an entry that it attacks, the highest believed success probability, the highest true success probability, the
+    highest payoff, the first entry.
 
     Parameters
     ----------
@@ -247,7 +259,12 @@ def best_entries(
 
 @numba.njit(cache=True, nogil=True)
 def _largest_entries(start: Integers, amounts: Floats) -> Positions:
-    """Return the first entry of each set with the largest amounts, in the order of rows (n_amounts, n_entries)."""
+    """Return the entry of each set with the largest amounts, shape (n,).
+
+    `amounts` has shape (n_amounts, n_entries): the first row is compared first, a later row only among entries that are
+    equal so far. Among equal entries, the first is returned. The entries of set i are ``start[i]`` to
+    ``start[i + 1] - 1``.
+    """
     found = np.empty(len(start) - 1, dtype=np.intp)
     for row_set in range(len(found)):
         best = start[row_set]
@@ -262,7 +279,7 @@ def _largest_entries(start: Integers, amounts: Floats) -> Positions:
 
 
 def largest_in_groups(amounts: Floats, group: Positions) -> Floats:
-    """Return for each member the largest amount in its group.
+    """Return for each member the largest amount in its group, shape (n,).
 
     Parameters
     ----------
@@ -277,7 +294,10 @@ def largest_in_groups(amounts: Floats, group: Positions) -> Floats:
 
 
 def ranges(begin: Integers, lengths: Integers) -> tuple[Positions, Integers]:
-    """Return the concatenated positions of ranges, and the start of each, (n + 1,)."""
+    """Return the concatenated positions of ranges, and the start of each, (n + 1,).
+
+    Range i has the positions ``begin[i]`` to ``begin[i] + lengths[i] - 1``.
+    """
     start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return np.arange(start[-1]) + np.repeat(begin - start[:-1], lengths), start
 
@@ -285,7 +305,8 @@ def ranges(begin: Integers, lengths: Integers) -> tuple[Positions, Integers]:
 def _numbered(cells: Positions, begin: Integers, lengths: Integers) -> Positions:
     """Return a number for each person, equal for people with equal cells, in the order of lengths and cells.
 
-    The sorted cells of person i start at ``begin[i]``.
+    The numbers are 0, 1, ..., without gaps. The sorted cells of person i are ``lengths[i]`` items of `cells` from
+    ``begin[i]`` on.
     """
     number, n_numbers = np.zeros(len(lengths), dtype=np.intp), 0
     for length in np.unique(lengths).tolist():
@@ -300,7 +321,10 @@ def _numbered(cells: Positions, begin: Integers, lengths: Integers) -> Positions
 def _in_classes(
     start: Integers, cells: Positions, people: NDArray[Any], class_of_cell: NDArray[np.integer], n_classes: int
 ) -> Counts:
-    """Return the number of people of the row sets with a row in each class."""
+    """Return the number of people with a row in each class, shape (n_classes,).
+
+    A person counts once per class. `start`, `cells` and `people` are the fields of `RowSets`.
+    """
     counts = np.zeros(n_classes, dtype=people.dtype)
     # The set that was last counted in each class, so that a set counts once per class.
     last = np.full(n_classes, -1, dtype=np.int64)

@@ -51,6 +51,11 @@ class Matching:
             Number of meioses between the two people (M).
         relatedness : ndarray of float64, same shape
             Expected fraction of the genome shared by the two people (r); 1/2 for full siblings.
+
+        Returns
+        -------
+        ndarray of float64, same shape
+            0 if the number of blocks, ``L M + 22``, is `segments` - 1 or less.
         """
         distance = np.asarray(meioses, dtype=np.float64)
         blocks = self.genome * distance + _CHROMOSOMES
@@ -67,7 +72,7 @@ def at_least(number: int, trials: Floats | float, chance: Floats | float) -> Flo
         Minimum number of successes, 1 or more.
     trials, chance : float or ndarray of float64
         Number of trials and success probability of each, of equal shape. The number of trials need not be a whole
-        number and may be smaller than `number`.
+        number. The result is 0 if it is `number` - 1 or less.
     """
     others = np.maximum(np.asarray(trials, dtype=np.float64) - number + 1.0, 0.0)
     # Upper tail of the binomial distribution as an incomplete beta function.
@@ -97,7 +102,7 @@ class Relatives:
 
 
 def relatives_within(father: Ints, mother: Ints, rows: Ints, generations: int) -> Relatives:
-    """Return all pairs of relatives up to a number of generations.
+    """Return all pairs of relatives up to a number of generations, as `Relatives`.
 
     Descendants and ancestors of a person count as relatives. Distance is the shortest path through a common ancestor.
     Relatedness is Wright's coefficient of relationship (1922), ``2 k / sqrt((1 + F_i) (1 + F_j))``, with k the kinship
@@ -247,7 +252,7 @@ class Ancestry:
 
     @property
     def people(self) -> float:
-        """Number of people in the present generation."""
+        """Number of people in the present generation: two per couple."""
         return 2.0 * self.couples
 
     def sharing(self, generations: int) -> Floats:

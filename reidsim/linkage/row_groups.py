@@ -24,6 +24,7 @@ class RowGroups:
     columns : sequence of ndarray of int, shape (n_rows,)
         Values of each column; without columns all rows form one group.
     n_rows : int
+        Number of rows of the table.
     counts : ndarray of int64, shape (n_rows,), optional
         Number of people that each row represents; 1 if not given.
 
@@ -99,6 +100,7 @@ class OpenRowGroups:
     missing : sequence of ndarray of bool, shape (n_rows,), or None
         Whether the value is missing, for each column; None for a column without missing values.
     n_rows : int
+        Number of rows of the table.
     """
 
     def __init__(self, columns: Sequence[Integers], missing: Sequence[NDArray[np.bool_] | None], n_rows: int) -> None:
@@ -139,7 +141,10 @@ def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
 
 
 def numbered(values: Integers) -> tuple[Integers, Integers]:
-    """Return the distinct values, ascending, and the position of each among them."""
+    """Return the distinct values, ascending, and each value's position among them.
+
+    The second result has the shape of `values`.
+    """
     size = int(values.max(initial=-1)) + 1
     if size > max(_DENSE * len(values), _FEW) or values.min(initial=0) < 0:
         distinct, number = np.unique(values, return_inverse=True)
@@ -151,14 +156,21 @@ def numbered(values: Integers) -> tuple[Integers, Integers]:
 
 
 def _sums(group: Integers, counts: Integers | None, minlength: int = 0) -> Integers:
-    """Return the number of people in each group."""
+    """Return the number of people in each group, by group number from 0.
+
+    `counts` is the number of people of each row (None: 1), `group` the group of each row. The result has at least
+    `minlength` items; groups without rows have 0.
+    """
     if counts is None:
         return np.bincount(group, minlength=minlength)
     return added_up(counts, group, max(int(group.max(initial=-1)) + 1, minlength))
 
 
 def _place(ordered: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return each wanted value's position in ordered values, and whether it occurs."""
+    """Return each wanted value's position in ordered values, and whether it occurs.
+
+    `ordered` is ascending. The position of a value that does not occur has no meaning.
+    """
     if len(ordered) == 0:
         return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool_)
     place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)

@@ -40,6 +40,7 @@ class SensitiveAttribute:
     Parameters
     ----------
     name : str
+        Name of the column.
     codes : ndarray of int64, shape (n_records,)
         Number of each record's value, from 0.
     levels : ndarray of int64, shape (n_levels, n_values)
@@ -55,9 +56,10 @@ class SensitiveAttribute:
     def from_codes(
         cls, name: str, codes: Integers, groups: NDArray[np.integer[Any]] | None = None
     ) -> SensitiveAttribute:
-        """Return the column, given its hierarchy's groups (n_levels, n_values), if any.
+        """Return a `SensitiveAttribute`, given its hierarchy's groups, if any.
 
-        A top level with a single group is dropped. Without a hierarchy, all values are equally far apart.
+        `groups` has the group of each value at each level, shape (n_levels, n_values). A top level with a single group
+        is dropped. Without a hierarchy, all values are equally far apart.
         """
         if groups is None:
             return cls(name, codes, np.arange(int(codes.max(initial=-1)) + 1)[None, :])
@@ -90,7 +92,10 @@ class AttributeLimits:
         return any(limit is not None for limit in (self.l_diversity, self.t_closeness, self.max_inference))
 
     def hold(self, values: GroupValues) -> NDArray[np.bool_]:
-        """Return whether each group is within the limits, shape (n_groups,)."""
+        """Return whether each group is within all limits, shape (n_groups,).
+
+        `values` are the values of one sensitive column. Without limits, every group is.
+        """
         within = np.ones(len(values.distinct), dtype=np.bool_)
         if self.l_diversity is not None:
             within &= values.distinct >= self.l_diversity
@@ -101,7 +106,10 @@ class AttributeLimits:
         return within
 
     def describe(self) -> str:
-        """Return the limits as text, such as ``l_diversity = 2, max_inference = 0.5``."""
+        """Return the limits as text, such as ``l_diversity = 2, max_inference = 0.5``.
+
+        Limits that do not apply are omitted; the text is empty if there are none.
+        """
         return ", ".join(f"{key} = {limit}" for key, limit in vars(self).items() if limit is not None)
 
 
@@ -128,7 +136,7 @@ class GroupValues:
     def from_counts(
         cls, group: Integers, value: Integers, count: Counts, people: Counts, overall: Floats, levels: Integers
     ) -> GroupValues:
-        """Count the values of groups.
+        """Return the `GroupValues` of groups, given the number of people by value.
 
         Parameters
         ----------
@@ -154,14 +162,19 @@ class GroupValues:
 def share_of_values(codes: Integers, person: NDArray[np.integer[Any]], n_values: int) -> Floats:
     """Return the share of each value in a table, (n_values,).
 
-    A person counts once for each of its different values. `codes` and `person` have shape (n_records,).
+    A person counts once for each of its different values. `codes` are the values of the records, as numbers from 0,
+    and `person` is the number of each record's person, both of shape (n_records,). All shares are 0 without records.
     """
     values = np.unique(person * n_values + codes) % n_values
     return np.bincount(values, minlength=n_values) / max(len(values), 1)
 
 
 def _summed(group: Integers, value: Integers, count: NDArray[Any], n_values: int) -> tuple[Integers, Integers, Floats]:
-    """Return the distinct pairs of group and value, and the number of rows of each."""
+    """Return the distinct pairs of group and value, and the sum of `count` of each.
+
+    `group`, `value` and `count` have one item per row; values are numbers below `n_values`. The three results are the
+    groups, the values and the sums of the pairs, by group and then by value.
+    """
     pairs, place = np.unique(group * max(n_values, 1) + value, return_inverse=True)
     rows = np.bincount(place, count, len(pairs)).astype(np.float64)
     return pairs // max(n_values, 1), pairs % max(n_values, 1), rows
@@ -172,10 +185,11 @@ def _distance(
 ) -> Floats:
     """Return the earth mover's distance of each group from the table, (n_groups,).
 
-    The distance of two values is the height of the lowest level at which they are in the same group, divided by the
-    height of the hierarchy (Li et al. 2007). Moving a share between them crosses two edges of the tree at each lower
-    level. So the distance of the distributions is half the mean, over the levels below the root, of the sum of absolute
-    differences of shares.
+    It is in [0, 1]. `share` is the share of value ``of_value[i]`` among the people of group ``of_group[i]``, by pair i.
+    For `overall` and `levels` see `GroupValues.from_counts`. The distance of two values is the height of the lowest
+    level at which they are in the same group, divided by the height of the hierarchy (Li et al. 2007). Moving a share
+    between them crosses two edges of the tree at each lower level. So the distance of the distributions is half the
+    mean, over the levels below the root, of the sum of absolute differences of shares.
     """
     total = np.zeros(n_groups)
     for level in levels:
@@ -195,6 +209,7 @@ class SensitiveValues:
     codes : ndarray of int32, shape (n_records, n_attributes)
         Quasi-identifiers of the records.
     columns : tuple of SensitiveAttribute
+        Sensitive columns of the records.
     person : ndarray of int, shape (n_records,), optional
         Person of each record: 0, 1, ..., without gaps; by default, each record is another person.
     """
@@ -205,7 +220,9 @@ class SensitiveValues:
     _last: list[tuple[GeneralizationLattice, SensitiveGroups]] = field(default_factory=list, repr=False)
 
     def groups(self, lattice: GeneralizationLattice) -> SensitiveGroups:
-        """Return the groups of the rows of a lattice over the same quasi-identifiers.
+        """Return the `SensitiveGroups` of a lattice's rows at its nodes.
+
+        The lattice must be over the same quasi-identifiers.
 
         The groups of the last lattice are kept for the next call.
         """
@@ -223,6 +240,7 @@ class SensitiveGroups:
     Parameters
     ----------
     values : SensitiveValues
+        Sensitive values of the records.
     hierarchies : tuple of Hierarchy
         Hierarchies of the quasi-identifiers.
     codes : ndarray of int32, shape (n_rows, n_attributes)
@@ -277,9 +295,10 @@ class SensitiveGroups:
     def _success(self, gains_from: GainsFrom, node: int) -> Floats:
         """Return the success probability of an attack on each row at a node, (n_rows,).
 
-        With n people in the group and s the largest share of a value, over the sensitive columns: s for
-        ``"attribute"``; s + (1 - s) / n for ``"either"``, where the attack names a person of the group at random and
-        asserts the most frequent value. The result is 1 for a row that agrees with no record.
+        `gains_from` is ``"attribute"`` or ``"either"``. With n people in the group and s the largest share of a value,
+        over the sensitive columns: s for ``"attribute"``; s + (1 - s) / n for ``"either"``, where the attack names a
+        person of the group at random and asserts the most frequent value. The result is 1 for a row that agrees with no
+        record.
         """
         of_cell, people, columns = self._at(node)
         share = np.max([values.largest_share for values in columns], axis=0)

@@ -106,7 +106,7 @@ class Ancestry:
             raise InputError("effective population out of range", found=self.effective_population, expected="1 or more")
 
     def tables(self) -> AncestryTables:
-        """Return the factors of the posterior by locus and generation."""
+        """Return the factors of the posterior by locus and generation, `AncestryTables`."""
         generations, rates = np.arange(self.horizon + 1, dtype=np.float64), np.array(self.mutation_rates)
         agree = np.exp(-2.0 * np.outer(rates, generations))
         differ = -np.expm1(-2.0 * np.outer(rates, generations))
@@ -124,7 +124,9 @@ class Ancestry:
 def posterior(tables: AncestryTables, agreeing: np.uint64, differing: np.uint64, out: Floats) -> float:
     """Fill `out` with ``P(t)``, t = 0 .. horizon, and return its mean in generations.
 
-    `agreeing` and `differing` are sets of loci. If no t is possible, `out` is all 0 and the mean is infinite.
+    ``P(t)`` is the probability that the most recent common ancestor of two men lived t generations ago; see `Ancestry`.
+    `agreeing` and `differing` are sets of loci at which they agree and differ (bit j for locus j). If no t is possible,
+    `out` is all 0 and the mean is infinite.
     """
     prior, n = tables.prior, len(tables.prior)
     for t in range(n):
@@ -224,7 +226,7 @@ class Workspace(NamedTuple):
 
 
 def genealogy_arrays(alleles: Integers, surnames: Integers) -> GenealogyArrays:
-    """Lay out a genealogy for the compiled functions.
+    """Return the `GenealogyArrays` of a genealogy.
 
     Parameters
     ----------
@@ -238,7 +240,10 @@ def genealogy_arrays(alleles: Integers, surnames: Integers) -> GenealogyArrays:
 
 
 def workspace(genealogy: GenealogyArrays, horizon: int) -> Workspace:
-    """Return an empty workspace; `horizon` is the maximum number of generations, see `Ancestry`."""
+    """Return an empty `Workspace` for a genealogy.
+
+    `horizon` is the maximum number of generations back to a common ancestor; see `Ancestry`.
+    """
     n = len(genealogy.surnames)
     return Workspace(
         by_row=np.zeros(n, np.uint64),
@@ -268,9 +273,9 @@ count_bits: Any = intrinsic(_type_count_bits)
 def compare_target(genealogy: GenealogyArrays, target: NDArray[np.int32], room: Workspace) -> None:
     """Compare a target with all men of the genealogy, for all sets of shared loci.
 
-    The result is written to `room`. `target` (n_loci,) holds the alleles, 0 where missing. Men are put in order of the
-    number of loci at which they agree. A set of shared loci can only lower that number, so the search for men who agree
-    enough ends early.
+    The result is written to `by_row`, `agreeing`, `rows` and `known` of `room`. `target` (n_loci,) holds the alleles, 0
+    where missing. Men are put in order of the number of loci at which they agree with the target, most loci first. A
+    set of shared loci can only lower that number, so the search for men who agree enough ends early.
     """
     n_loci, n = genealogy.alleles.shape
     by_row, agreeing, rows = room.by_row, room.agreeing, room.rows
@@ -299,10 +304,11 @@ def nearest_surname(
 ) -> tuple[int, float]:
     """Return the inferred surname and its confidence, after `compare_target`.
 
-    Candidates are the men whose number of agreeing loci is at least `candidate_share` of the largest such number of any
-    man. They are ordered by distance (mean generations to the common ancestor), the earlier row first among equals. The
-    first gives the surname. The runner-up, used for the confidence, is the first of the ten nearest with another
-    surname, if there is one. Without shared loci, the result is -1 and 0.
+    `shared` is the set of the target's released loci (bit j for locus j). Candidates are the men whose number of
+    agreeing loci is at least `candidate_share` of the largest such number of any man. They are ordered by distance
+    (mean generations to the common ancestor), the earlier row first among equals. The first gives the surname. The
+    runner-up, used for the confidence, is the first of the ten nearest with another surname, if there is one. Without
+    shared loci, the result is -1 and 0.
     """
     if shared == 0:
         return NO_SURNAME, 0.0
@@ -353,13 +359,19 @@ def nearest_surname(
 
 @borrowing()
 def _is_nearer(distances: Floats, rows: NDArray[np.int32], one: int, other: int) -> bool:
-    """Return whether a man is nearer than another, or earlier at equal distance."""
+    """Return whether a man is nearer than another, or earlier at equal distance.
+
+    `one` and `other` are positions of men in `distances` and in `rows`, which holds their rows in the genealogy.
+    """
     return bool(distances[one] < distances[other] or (distances[one] == distances[other] and rows[one] < rows[other]))
 
 
 @borrowing()
 def _slot_of(agreeing: np.uint64, differing: np.uint64) -> int:
-    """Return the place of a pattern in the cache."""
+    """Return the place of a pattern of agreement in the cache, from 0 to 262,143.
+
+    The pattern is the sets of loci at which two men agree and differ. Patterns can share a place.
+    """
     mixed = agreeing * np.uint64(0x9E3779B97F4A7C15) ^ differing * np.uint64(0xC2B2AE3D27D4EB4F)
     mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
     return int((mixed >> np.uint64(32)) & np.uint64(_CACHED - 1))
@@ -438,11 +450,15 @@ def pack_bits(shared: NDArray[np.bool_]) -> Bits:
 def nearest_neighbour_surnames(
     alleles: Integers, surnames: Integers, targets: Integers, shared: NDArray[np.bool_]
 ) -> tuple[Integers, Floats]:
-    """Infer each target's surname from the nearest man in L1 distance at shared loci.
+    """Return each target's inferred surname and confidence, by L1 distance.
+
+    The surname is that of the nearest man of the genealogy: the sum of absolute differences in repeats, over the shared
+    loci, is smallest.
 
     This is the alternative inference of Wan et al. 2021. A missing allele counts as the number 0, as in the published
     files, so a man with gaps is far from all others. The earlier row wins a tie. The confidence is 1; without a shared
-    locus nothing is inferred. For the parameters see `SurnameInference`; `shared` has shape (n_loci,) or (n, n_loci).
+    locus, the surname is -1 and the confidence 0. For the parameters see `SurnameInference`; `shared` has shape
+    (n_loci,) or (n, n_loci).
     """
     genealogy = genealogy_arrays(alleles, surnames)
     sets = np.broadcast_to(pack_bits(np.asarray(shared, dtype=np.bool_)), len(targets))

@@ -104,7 +104,9 @@ class FixedUniqueness:
 
 
 def require_usable(frequencies: GroupFrequencies, population_size: int, level: float) -> None:
-    """Check the arguments of an estimator.
+    """Check the arguments of an estimator of population uniqueness.
+
+    For the arguments see `estimate_uniqueness`.
 
     Raises
     ------
@@ -150,7 +152,8 @@ def estimate_uniqueness(
     Raises
     ------
     InputError
-        If the level is not between 0 and 1, or the sample does not fit the population or the model.
+        If the level is not between 0 and 1; if the population is smaller than the sample or not a whole number; if the
+        sample is a single record of a larger population; or if the slide negative binomial cannot be fitted.
     """
     require_usable(frequencies, population_size, level)
     sample = frequencies, int(population_size), level
@@ -197,7 +200,10 @@ class PitmanLikelihood(TwoParameterModel):
             self.at_infinity, self.start = -math.inf if self._groups == 1 else math.inf, math.log(self.records)
 
     def inner_part(self, outer: float, inner: float) -> float:
-        """Return the log-likelihood of founding groups, which depends on tau."""
+        """Return the log-likelihood of founding groups, for parameters b and tau.
+
+        It is 0 if tau (`inner`) is infinite.
+        """
         b, tau = outer, inner
         if math.isinf(tau):
             return 0.0
@@ -205,17 +211,23 @@ class PitmanLikelihood(TwoParameterModel):
         return founded - progression_sums(tau + b, 1.0, self.records - 1)[0]
 
     def outer_part(self, outer: float) -> float:
-        """Return the log-likelihood of joining groups."""
+        """Return the log-likelihood of joining groups, for parameter b (`outer`)."""
         return float(self._frequencies @ (gammaln(outer + self._others) - gammaln(outer)))
 
     def slope(self, outer: float, inner: float) -> float:
-        """Return the slope in log tau, which falls from U - 1 to U - n."""
+        """Return the derivative of the log-likelihood in log tau.
+
+        It falls from U - 1 to U - n as tau rises, with n records in U groups. `outer` is b and `inner` tau.
+        """
         b, tau = outer, inner
         founded = progression_sums(tau, 1 - b, self._groups - 1)[1]
         return tau * (founded - progression_sums(tau + b, 1.0, self.records - 1)[1])
 
     def outer_slope(self, outer: float, inner: float) -> float:
-        """Return the derivative in b, for two groups or more, and a group with two records or more."""
+        """Return the derivative of the log-likelihood in b.
+
+        There must be two groups or more, and a group with two records or more. `outer` is b and `inner` tau.
+        """
         b, tau = outer, inner
         joined = self._frequencies @ (digamma(b + self._others) - digamma(b))
         return (
@@ -252,7 +264,8 @@ class PitmanLikelihood(TwoParameterModel):
 def pitman(frequencies: GroupFrequencies, population_size: int, level: float, *, ewens: bool = False) -> Found:
     """Estimate population uniqueness by maximum likelihood under Pitman's formula.
 
-    Expected uniques are conditional on the sample's groups (see `PitmanLikelihood.uniques`); they converge to the
+    The four items of the result are described at `Found`; the parameters are theta and, unless `ewens`, a. Expected
+    uniques are conditional on the sample's groups (see `PitmanLikelihood.uniques`); they converge to the
     sample's uniques as the sample becomes the population. Intervals are profile likelihood intervals. They describe
     uncertainty of the parameters, not the random composition of the population. The profile likelihood in a is
     evaluated on a grid over [0, 1), so that the global maximum is found; it is a root of the derivative, or a = 0.
@@ -326,7 +339,10 @@ class SlideNegativeBinomial(TwoParameterModel):
         self._others = self._sizes - 1
 
     def inner_part(self, outer: float, inner: float) -> float:
-        """Return the log-likelihood of the sample's group sizes."""
+        """Return the log-likelihood of the sample's group sizes.
+
+        `outer` is the shape, and `inner` the seen mean: the mean number of records of a group besides its first person.
+        """
         shape, seen_mean = outer, inner
         log_none = -math.log1p(seen_mean / shape)
         return (
@@ -338,20 +354,32 @@ class SlideNegativeBinomial(TwoParameterModel):
         )
 
     def slope(self, outer: float, inner: float) -> float:
-        """Return the derivative of the log-likelihood in the log of the seen mean."""
+        """Return the derivative of the log-likelihood in the log of the seen mean.
+
+        `outer` is the shape, and `inner` the seen mean: the mean number of records of a group besides its first person.
+        """
         ratio, of_factor, odds, _ = self._terms(outer, inner)
         by_mean = self._others / inner - ratio
         return inner * float(self._counts @ (by_mean + of_factor * outer * ratio) - odds * outer / (outer + inner))
 
     def outer_slope(self, outer: float, inner: float) -> float:
-        """Return the derivative of the log-likelihood in the log of the shape."""
+        """Return the derivative of the log-likelihood in the log of the shape.
+
+        `outer` is the shape, and `inner` the seen mean: the mean number of records of a group besides its first person.
+        """
         ratio, of_factor, odds, log_none = self._terms(outer, inner)
         by_shape = digamma(outer + self._others) - digamma(outer) + log_none + 1 - ratio
         of_none = odds * (log_none + 1 - outer / (outer + inner))
         return outer * float(self._counts @ (by_shape + of_factor * inner * (1 - ratio)) + of_none)
 
     def _terms(self, shape: float, seen_mean: float) -> tuple[Floats, Floats, float, float]:
-        """Return terms of both derivatives."""
+        """Return four terms of both derivatives of the log-likelihood.
+
+        The first two are arrays by distinct group size: ``(shape + others) / (shape + seen_mean)``, where the others
+        are the records besides one; and the derivative term of `_factor`. The last two are numbers: the odds that a
+        group has no record, times the number of groups; and the log of the probability of no other record, divided by
+        the shape.
+        """
         log_none = -math.log1p(seen_mean / shape)
         ratio = (shape + self._others) / (shape + seen_mean)
         of_factor = (1 - self.fraction) / self._sizes / (shape + seen_mean) / self._factor(shape, seen_mean)
@@ -361,13 +389,17 @@ class SlideNegativeBinomial(TwoParameterModel):
     def _factor(self, shape: float, seen_mean: float) -> Floats:
         """Return the factor of a group's first person in the likelihood.
 
-        The first person is a record, or all records of the group are among the others.
+        It is an array with one item per distinct group size of the sample. The first person is a record, or all records
+        of the group are among the others.
         """
         one_more = seen_mean / (shape + seen_mean) * (shape + self._others) / self._sizes
         return self.fraction + (1 - self.fraction) * one_more
 
     def staying_unique(self, shape: float, seen_mean: float) -> float:
-        """Return the probability that a sample unique is unique in the population."""
+        """Return the probability that a sample unique is unique in the population.
+
+        `seen_mean` is the mean number of records of a group besides its first person.
+        """
         # Shares of all groups: single people in the sample, and larger groups with a single record there.
         alone = self.fraction * self._alone(shape, seen_mean)
         none_of_others = math.exp(-shape * math.log1p(seen_mean / shape))
@@ -375,7 +407,10 @@ class SlideNegativeBinomial(TwoParameterModel):
         return alone / (none_of_others * (self.fraction + one_of_others))
 
     def uniques(self, shape: float, seen_mean: float) -> float:
-        """Return the expected number of population uniques, in the sample and elsewhere."""
+        """Return the expected number of population uniques, in the sample and elsewhere.
+
+        It is given the sample's groups. `seen_mean` is the mean number of records of a group besides its first person.
+        """
         unseen = (1 - self.fraction) * math.exp(-shape * math.log1p(seen_mean / shape))
         all_groups = self._groups / (1 - unseen)
         not_seen = all_groups * (1 - self.fraction) * self._alone(shape, seen_mean)
@@ -392,7 +427,8 @@ class SlideNegativeBinomial(TwoParameterModel):
 def snb(frequencies: GroupFrequencies, population_size: int, level: float) -> Found:
     """Estimate population uniqueness by the slide negative binomial.
 
-    Parameters are estimated by maximum likelihood; intervals are profile likelihood intervals.
+    The four items of the result are described at `Found`; the parameters are the shape and the mean. They are estimated
+    by maximum likelihood; intervals are profile likelihood intervals.
 
     Parameters
     ----------
@@ -423,7 +459,8 @@ def snb(frequencies: GroupFrequencies, population_size: int, level: float) -> Fo
 def zayatz(frequencies: GroupFrequencies, population_size: int, level: float, rng: np.random.Generator) -> Found:
     """Estimate population uniqueness by Bayes's rule over group sizes.
 
-    Group sizes are assumed to have the same distribution in the population as in the sample.
+    The four items of the result are described at `Found`; there are no parameters. Group sizes are assumed to have the
+    same distribution in the population as in the sample.
 
     The rule gives the probability of each possible size, in the population, of the group of a sample unique:
     ``P = S_1 h(1) / sum_j S_j h(j)``, where S_j groups of the sample have j records and h(j) is the hypergeometric
@@ -477,7 +514,11 @@ def zayatz(frequencies: GroupFrequencies, population_size: int, level: float, rn
 
 
 def _exactly_one_drawn(sizes: NDArray[np.int64], records: int, population_size: int) -> NDArray[np.float64]:
-    """Return h(j) / h(1), for the probability h(j) of drawing exactly one of j people."""
+    """Return h(j) / h(1), for the probability h(j) of drawing exactly one of j people.
+
+    The result has one item for each j in `sizes`. `records` people are drawn from `population_size` people without
+    replacement. The result is 0 where more than one of the j people must be drawn.
+    """
     others = sizes - 1.0
     left = population_size - records - others
     # Exactly one of j people can be drawn only if the others fit among the people who are not drawn.

@@ -53,23 +53,37 @@ class TwoParameterModel:
     of_ends: ClassVar[Mapping[str, float]] = of_best
 
     def inner_part(self, outer: float, inner: float) -> float:
-        """Return the part of the log-likelihood that depends on the inner parameter."""
+        """Return the part of the log-likelihood that depends on the inner parameter.
+
+        Subclasses define it; here, it raises NotImplementedError.
+        """
         raise NotImplementedError
 
     def outer_part(self, outer: float) -> float:
-        """Return the rest of the log-likelihood."""
+        """Return the part of the log-likelihood without the inner parameter; here 0."""
         return 0.0
 
     def slope(self, outer: float, inner: float) -> float:
-        """Return the derivative of the log-likelihood in the log of the inner parameter."""
+        """Return the derivative of the log-likelihood in the log of the inner parameter.
+
+        Subclasses define it; here, it raises NotImplementedError.
+        """
         raise NotImplementedError
 
     def outer_slope(self, outer: float, inner: float) -> float:
-        """Return the derivative in the outer parameter, or a positive multiple of it."""
+        """Return the derivative of the log-likelihood in the outer parameter.
+
+        It can be multiplied by a positive number, because only its sign and zeros are used. Subclasses define it; here,
+        it raises NotImplementedError.
+        """
         raise NotImplementedError
 
     def best_inner(self, log_outer: float) -> float:
-        """Return the log of the best inner parameter, cut off at the limits of the search."""
+        """Return the log of the inner parameter with the largest log-likelihood.
+
+        The outer parameter is fixed, given by its log. The result is near `lowest` or `highest` if the log-likelihood
+        still rises beyond this limit of the search, and `at_infinity` if that is not 0.
+        """
         if self.at_infinity:
             return self.at_infinity
         outer = math.exp(log_outer)
@@ -87,12 +101,18 @@ class TwoParameterModel:
         return high if slope(high) >= 0 else float(scipy.optimize.brentq(slope, low, high, **self.of_best))
 
     def profile(self, log_outer: float) -> float:
-        """Return the largest log-likelihood over the inner parameter."""
+        """Return the largest log-likelihood over the inner parameter.
+
+        The outer parameter is fixed, given by its log.
+        """
         outer = math.exp(log_outer)
         return self.inner_part(outer, math.exp(self.best_inner(log_outer))) + self.outer_part(outer)
 
     def peaks(self, grid: Sequence[float], **tolerances: float) -> list[float]:
-        """Return the maxima of the profile between neighbours on a grid.
+        """Return the logs of the outer parameter at maxima of the profile.
+
+        A maximum is searched between neighbours on a grid if the profile rises at the first and does not rise at the
+        second. The list is empty if there is none.
 
         Parameters
         ----------
@@ -115,7 +135,8 @@ class TwoParameterModel:
     def inner_range(self, log_outer: float, floor: float) -> tuple[float, float]:
         """Return the logs of the least and largest inner parameters as likely as `floor`.
 
-        If none is, both are `best_inner`. The range is cut off near the limits of the search.
+        The outer parameter is fixed, given by its log; `floor` is a log-likelihood. If no inner parameter has it, both
+        are `best_inner`. The range is cut off near the limits of the search.
         """
         best, outer = self.best_inner(log_outer), math.exp(log_outer)
         target = floor - self.outer_part(outer)
@@ -159,6 +180,11 @@ class TwoParameterModel:
             Confidence level.
         quantities : callable
             Functions of the outer and the inner parameter, monotonic in the inner one.
+
+        Returns
+        -------
+        list of (float, float, float)
+            For each quantity, its value at the best parameters, and the lower and upper end of its interval.
         """
         floor = self.profile(best) - float(scipy.stats.chi2.ppf(level, 1)) / 2
         points = sorted({*grid, best})

@@ -73,7 +73,7 @@ class SampleCells:
     def of_records(
         cls, columns: Sequence[NDArray[np.integer]], weights: Floats, counts: Integers | None = None
     ) -> SampleCells:
-        """Count records and weights by cell.
+        """Return the `SampleCells` of records: their number and weights by cell.
 
         Parameters
         ----------
@@ -146,6 +146,7 @@ def require_weights(weights: Floats, where: str = "row {row}") -> None:
     Parameters
     ----------
     weights : ndarray of float64, shape (n_records,)
+        Sampling weight of each record: number of people that it represents.
     where : str
         Place of a record in messages; ``{row}`` is its number from 1 on.
 
@@ -172,6 +173,7 @@ def benedetti_franconi_uniqueness(cells: SampleCells, *, level: float = 0.95) ->
     Parameters
     ----------
     cells : SampleCells
+        Cells of the sample.
     level : float
         Confidence level of the intervals; see `estimate_of_uniques`.
 
@@ -200,7 +202,9 @@ def estimate_of_uniques(
     Parameters
     ----------
     method : str
+        Name of the method.
     cells : SampleCells
+        Cells of the sample.
     staying : ndarray of float64, shape (n_uniques,)
         Probability of each record unique in the sample that it is unique in the population.
     share : ndarray of float64, shape (n_uniques,)
@@ -214,7 +218,8 @@ def estimate_of_uniques(
     Returns
     -------
     UniquenessEstimate
-        The number of population uniques is the sum, over sample uniques, of weight times probability.
+        The number of population uniques is the sum, over sample uniques, of weight times probability. Without sample
+        uniques, it is 0, a note says so, and the risk is None.
     """
     weights = cells.people[cells.unique]
     n, size = len(staying), cells.population_size
@@ -237,6 +242,7 @@ class LogLinearModel:
     Parameters
     ----------
     cells : SampleCells
+        Cells of the sample.
     pairs : sequence of (int, int)
         Positions of pairs of attributes that interact; without pairs, all attributes are independent.
     start : LogLinearModel, optional
@@ -291,7 +297,7 @@ class LogLinearModel:
         self.bias_z = self.bias / deviation if deviation > 0 else 0.0
 
     def uniqueness(self, *, level: float = 0.95) -> UniquenessEstimate:
-        """Estimate population uniqueness.
+        """Estimate population uniqueness by this model.
 
         Parameters
         ----------
@@ -310,11 +316,14 @@ class LogLinearModel:
         return estimate_of_uniques(self.method, self.cells, staying, share, level=level, parameters=parameters)
 
     def individual_risk(self) -> Floats:
-        """Return the expected 1 / population size of each cell's group, shape (n_cells,)."""
+        """Return the expected 1 / population size of each cell's group, shape (n_cells,).
+
+        The cells are the occupied cells of the sample.
+        """
         return individual_risk(self.cells.records, self.cells.records + self._others, "poisson")
 
     def everybody(self) -> SampleCells:
-        """Return all cells with a positive expected number of people.
+        """Return `SampleCells` with all cells with a positive expected number of people.
 
         The people of a cell are its records and the expected number of people who are not sampled. Cells without a
         record, included here, have 0 `records`.
@@ -329,7 +338,11 @@ class LogLinearModel:
 
 
 def all_pairs(cells: SampleCells) -> tuple[Pair, ...]:
-    """Return all pairs of attributes, by falling association beyond chance."""
+    """Return all pairs of attributes, by falling association beyond chance.
+
+    A pair is two positions of attributes, the lower one first. The association is the likelihood-ratio statistic of
+    independence in the sample's records, less its degrees of freedom.
+    """
     table = cells.table(cells.records)
     axes = range(table.ndim)
 
@@ -368,6 +381,8 @@ def _fitted(table: Floats, pairs: Sequence[Pair], start: Floats | None) -> Float
     """Return maximum-likelihood means by iterative proportional fitting.
 
     The means have the shape of `table`, and its margins over each pair, and over each attribute that is in no pair.
+    Fitting starts from `start` (None: equal means). It ends when no margin is off by more than a millionth of the
+    table's sum, or after 200 rounds.
     """
     axes = range(table.ndim)
     paired = {axis for pair in pairs for axis in pair}
@@ -423,6 +438,7 @@ def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level:
     Parameters
     ----------
     cells : SampleCells
+        Cells of the sample.
     rng : numpy.random.Generator
         Random generator for Zayatz's bootstrap.
     level : float
