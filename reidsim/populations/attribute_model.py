@@ -222,7 +222,17 @@ def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
 
 
 def _given(section: AttributeRecipe, earlier: Sequence[Attribute], groupings: Mapping[str, Groups]) -> Combinations:
-    """Return the combinations of the attributes on which shares depend."""
+    """Return the `Combinations` of the attributes on which shares depend.
+
+    `section` is the attribute's section, `earlier` the attributes drawn before it, and `groupings` the groups of the
+    recipe's groupings. Without given attributes, there is one combination.
+
+    Raises
+    ------
+    InputError
+        If a given attribute is not an earlier one, a grouping does not exist, or an attribute that the section groups
+        or renames is not in its list ``given``.
+    """
     by_name = {attribute.name: attribute for attribute in earlier}
     above, listed_above = "an attribute above this one", "the attribute in the list `given`"
     require_among("no earlier attribute of this name", section.given, by_name, where="given", otherwise=above)
@@ -238,7 +248,15 @@ def _given(section: AttributeRecipe, earlier: Sequence[Attribute], groupings: Ma
 
 
 def _shares(section: AttributeRecipe, given: Combinations, folder: Path) -> tuple[tuple[str, ...], Floats]:
-    """Return an attribute's values and their shares, shape (n_combinations, n_values)."""
+    """Return an attribute's values and their shares, shape (n_combinations, n_values).
+
+    The shares of each combination of given values sum to 1; there is one row if they depend on no attribute.
+
+    Raises
+    ------
+    InputError
+        If a range has more than 10,000,000 values, shares do not sum to 1, or a table cannot be used.
+    """
     if section.uniform is not None:
         values: list[str] = []
         for member in section.uniform:
@@ -268,9 +286,17 @@ def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: Combinations
 
 
 def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, float]) -> Floats:
-    """Return shares in which some values have a fixed share.
+    """Return shares, of the same shape, in which some values have a fixed share.
 
-    Other values share the rest in proportion.
+    The shape is (n_combinations, n_values). `fixed` has the share of each such value of `values`, equal for all
+    combinations. Other values share the rest in
+    proportion.
+
+    Raises
+    ------
+    InputError
+        If a value is unknown, the fixed shares sum to more than 1, or they sum to less and all other values of a
+        combination have share 0.
     """
     require_among("no such value", fixed, values, where="fixed_shares")
     is_fixed = np.array([value in fixed for value in values])
@@ -379,11 +405,11 @@ class AttributeModel:
 
 
 def counts_by_cell(model: AttributeModel, people: int, seed: int | None) -> tuple[Codes, NDArray[Any]]:
-    """Return a draw of the number of people in each cell, or expected counts if there is no seed.
+    """Return a draw of the number of people in each cell, or their expected number.
 
-    Cells are split by one attribute after the other: the people of a cell are distributed over the values of the next
-    attribute by one multinomial draw. This is equal in distribution to drawing person by person, but time and memory
-    depend on the number of occupied cells instead of people.
+    Counts are expected if there is no seed. Cells are split by one attribute after the other: the people of a cell are
+    distributed over the values of the next attribute by one multinomial draw. This is equal in distribution to drawing
+    person by person, but time and memory depend on the number of occupied cells instead of people.
 
     Parameters
     ----------
@@ -445,8 +471,9 @@ def _deal(
 ) -> None:
     """Add the people of some cells, each with a value drawn, to a table (cell, value).
 
-    `cumulative` holds the cumulative shares by row, and `rows` the row of each cell. Each person uses one number of
-    `uniforms`.
+    `cumulative` holds the cumulative shares by row, and `rows` the row of each cell; `counts` is the number of people
+    of each cell, and `cells` are the numbers of the cells to deal. Each person uses one number of `uniforms`, in [0,
+    1).
     """
     used = 0
     for cell in cells:

@@ -108,15 +108,20 @@ def load_population(recipe: str | Path, *, counts: Counting = "sample", seed: in
 
 
 def load_individuals(recipe: str | Path, *, seed: int | None = None) -> Individuals:
-    """Return the population of a recipe with one row per person.
+    """Return the `Individuals` of a recipe, with one row per person.
 
-    See `load_population`.
+    For an external resource, these are its records. For the parameters see `load_population`.
+
+    Raises
+    ------
+    InputError
+        If the recipe or one of its files cannot be used, or the rows do not fit into memory.
     """
     return as_individuals(make(recipe, seed=seed))
 
 
 def load_resource(recipe: str | Path, *, seed: int | None = None) -> ExternalResource:
-    """Return the external resource of a recipe of kind ``resource``.
+    """Return the `ExternalResource` of a recipe of kind ``resource``.
 
     See `load_population` for the parameters.
 
@@ -132,9 +137,14 @@ def load_resource(recipe: str | Path, *, seed: int | None = None) -> ExternalRes
 
 
 def as_individuals(made: Made) -> Individuals:
-    """Convert the result of a recipe to one row per person.
+    """Return the result of a recipe as `Individuals`, with one row per person.
 
-    For an external resource, one row per record.
+    For an external resource, there is one row per record.
+
+    Raises
+    ------
+    InputError
+        If the result is a population of expected counts, or the rows do not fit into memory.
     """
     if isinstance(made, Population):
         return Individuals.from_population(made)
@@ -144,7 +154,9 @@ def as_individuals(made: Made) -> Individuals:
 
 
 def recipe_of(path: Path, overrides: Mapping[str, object] | None = None) -> Recipe:
-    """Return a parsed recipe, without making its population.
+    """Return a parsed recipe, an instance of one of the classes in `Recipe`.
+
+    Its population is not made.
 
     Parameters
     ----------
@@ -177,20 +189,29 @@ def make(
     Parameters
     ----------
     recipe : str or Path
+        Name of a bundled recipe, a TOML file, or a Parquet file that ``reidsim populate`` wrote.
     counts : {"sample", "expected"}
+        Whether a recipe with probabilities is drawn as a sample of people or returned as expected counts; see
+        `load_population`.
     seed : int, optional
-        See `load_population`.
+        Seed of the draw; default: the recipe's seed.
     overrides : mapping of str to object, optional
         Values by key path that replace the recipe's, such as ``{"people.generations": 5}``.
     progress : callable, optional
         Called with the task, the number of completed steps and their total number; only for genealogies.
     needed_by : tuple of Path
-        Recipes that led to this one, outermost first.
+        Recipes that led to this one, outermost first; used to detect a recipe that needs itself.
+
+    Returns
+    -------
+    Population, Individuals, Genealogy or ExternalResource
+        The class depends on the kind of recipe, or on the content of the Parquet file.
 
     Raises
     ------
     InputError
-        If the recipe or one of its files cannot be used, or a seed or overrides are given for a Parquet file.
+        If the recipe or one of its files cannot be used, the recipe needs itself, or a seed or overrides are given for
+        a Parquet file.
     """
     path = resolve(recipe, "populations", "population recipe")
     if path.suffix == ".parquet":
@@ -296,9 +317,10 @@ def populate(
     overrides: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> PopulationFile:
-    """Write the population of a recipe as a Parquet file.
+    """Write the population of a recipe as a Parquet file; return a `PopulationFile`.
 
-    Its metadata hold the recipe, seed and versions.
+    Its metadata hold the recipe, seed and versions; for an external resource, only the recipe's name, the versions,
+    the price and the buyers.
 
     Parameters
     ----------

@@ -211,9 +211,10 @@ class CensusCellsRecipe(RecipeHead):
 
 
 def tail_weights(tail: Tail, years: int) -> Floats:
-    """Return the shares of the first `years` years of an open-ended age group.
+    """Return the share of each of the first `years` years of an open-ended age group.
 
-    They sum to 1.
+    They sum to 1, and have shape (years,). The share of year k (from 0) is proportional to ``exp(-linear k - quadratic
+    k**2)``.
     """
     above = np.arange(years)
     weights = np.exp(-tail.linear * above - tail.quadratic * above**2)
@@ -223,7 +224,8 @@ def tail_weights(tail: Tail, years: int) -> Floats:
 def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
     """Return ``people x shares`` rounded to integers, shape (n, m).
 
-    Row i sums to ``people[i]``. Among equal remainders, the first column is rounded up.
+    Row i sums to ``people[i]``: the columns with the largest remainders are rounded up, the others down. Among equal
+    remainders, the first column is rounded up.
 
     Parameters
     ----------
@@ -242,7 +244,13 @@ def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
 def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], Floats, Floats]:
     """Return the areas, the people of each area, and the shares of races in it.
 
-    The shares have shape (n_areas, n_races).
+    Areas are a list of codes; people have shape (n_areas,), and shares shape (n_areas, n_races), with races in the
+    order of the recipe. An area without adults gets the shares of all areas together.
+
+    Raises
+    ------
+    InputError
+        If the file of areas cannot be used, or Hispanic adults are assigned to a race that has no columns of adults.
     """
     frame, path = read_figures(recipe.areas.file, folder, [recipe.areas.code, recipe.areas.people])
     people = np.asarray(numbers(frame, recipe.areas.people, path), dtype=np.float64)
@@ -262,7 +270,14 @@ def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], 
 def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[str]) -> tuple[list[int], Floats]:
     """Return the ages, and the shares of age and sex within each race.
 
-    The shares have shape (n_races, n_ages, n_sexes).
+    Ages are a list of years without gaps, up to the recipe's oldest age. The shares have shape
+    (n_races, n_ages, n_sexes), and those of a race sum to 1.
+
+    Raises
+    ------
+    InputError
+        If the file of ages cannot be used, its ages are not consecutive or go beyond the oldest age, or a race has no
+        columns for a sex.
     """
     frame, path = read_figures(recipe.age.file, folder, [recipe.age.column])
     ages = numbers(frame, recipe.age.column, path).astype(int).tolist()
@@ -411,7 +426,13 @@ class Sf1Recipe(RecipeHead):
 def _read_table(path: Path, table: str, logrecno: pd.Series[str]) -> Integers:
     """Return a table's people by ZCTA, sex and age, shape (n_zctas, 2, 103); 0 for a ZCTA without a line.
 
-    Ages are 0 to 99, 100-104, 105-109, and 110 and over. Raises InputError if the cells do not add up to the totals.
+    Ages are 0 to 99, 100-104, 105-109, and 110 and over. Sexes are male and female. `table` is the name of the table in
+    messages, and `logrecno` the logical record number of each ZCTA.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, has another number of fields, or its cells do not add up to the totals.
     """
     frame = read_table(path, header=False, encoding="latin-1")
     if len(frame.columns) != _FIELDS:
@@ -437,7 +458,9 @@ def _read_table(path: Path, table: str, logrecno: pd.Series[str]) -> Integers:
 def _single_years(by_race: Integers, tail: Tail, oldest: int) -> Integers:
     """Return people by single year of age, shape (n, 5, 2, oldest + 1).
 
-    `by_race`, shape (n, 5, 2, 103), has people by ZCTA, race, sex and age, with the ages of `_read_table`.
+    `by_race`, shape (n, 5, 2, 103), has people by ZCTA, race, sex and age, with the ages of `_read_table`. Its last
+    three ages (100-104, 105-109, 110 and over) are distributed over single years, in whole people, with the weights of
+    `tail` counted from age 90.
     """
     parts = [by_race[..., :_SINGLE_AGES]]
     ends = (*_GROUPED_AGES[1:], oldest + 1)

@@ -138,7 +138,11 @@ class CountsRecipe(RecipeHead):
         return Population.from_records(domain, codes, counts, name=at.name, source=source)
 
     def _refusal(self, problem: str, wrong: NDArray[np.bool_], frame: pd.DataFrame, path: Path) -> InputError:
-        """Return the error about the first value that is wrong; `wrong` has the columns of the recipe."""
+        """Return, without raising it, the InputError about the first wrong value.
+
+        `wrong` marks the wrong values, shape (n_rows, n_attributes), with columns in the order of the recipe; the first
+        one is searched row by row. `frame` is the file's content and `path` its path, for the message.
+        """
         row, place = np.argwhere(wrong)[0]
         column = list(self.columns.values())[place]
         found = frame[column].iloc[row]
@@ -146,9 +150,15 @@ class CountsRecipe(RecipeHead):
 
 
 def _with_missing_category(attribute: Attribute, codes: Codes, path: Path) -> Attribute:
-    """Return the attribute with an added category if values are missing.
+    """Return the `Attribute` with category ``missing`` added if values are missing.
 
-    Change their codes in place.
+    The codes of missing values (-1) are changed in place to the code of that category. Without missing values, the
+    attribute is returned as it is.
+
+    Raises
+    ------
+    InputError
+        If values are missing and ``missing`` is already a category.
     """
     missing = codes == UNKNOWN
     if not missing.any():
@@ -166,7 +176,28 @@ def _drawn(
 ) -> tuple[Codes, Counts]:
     """Return codes and counts with missing values drawn from complete rows.
 
-    The missing values of each person are drawn from the complete rows with the same known values.
+    The missing values of each person are drawn from the complete rows with the same known values. The result has the
+    distinct complete rows, then one row with count 1 for each person of an incomplete row.
+
+    Parameters
+    ----------
+    domain : Domain
+        Attributes of the codes.
+    codes : ndarray of int32, shape (n, n_attributes)
+        Values of each row; -1 if missing.
+    counts : ndarray, shape (n,)
+        Number of people of each row.
+    row_numbers : ndarray of int, shape (n,)
+        Number of each row in the file, for messages.
+    rng : numpy.random.Generator
+        Source of the draws.
+    path : Path
+        Path of the file, for messages.
+
+    Raises
+    ------
+    InputError
+        If no row is complete, counts are not integers, or no complete row agrees with the known values of a row.
     """
     complete = (codes != UNKNOWN).all(axis=1)
     if not complete.any():
@@ -184,7 +215,12 @@ def _drawn(
 
 
 def _report(rows: int, outside: int, incomplete: int, rule: str) -> str:
-    """Return a sentence on the number and treatment of rows with unknown or missing values."""
+    """Return a text on the number and treatment of unknown and missing values.
+
+    It is in parentheses, after a space; empty if there are no such rows. `rows` is the number of all rows, `outside`
+    that of rows left out for a value outside the categories, and `incomplete` that of rows with missing values, which
+    are treated by `rule` (``"drop"``, ``"category"`` or ``"draw"``).
+    """
     parts = [f"{outside:,} of {rows:,} rows left out: value outside the categories"] if outside else []
     parts += [f"{incomplete:,} of {rows:,} rows with missing values: {_DONE[rule]}"] if incomplete else []
     return f" ({'; '.join(parts)})" if parts else ""
@@ -210,11 +246,26 @@ class CountTable(Section):
     count: str
 
     def read(self, folder: Path) -> tuple[pd.DataFrame, Path]:
-        """Return the file as a table of text, and its path."""
+        """Return the file as a DataFrame of text, and its path.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read or lacks a column.
+        """
         return read_figures(self.file, folder, [*self.columns.values(), self.count])
 
     def counted(self, frame: pd.DataFrame, domain: Domain, path: Path) -> Floats:
-        """Return the counts as a table over the domain of the file's attributes."""
+        """Return the counts as an array of float64 with shape ``domain.shape``.
+
+        `frame` and `path` are the result of `read`; `domain` has the file's attributes in the order of `columns`. Rows
+        of the same cell are added; a cell without a row has count 0.
+
+        Raises
+        ------
+        InputError
+            If a count is not a number of 0 or more, or a value is not in the domain.
+        """
         people = numbers(frame, self.count, path).to_numpy(dtype=np.float64)
         with locating(path):
             pairs = zip(domain.attributes, self.columns.values(), strict=True)
@@ -252,7 +303,15 @@ class StartingPoint(Section):
         return self
 
     def counts(self, at: Making) -> tuple[tuple[Attribute, ...], Floats]:
-        """Return the attributes and counts of the starting table."""
+        """Return the attributes of the starting table, and its counts as an array.
+
+        The array has one axis per attribute, in order, with one item per value.
+
+        Raises
+        ------
+        InputError
+            If the population or file cannot be used, or the population has more than 50 million cells.
+        """
         if self.table is not None:
             frame, path = self.table.read(at.folder)
             columns = self.table.columns.items()

@@ -61,7 +61,7 @@ class Attribute:
 
     @cached_property
     def labels(self) -> pd.Index[str]:
-        """The categories as a pandas index."""
+        """The categories as a pandas index of text, in order."""
         return pd.Index(list(self.categories), dtype="str")
 
     def encode(self, values: Iterable[object], column: str | None = None) -> Codes:
@@ -104,6 +104,12 @@ class Domain:
     Parameters
     ----------
     attributes : tuple of Attribute
+        The attributes, with distinct names.
+
+    Raises
+    ------
+    InputError
+        If there are no attributes, or a name is repeated.
     """
 
     attributes: tuple[Attribute, ...]
@@ -141,21 +147,32 @@ class Domain:
         return self.names.index(name)
 
     def select(self, names: Sequence[str]) -> Domain:
-        """Return the domain of a subset of the attributes, in the given order."""
+        """Return the `Domain` of a subset of the attributes, in the order of `names`.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown or repeated, or there is none.
+        """
         return Domain(tuple(self[name] for name in names))
 
     def encode(self, frame: pd.DataFrame) -> Codes:
         """Return the codes of a table whose columns include every attribute.
 
-        The result has shape (n_rows, n_attributes).
+        The result has shape (n_rows, n_attributes); other columns are ignored.
+
+        Raises
+        ------
+        InputError
+            If a column is missing, or a value is not a category; the message names the column, or the row.
         """
         require_among("column missing", self.names, frame.columns, where="columns")
         return np.column_stack([attribute.encode(frame[attribute.name]) for attribute in self.attributes])
 
     def decode(self, codes: Codes) -> pd.DataFrame:
-        """Return the labels of codes, one categorical column per attribute.
+        """Return a DataFrame of the labels, one categorical column per attribute.
 
-        Code -1 gives a missing value.
+        `codes` has shape (n_rows, n_attributes). Code -1 gives a missing value.
         """
         return pd.DataFrame(
             {
@@ -181,9 +198,9 @@ class Domain:
 def mixed_radix_keys(
     codes: NDArray[np.integer], radices: Sequence[int], *, where: str | None = None
 ) -> NDArray[np.int64]:
-    """Return a mixed-radix number for each row of `codes` (n, m).
+    """Return a mixed-radix number for each row of `codes` (n, m), shape (n,).
 
-    The first column is the most significant.
+    `radices` has the number of possible codes of each column. The first column is the most significant.
 
     Raises
     ------
@@ -235,7 +252,8 @@ def row_keys(columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64
 def keys_of_both(first: Codes, second: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return keys for the rows of two tables of codes.
 
-    See `row_keys`. Equal rows in both tables have equal keys.
+    The keys are those of `row_keys` for all rows together: equal rows have equal keys, also in different tables. Codes
+    are 0 or more, and the tables have equal numbers of columns.
     """
     columns = [np.concatenate(both) for both in zip(first.T, second.T, strict=True)]
     keys = row_keys(columns, len(first) + len(second))
@@ -245,7 +263,7 @@ def keys_of_both(first: Codes, second: Codes) -> tuple[NDArray[np.int64], NDArra
 def added_up(amounts: NDArray[Amount], group: NDArray[np.integer[Any]], n_groups: int) -> NDArray[Amount]:
     """Return the sums of `amounts` (n,) by group number, shape (n_groups,).
 
-    Sums of integers are integers.
+    `group` is the group of each amount, from 0. A group without amounts has the sum 0. Sums of integers are integers.
     """
     sums = np.zeros(n_groups, dtype=amounts.dtype)
     np.add.at(sums, group, amounts)
@@ -253,7 +271,7 @@ def added_up(amounts: NDArray[Amount], group: NDArray[np.integer[Any]], n_groups
 
 
 def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
-    """Return the distinct labels of a column, in order.
+    """Return the distinct labels of a column, in order, without spaces around them.
 
     The order is numerical if all labels are integers, else alphabetical.
     """

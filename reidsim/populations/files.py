@@ -33,9 +33,10 @@ METADATA_KEY = b"reidsim"
 
 
 def population_table(people: Population | Individuals, made: Mapping[str, Any]) -> pa.Table:
-    """Return a table of labels with a row per cell and a column ``count``, or with a row per person.
+    """Return people as a pyarrow table of labels, one column per attribute.
 
-    Missing values are null. The metadata hold the entries of `made`.
+    A `Population` has one row per cell and a column ``count``; `Individuals` have one row per person. Missing values
+    are null. The metadata describe the people and hold the entries of `made`.
 
     Raises
     ------
@@ -111,9 +112,10 @@ def genealogy_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None)
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write a new Parquet file; see `write_new_file`.
+    """Write a table as a new Parquet file, completely or not at all.
 
-    Populations made by recipes contain no personal data, so the file gets the usual permissions.
+    Errors are those of `write_new_file`. Populations made by recipes contain no personal data, so the file gets the
+    usual permissions.
     """
 
     def write(unfinished: str) -> None:
@@ -133,6 +135,7 @@ def write_new_file(path: Path, content: bytes | Callable[[str], object]) -> None
     Parameters
     ----------
     path : Path
+        Path of the new file; missing folders are created.
     content : bytes or callable
         Content, or function that writes it to a file with the given name.
 
@@ -157,6 +160,7 @@ def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = 
     Parameters
     ----------
     path : Path
+        Path beside which the file is written; missing folders are created.
     write : callable
         Called with the name of the temporary file; writes its content.
     ending : str
@@ -183,7 +187,10 @@ def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = 
 
 
 def not_written(path: Path, error: OSError) -> InputError:
-    """Return the error for a file that cannot be written."""
+    """Return, without raising it, the InputError for a file that cannot be written.
+
+    `error` is the system's error, whose text the message has; a full disk has a message of its own.
+    """
     if error.errno == errno.ENOSPC:
         return InputError("the disk is full; nothing was written", source=path)
     return InputError(f"cannot be written: {error.strerror or error}", source=path)
@@ -208,6 +215,9 @@ def require_new_file(path: Path) -> None:
 
 def read_population_file(path: Path) -> Population | Individuals | Genealogy:
     """Return the population in a file from ``reidsim populate``.
+
+    It is a `Population` (rows are cells), `Individuals` (rows are people) or a `Genealogy`, depending on the file's
+    metadata.
 
     Raises
     ------
@@ -259,7 +269,10 @@ def _genealogy(table: pa.Table, about: Mapping[str, Any]) -> Genealogy:
 
 
 def population_metadata(schema: pa.Schema) -> dict[str, Any] | None:
-    """Return the metadata of a file from ``reidsim populate``; None for other files."""
+    """Return the metadata of a file from ``reidsim populate``, as a dict.
+
+    `schema` is the schema of the Parquet file. The result is None for other files.
+    """
     text = (schema.metadata or {}).get(METADATA_KEY)
     try:
         content = json.loads(text) if text is not None else None
@@ -273,7 +286,15 @@ def _labelled(codes: NDArray[Any], labels: Sequence[str]) -> pa.DictionaryArray:
 
 
 def _codes_of(table: pa.Table, name: str, labels: Sequence[str]) -> NDArray[np.int32]:
-    """Return the codes of a column of labels; missing values are ``UNKNOWN``."""
+    """Return the codes of a column of labels, shape (n_rows,); -1 for a missing value.
+
+    A code is a position in `labels`.
+
+    Raises
+    ------
+    InputError
+        If the column has a label that is not in `labels`.
+    """
     column = table.column(name)
     # A Parquet file stores only the labels that occur, in a different order.
     column = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.dictionary_encode()

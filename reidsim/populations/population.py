@@ -88,9 +88,10 @@ class Population:
     def from_records(
         cls, domain: Domain, codes: Codes, counts: Counts | None = None, *, name: str = "population", source: str = ""
     ) -> Population:
-        """Return a population from rows of codes over the domain, shape (n, n_attributes).
+        """Return a `Population` from rows of codes over the domain, (n, n_attributes).
 
-        Each row is one person, or with `counts`, shape (n,), that many people. Equal rows are added.
+        Each row is one person, or with `counts`, shape (n,), that many people. Equal rows are added, and cells with
+        count 0 are omitted.
         """
         first, inverse = distinct_rows(list(codes.T), len(codes))
         totals: Counts = (
@@ -101,7 +102,10 @@ class Population:
 
     @classmethod
     def from_dense(cls, domain: Domain, table: Counts, *, name: str = "population", source: str = "") -> Population:
-        """Return a population from a full table of counts with shape ``domain.shape``."""
+        """Return a `Population` from a full table of counts with shape ``domain.shape``.
+
+        Cells with a count of 0 or less are omitted.
+        """
         cells = np.argwhere(table > 0).astype(np.int32)
         return cls(domain, cells, table[table > 0], name=name, source=source)
 
@@ -109,7 +113,7 @@ class Population:
     def from_frame(
         cls, frame: pd.DataFrame, count: str | None = None, *, name: str = "population", source: str = ""
     ) -> Population:
-        """Return a population from the rows of a table.
+        """Return a `Population` from the rows of a table.
 
         Categories are the values that occur, in numerical order if all values of the column are integers, else in
         alphabetical order.
@@ -140,12 +144,12 @@ class Population:
     def relabelled(self, labels: Mapping[str, Callable[[str], str]]) -> Population:
         """Return the population with new labels for categories.
 
-        Categories with equal labels are merged.
+        Categories with equal labels are merged: their counts are added. Labels come in the order of the old categories.
 
         Parameters
         ----------
         labels : mapping of str to callable
-            Function that returns the new label of a category, by attribute.
+            Function that returns the new label of a category, by attribute; other attributes keep their labels.
         """
         attributes, columns = [], []
         for attribute, codes in zip(self.domain.attributes, self.cells.T, strict=True):
@@ -177,7 +181,13 @@ class Population:
         return float(self.counts.sum())
 
     def marginal(self, names: Sequence[str]) -> Population:
-        """Return the population counted by a subset of its attributes, in the given order."""
+        """Return the population counted by the attributes `names`, in this order.
+
+        Raises
+        ------
+        InputError
+            If an attribute is unknown.
+        """
         if tuple(names) == self.domain.names:
             return self
         columns = [self.domain.position(name) for name in names]
@@ -220,7 +230,7 @@ class Individuals:
 
     @classmethod
     def from_population(cls, population: Population) -> Individuals:
-        """Return one row per person of a population counted by cell.
+        """Return `Individuals`: one row per person of a population counted by cell.
 
         Rows are in the order of its cells.
 
@@ -241,20 +251,29 @@ class Individuals:
         return len(self.codes)
 
     def column(self, attribute: str) -> Codes:
-        """Return the codes of an attribute, shape (n_people,)."""
+        """Return the people's codes of an attribute, shape (n_people,); -1 if missing.
+
+        Raises
+        ------
+        InputError
+            If the attribute is unknown.
+        """
         return self.codes[:, self.domain.position(attribute)]
 
     def select(self, attributes: Sequence[str]) -> Individuals:
-        """Return the same people with a subset of their attributes, in the given order."""
+        """Return the same `Individuals` with some attributes, in the order given."""
         columns = [self.domain.position(name) for name in attributes]
         return replace(self, domain=self.domain.select(attributes), codes=self.codes[:, columns])
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Individuals:
-        """Return a subset of the people, selected by row numbers or by a mask."""
+        """Return the `Individuals` in some rows, selected by row numbers or by a mask.
+
+        Row numbers select people in their order and can repeat.
+        """
         return replace(self, codes=self.codes[rows])
 
     def population(self) -> Population:
-        """Return the population of these people, counted by cell.
+        """Return the `Population` of these people, counted by cell.
 
         Raises
         ------
@@ -269,15 +288,17 @@ class Individuals:
         return Population.from_records(self.domain, self.codes, name=self.name, source=self.source)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table of labels, one categorical column per attribute.
+        """Return a DataFrame of labels, with one row per person.
 
-        Missing values are NaN.
+        There is one categorical column per attribute. Missing values are NaN.
         """
         return self.domain.decode(self.codes)
 
 
 def read_counts(frame: pd.DataFrame, column: str, source: Path) -> Counts:
-    """Return a column of numbers of people: int64 if all are whole numbers, else float64.
+    """Return a column of numbers of people, shape (n_rows,).
+
+    The type is int64 if all are whole numbers, else float64. `source` is the path of the table, for messages.
 
     Raises
     ------
@@ -299,7 +320,7 @@ def complete_records(
     among: NDArray[np.bool_] | None = None,
     row_numbers: NDArray[np.integer] | None = None,
 ) -> Codes:
-    """Draw the unknown attributes of records, given the known attributes.
+    """Return records with their unknown attributes drawn, given the known attributes.
 
     Each record is completed with a cell that agrees with its known values, drawn with probability proportional to
     the people in the cell.

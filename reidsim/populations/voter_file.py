@@ -180,7 +180,11 @@ class VoterFileRecipe(RecipeHead):
     population: str | None = None
 
     def make(self, at: Making) -> Population:
-        """Return the voters in the file; see `read_voter_file`."""
+        """Return the `Population` of the voters in the file; see `read_voter_file`.
+
+        It is over age, race, sex and ZIP code. With the key ``population``, categories are those of that population,
+        and voters with other values are left out.
+        """
         # Only the categories of this population are used, so a sample suffices even for expected counts.
         within = None if self.population is None else at.cells(self.population, expected=False).domain
         path, name, ages = at.folder / self.file, at.name, self.ages_missing
@@ -190,9 +194,17 @@ class VoterFileRecipe(RecipeHead):
 
 
 def _distinct_rows(path: Path, block_size: int) -> pd.DataFrame:
-    """Return the distinct rows of the columns that are read, with the number of their occurrences in ``count``.
+    """Return the distinct rows of the columns that are read, with their number.
 
-    An address is empty unless it may be `_REMOVED`.
+    The result is a DataFrame of text with the columns ``status``, ``address``, ``race``, ``sex``, ``zip`` and ``age``,
+    and the number of occurrences in ``count``. A row of one block can occur again for another block. An address is
+    empty unless it contains `_REMOVED`. The file is read in blocks of about `block_size` bytes.
+
+    Raises
+    ------
+    InputError
+        If the file does not exist, cannot be read, is empty or has no rows; if a column is missing or named twice; or
+        if a line has another number of fields than the header.
     """
     require_no_device(path)
     if not path.exists():
@@ -227,7 +239,12 @@ def _distinct_rows(path: Path, block_size: int) -> pd.DataFrame:
 def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[bytes]:
     """Yield blocks of about `size` bytes of the lines after the header.
 
-    Check that each line has `n_fields` fields.
+    Blocks consist of whole lines; `path` is for messages.
+
+    Raises
+    ------
+    InputError
+        If a line does not have `n_fields` fields; the message names its number.
     """
     number, tab = 2, b"\t"
     while block := file.read(size):
