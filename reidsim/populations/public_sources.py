@@ -120,9 +120,10 @@ class VoterProfile:
 
 
 def voter_profile(state: str) -> VoterProfile:
-    """Return the profile of a state's voter list, by name or postal abbreviation.
+    """Return the `VoterProfile` of a state, by name or postal abbreviation.
 
-    See `VoterProfile` for its attributes, price and share of adults listed.
+    It has the attributes of the state's voter list, its price, and the share of adults listed. `state` must be spelled
+    exactly, such as ``"Tennessee"`` or ``"TN"``.
 
     Raises
     ------
@@ -139,9 +140,9 @@ def voter_profile(state: str) -> VoterProfile:
 
 @lru_cache(maxsize=1)
 def voter_profiles() -> Mapping[str, VoterProfile]:
-    """Return the profiles of all states by name, in alphabetical order.
+    """Return the `VoterProfile` of each state by name, as a read-only mapping.
 
-    They cover the 50 states and the District of Columbia.
+    It has the 50 states and the District of Columbia, in alphabetical order.
     """
     figures = bundled_folder("populations") / "figures"
     table = read_table(figures / "voter-lists-by-state.csv.gz", comment="#")
@@ -156,9 +157,10 @@ def voter_profiles() -> Mapping[str, VoterProfile]:
 
 
 def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float) -> VoterProfile:
-    """Return the profile in a row of the table.
+    """Return the `VoterProfile` in a row of the table of states.
 
-    Facts without a clear answer are taken from `instead`.
+    Facts without a clear answer are taken from `instead`, which has the assumed value and the reason by state and fact.
+    `average` is the registered share of all states together.
     """
     ratio, is_share = row["ratio"], row["ratio"] <= 1
     facts = {"birth": row["birth"], **{flag: row[column] for flag, column in _FLAGS.items()}}
@@ -220,7 +222,11 @@ class ListedAttributes(Section):
     _one_birth = exactly_one("age", "year_of_birth", problem="the age is missing or given twice")
 
     def carried(self, profile: VoterProfile | None = None) -> tuple[str, ...]:
-        """Return the population's attributes that a state's list contains; all attributes without a profile."""
+        """Return the names of the population's attributes that a state's list contains.
+
+        They are in the order of the keys of this section. Without a profile, these are all attributes that the section
+        names. The attribute with the state is included, because every list is about one state.
+        """
         carried: list[str] = []
         for key, value in self:
             fact = "birth" if key in ("age", "year_of_birth") else key
@@ -259,9 +265,9 @@ class ProfileOverrides(Section):
     registered_share: Share | None = None
 
     def applied_to(self, profile: VoterProfile) -> VoterProfile:
-        """Return a profile with these facts replaced.
+        """Return a `VoterProfile` with these facts replaced.
 
-        They no longer count as assumptions of the table.
+        Keys that are not set keep the profile's facts. Replaced facts no longer count as assumptions of the table.
         """
         changes = {fact: value for fact, value in self if value is not None}
         if changes.get("birth") == "none":
@@ -293,7 +299,26 @@ class Coverage(Section):
     groups: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(default={})
 
     def shares(self, population: Population, cells: Codes, folder: Path) -> Floats:
-        """Return the share of listed adults of each cell: the share in the file's row for the cell's group."""
+        """Return the share of listed adults of each cell, shape (n_cells,).
+
+        It is the share in the file's row for the cell's group. Rows for groups that the population does not have are
+        skipped.
+
+        Parameters
+        ----------
+        population : Population
+            Population of the cells.
+        cells : ndarray of int32, shape (n_cells, n_attributes)
+            Codes of the cells over the population's domain.
+        folder : Path
+            Folder of the file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be used, a share is above 1, an attribute is unknown, a group has two rows, or the group
+            of a cell has none.
+        """
         columns, column = self.columns, self.share
         frame, path = read_figures(self.file, folder, [*columns.values(), column])
         shares = numbers(frame, column, path).to_numpy(dtype=np.float64)
@@ -400,10 +425,16 @@ class VoterListRecipe(RecipeHead):
         return voters.marginal([attribute for attribute in population.domain.names if attribute in carried])
 
     def _adults(self, population: Population, state: str) -> NDArray[np.bool_]:
-        """Return the mask of the cells with people of voting age in the state.
+        """Return the mask of the population's cells with adults of a state, (n_cells,).
 
-        People whose year of birth is known are of voting age if they turn 18 by the end of the reference year. If the
-        population has no attribute for the state, all people count as people of the state.
+        `state` is the state's name. Adults are people of age 18 or older. People whose year of birth is known are of
+        voting age if they turn 18 by the end of the reference year. If the population has no attribute for the state,
+        all people count as people of the state.
+
+        Raises
+        ------
+        InputError
+            If an age or year of birth is not a whole number of 0 or more, or the state is not in the population.
         """
         names = self.attributes
         birth = population.domain[names.age or cast("str", names.year_of_birth)]
@@ -472,7 +503,10 @@ class AgeFigure(Figure):
 
     @property
     def bounds(self) -> tuple[int, float]:
-        """First and last age of the range; the last is infinity if the range is open."""
+        """First and last age of the range, in years, both included.
+
+        The last is infinity if the range is open.
+        """
         return number_range(self.ages) or (0, np.inf)
 
 
@@ -503,7 +537,7 @@ class FiguresByAge(Section):
         return self
 
     def at(self, ages: Ages) -> Floats:
-        """Return the probability at each age, same shape as `ages`.
+        """Return the probability at each age (in years), same shape as `ages`.
 
         Without age groups, it is the overall probability. Otherwise, it is NaN for ages outside all groups.
         """
@@ -516,12 +550,14 @@ class FiguresByAge(Section):
         return found
 
     def probability(self, age: int | Ages | None) -> Floats:
-        """Return the probability at each age, or for people of all ages together if no age is given.
+        """Return the probability at each age (in years), in the shape of `age`.
+
+        If `age` is None, it is the probability for people of all ages together, an array of shape ().
 
         Raises
         ------
         InputError
-            If there is no figure for an age.
+            If there is no figure for an age, or `age` is None and there is no overall figure.
         """
         if age is None:
             problem = "no figure for people of all ages"
@@ -555,7 +591,9 @@ class SocialMediaRecipe(RecipeHead):
     attributes: dict[str, FiguresByAge] = Field(min_length=1)
 
     def presence(self, age: int | Ages | None = None) -> Floats:
-        """Return the probability that a person uses the platform; 1 if the other probabilities include it.
+        """Return the probability that a person uses the platform.
+
+        It is 1 without the key ``use``, because the figures of the attributes then include it.
 
         Parameters
         ----------
@@ -564,20 +602,26 @@ class SocialMediaRecipe(RecipeHead):
 
         Returns
         -------
-        ndarray of float64, of the shape of `age`
+        ndarray of float64, of the shape of `age`; () if it is not given
 
         Raises
         ------
         InputError
-            If there is no figure for an age.
+            If there is no figure for an age, or for people of all ages together.
         """
         with locating(where="use"):
             return np.ones(np.shape(0 if age is None else age)) if self.use is None else self.use.probability(age)
 
     def learnable(self, attribute: str, age: int | Ages | None = None) -> Floats:
-        """Return the probability that an attribute of a user of the platform can be learned; see `presence`.
+        """Return the probability that an attribute of a platform user can be learned.
 
-        For two attributes of one user, the events are independent.
+        `age` and the shape of the result are as in `presence`. For two attributes of one user, the events are
+        independent.
+
+        Raises
+        ------
+        InputError
+            If the recipe has no such attribute, or no figure for an age or for people of all ages together.
         """
         require_among("no such attribute", (attribute,), self.attributes)
         with locating(where=f"attributes.{attribute}"):
@@ -585,9 +629,9 @@ class SocialMediaRecipe(RecipeHead):
 
 
 def load_social_media(recipe: str | Path) -> SocialMediaRecipe:
-    """Return a parsed social-media recipe.
+    """Return a parsed `SocialMediaRecipe`.
 
-    It is a bundled recipe, such as ``"twitter-attributes"``, or a TOML file.
+    `recipe` is the name of a bundled recipe, such as ``"twitter-attributes"``, or a TOML file.
 
     Raises
     ------

@@ -70,17 +70,27 @@ class Making:
     progress: Callable[[str, int, int], None] | None = None
 
     def cells(self, recipe: str, *, expected: bool | None = None) -> Population:
-        """Return the population of another recipe, counted by cell."""
+        """Return the `Population` of another recipe, counted by cell.
+
+        `recipe` is its name or file. Expected counts are requested if `expected` is true, by default if they are
+        requested from this recipe.
+        """
         made: Population | Individuals = self.other(recipe, self.expected if expected is None else expected)
         return made if isinstance(made, Population) else made.population()
 
     def people(self, recipe: str) -> Individuals:
-        """Return the population of another recipe, one row per person."""
+        """Return the `Individuals` of another recipe, given by name or file.
+
+        Raises
+        ------
+        InputError
+            If it cannot be made, has counts that are not whole numbers, or does not fit into memory.
+        """
         made: Population | Individuals = self.other(recipe, False)
         return Individuals.from_population(made) if isinstance(made, Population) else made
 
     def rng(self, kind: str = "") -> np.random.Generator:
-        """Return the random generator of a draw.
+        """Return the random generator of a draw; it depends on the seed and `kind` only.
 
         With `kind`, it is a separate stream: a population drawn with the same seed does not reveal the people drawn.
         """
@@ -140,7 +150,11 @@ def read_figures(
 
 
 def exactly_one(*keys: str, problem: str) -> Any:
-    """Return a validator of a section that requires exactly one of its keys `keys`."""
+    """Return a pydantic validator of a section that requires exactly one of some keys.
+
+    A key that is None counts as not set. The validator raises InputError with the text `problem` if none or several of
+    `keys` are set.
+    """
 
     def check(section: Section) -> Section:
         given = [key for key in keys if getattr(section, key) is not None]
@@ -152,12 +166,13 @@ def exactly_one(*keys: str, problem: str) -> Any:
 
 
 def normalised(shares: Floats, where: str | Callable[[int], str], source: Path | None = None) -> Floats:
-    """Return each row divided by its sum.
+    """Return shares, (n_rows, n_values), with each row divided by its sum.
 
     Raises
     ------
     InputError
-        If a sum differs from 1 by more than `SUM_TOLERANCE`; `where` is its place, or returns the place of a row.
+        If a sum differs from 1 by more than `SUM_TOLERANCE`, one in a million. For the message, `where` is its place,
+        or returns the place of a row, and `source` is the file.
     """
     sums = shares.sum(axis=1)
     wrong = np.abs(sums - 1) > SUM_TOLERANCE
@@ -218,12 +233,12 @@ class Combinations:
     def of_codes(self, columns: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:
         """Return the combination number of each of `n` people, given their codes.
 
-        `columns` holds the codes of each attribute, shape (n,).
+        `columns` holds the codes of each attribute, shape (n,). The result has shape (n,); all 0 without attributes.
         """
         return self._numbers([of[codes] for of, codes in zip(self.group_of, columns, strict=True)], n)
 
     def of_labels(self, columns: Sequence[pd.Series[str]], n: int) -> NDArray[np.int64]:
-        """Return the combination number of each of `n` rows of a table, given group names.
+        """Return the combination number of each of `n` rows of a table, shape (n,).
 
         `columns` holds the group names of each attribute. The result is -1 where a name is unknown.
         """
@@ -236,25 +251,28 @@ class Combinations:
 
     @property
     def possible(self) -> NDArray[np.bool_]:
-        """Mask of the combinations in which every group contains a value, shape (size,)."""
+        """Mask of the combinations in which every group contains a value, shape (size,).
+
+        A combination with a group without values cannot have people.
+        """
         possible = np.ones(1, dtype=np.bool_)
         for labels, group_of in zip(self.labels, self.group_of, strict=True):
             possible = np.outer(possible, np.isin(np.arange(len(labels)), group_of)).ravel()
         return possible
 
     def label(self, number: int) -> str:
-        """Return the name of a combination for messages.
+        """Return the name of the combination with a number, for messages.
 
-        An example is ``"sex = Male, age = 18-24"``.
+        An example is ``"sex = Male, age = 18-24"``; the name is empty without attributes.
         """
         groups = zip(self.names, self.labels, np.unravel_index(number, self.shape), strict=True)
         return ", ".join(f"{name} = {labels[group]}" for name, labels, group in groups)
 
 
 def values_in_order(column: pd.Series[str]) -> tuple[str, ...]:
-    """Return the distinct values of a column, in order.
+    """Return the distinct values of a column of text, in order.
 
-    Integers are in numerical order, other values in the order of the file.
+    The order is numerical if all values consist of digits only, else that of first occurrence.
     """
     values = tuple(map(str, column.unique()))
     return natural_categories(column) if all(map(str.isdecimal, values)) else values
@@ -263,7 +281,8 @@ def values_in_order(column: pd.Series[str]) -> tuple[str, ...]:
 def number_range(text: str) -> tuple[int, float] | None:
     """Return the first and last integer of a range; None if the text is not a range.
 
-    ``"18..24"`` gives (18, 24), ``"..17"`` gives (0, 17), ``"75.."`` gives (75, infinity).
+    Spaces around the text are ignored. ``"18..24"`` gives (18, 24), ``"..17"`` gives (0, 17), ``"75.."`` gives (75,
+    infinity).
 
     Raises
     ------
@@ -286,6 +305,7 @@ def group_codes(
     Parameters
     ----------
     attribute : Attribute
+        The attribute.
     groups : mapping of str to sequence of str
         Members of each group: values of the attribute; ranges of integers such as ``"18..24"``, ``"75.."`` and
         ``"..17"``; or ``"otherwise"`` for the values that belong to no other group.
@@ -300,7 +320,8 @@ def group_codes(
     Raises
     ------
     InputError
-        If a member is not a value of the attribute, or a value belongs to two groups or to no group.
+        If a member is neither a value of the attribute nor a range, a value belongs to two groups, ``"otherwise"`` is
+        in two groups, or (with `complete`) a value belongs to no group.
     """
     where = f"groups of {attribute.name!r}"
     codes = np.full(attribute.size, -1, dtype=np.int32)
@@ -328,9 +349,12 @@ def group_codes(
 def positions_of(attribute: Attribute, member: str, where: str) -> list[int]:
     """Return the positions of the values denoted by a value or by a range of integers.
 
+    The list is empty if no value is in the range. A text that is a value of the attribute is not read as a range.
+
     Parameters
     ----------
     attribute : Attribute
+        Attribute with the values.
     member : str
         A value, or a range such as ``"18..24"``.
     where : str
@@ -339,7 +363,7 @@ def positions_of(attribute: Attribute, member: str, where: str) -> list[int]:
     Raises
     ------
     InputError
-        If `member` is neither a value nor a range.
+        If `member` is neither a value nor a range, or the range ends before it begins.
     """
     if member in attribute.categories:
         return [attribute.categories.index(member)]

@@ -47,7 +47,8 @@ class CoverageByGroup(Section):
     def chances(self, codes: NDArray[np.integer], categories: Sequence[str]) -> Floats:
         """Return each person's probability to be listed, shape (n_people,).
 
-        `codes` holds each person's code of the attribute, and `categories` the attribute's values.
+        It is the share of the person's value. `codes` holds each person's code of the attribute `by`, shape
+        (n_people,), and `categories` the attribute's values.
 
         Raises
         ------
@@ -78,9 +79,15 @@ def listing_chances(
 ) -> Floats:
     """Return each person's probability to be listed, shape (n_people,).
 
-    It is the coverage (default: 1), and 0 for people without a value of `among`.
+    It is the coverage (default: 1; the product of several coverages by group), and 0 for people whose value of an
+    attribute of `among` is not one of the values listed there.
 
     `coded` returns each person's code of an attribute and the attribute's values, given its name and the key naming it.
+
+    Raises
+    ------
+    InputError
+        If a value is unknown, or a person has no share.
     """
     chance = np.full(n_people, coverage if isinstance(coverage, float) else 1.0)
     groups = (coverage,) if isinstance(coverage, CoverageByGroup) else coverage
@@ -141,7 +148,7 @@ class ResourceRecipe(RecipeHead):
         return self
 
     def make(self, at: Making) -> ExternalResource:
-        """Draw the resource from its population.
+        """Return the `ExternalResource`, drawn from its population.
 
         Raises
         ------
@@ -186,7 +193,10 @@ class RegistryRecipe(RecipeHead):
     seed: Seed
 
     def make(self, at: Making) -> Population:
-        """Return a registry drawn from the population; see `draw_registry`."""
+        """Return a registry, a `Population`, drawn from the recipe's population.
+
+        It is a simple random sample of ``size`` people; for errors see `draw_registry`.
+        """
         people = at.cells(self.population)
         return draw_registry(people, self.size, at.rng(self.kind), name=at.name, source=self.source)
 
@@ -270,13 +280,13 @@ class ExternalResource:
 
     @property
     def coverage(self) -> float:
-        """Share of the population with a record."""
+        """Share of the population's people who have a record, in (0, 1]."""
         return self.records.n_people / self.n_people
 
     def record_of(self) -> NDArray[np.int64]:
-        """Return the row of each person's record, shape (n_people,).
+        """Return the row in `records` of each person's record, shape (n_people,).
 
-        The result is -1 for people of the population without a record.
+        Persons are the rows of the population. The result is -1 for people without a record.
         """
         record = np.full(self.n_people, -1, dtype=np.int64)
         record[self.person] = np.arange(len(self.person))
@@ -284,7 +294,7 @@ class ExternalResource:
 
 
 def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = None) -> NDArray[np.int64]:
-    """Return the people who get a record.
+    """Return the people who get a record in a file or list.
 
     Each person gets one independently with the person's probability, or exactly `size` people get one.
 
@@ -337,7 +347,7 @@ def with_values_missing(
     codes : ndarray of int32, shape (n_records, n_attributes)
         Codes of the file.
     missing : mapping of int to float
-        Share of missing values, by position of the column.
+        Share of missing values, by position of the column, in [0, 1]; other columns are unchanged.
     rng : numpy.random.Generator
         Source of the draw.
     """
@@ -430,7 +440,7 @@ def draw_lists(
     membership: Streams,
     contents: Streams,
 ) -> dict[str, PeopleList]:
-    """Return lists drawn from people, by name.
+    """Return a `PeopleList` for each rule, drawn from people, by name.
 
     Parameters
     ----------
@@ -481,7 +491,8 @@ def membership_numbers(
     Raises
     ------
     InputError
-        If a name is unknown, a pair is given twice, or the correlations are not consistent.
+        If a name is unknown, a list is paired with itself, a pair has two different values, or the correlation matrix
+        is not positive definite.
     """
     if isinstance(correlation, Mapping):
         own: list[Floats] = []
@@ -498,7 +509,14 @@ def membership_numbers(
 def _cholesky_factor(names: tuple[str, ...], by_pair: Mapping[str, Mapping[str, float]]) -> Floats:
     """Return the triangular matrix that gives normal variables these correlations.
 
-    The matrix is lower triangular; it is applied to independent normal variables.
+    The matrix is lower triangular, shape (n_lists, n_lists), in the order of `names`; it is applied to independent
+    normal variables. Pairs that `by_pair` does not have are uncorrelated.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, a pair has two different correlations or the same list twice, or the correlation matrix is
+        not positive definite.
     """
     correlation = np.eye(len(names))
     for name, other, strength in ((n, o, s) for n, others in by_pair.items() for o, s in others.items()):
@@ -519,7 +537,16 @@ def _cholesky_factor(names: tuple[str, ...], by_pair: Mapping[str, Mapping[str, 
 
 
 def _members(rule: ListRule, uniform: Floats) -> Integers:
-    """Return the people in a list, in ascending order."""
+    """Return the people in a list, in ascending order, as numbers.
+
+    `uniform` has the uniform number of each person, shape (n_people,). Without a size, people are listed whose number
+    is below their probability; with a size, so many people are drawn without replacement by weight.
+
+    Raises
+    ------
+    InputError
+        If nobody is listed, or the size is not between 1 and the number of people with a weight above 0.
+    """
     chance = rule.chance
     if rule.size is None:
         person = np.flatnonzero((uniform < chance) | (chance >= 1))
@@ -536,9 +563,15 @@ def _members(rule: ListRule, uniform: Floats) -> Integers:
 def _list(
     name: str, people: Mapping[str, Integers], person: Integers, rule: ListRule, rng: np.random.Generator
 ) -> PeopleList:
-    """Return the list with records of the people in `person`.
+    """Return the `PeopleList` with records of the people in `person`, in random order.
 
-    `person` is in ascending order.
+    `person` has numbers of people, ascending; `people` has the values of all people by attribute. Values become wrong
+    or missing by the rule.
+
+    Raises
+    ------
+    InputError
+        If the rule names an attribute that the list does not have, or all people have the value that must be replaced.
     """
     require_among("no such attribute", rule.errors, rule.attributes, where="errors")
     require_among("no such attribute", rule.missing, rule.attributes, where="missing")
@@ -559,7 +592,16 @@ def _list(
 
 
 def _other_values(population: Integers, values: Integers, rng: np.random.Generator, attribute: str) -> Integers:
-    """Return, for each value, the value of a random person with a different value."""
+    """Return, for each value, the value of a random person with a different value.
+
+    `population` has the values of all people, -1 if missing; each of `values` is one of these values, and not missing.
+    `attribute` is for the message.
+
+    Raises
+    ------
+    InputError
+        If nobody has a different value.
+    """
     found, counts = np.unique(population[population != UNKNOWN], return_counts=True)
     ends = np.cumsum(counts)
     own = np.searchsorted(found, values)

@@ -233,7 +233,7 @@ class Genealogy:
         return int(self.generation[-1]) + 1
 
     def living(self, generations: int = 3, *, women: bool = False) -> Rows:
-        """Return the rows of the men of the last generations.
+        """Return the rows of the men of the last generations, ascending.
 
         They are assumed to be alive (Wan et al. 2021).
 
@@ -267,7 +267,10 @@ Columns = namedtuple(
 
 
 def empty_columns(parameters: GenealogyParameters) -> Columns:
-    """Return columns in which only generation and subpopulation are filled; parents are `NO_PARENT`."""
+    """Return `Columns` for all individuals, for an engine to fill.
+
+    Generation and subpopulation are filled, and parents are `NO_PARENT`; other columns have undefined values.
+    """
     p, n = parameters, parameters.total
     of_birth = np.repeat(np.arange(len(p.subpopulations), dtype=np.int16), p.subpopulations)
     return Columns(
@@ -286,9 +289,10 @@ def empty_columns(parameters: GenealogyParameters) -> Columns:
 
 
 def as_genealogy(p: GenealogyParameters, columns: Columns, mutations: list[Mutations], **engine: Any) -> Genealogy:
-    """Return the genealogy of filled columns and of mutations of each generation.
+    """Return the `Genealogy` of filled columns and of mutations, in any order.
 
-    `engine` holds the name of the engine and the seed.
+    `p` are the parameters, from which it takes its names. `engine` holds the name of the engine and the seed, as
+    ``engine`` and ``seed``.
     """
     # One empty part, for genealogies of one generation.
     nothing: list[Any] = [np.empty(0, dtype) for dtype in (np.int32, np.int16, np.uint8, np.uint8)]
@@ -300,13 +304,17 @@ def as_genealogy(p: GenealogyParameters, columns: Columns, mutations: list[Mutat
 
 
 def no_couple(subpopulation: int, generation: int) -> InputError:
-    """Return the error for a subpopulation in which no couple is possible."""
+    """Return, without raising it, the InputError for a subpopulation without couples.
+
+    No couple is possible, because no wealth rank has both a man and a woman. Subpopulations and generations are
+    numbered from 0.
+    """
     problem, where = "no rank has both a man and a woman", f"subpopulation {subpopulation}, generation {generation}"
     return InputError(f"{problem}, so nobody can marry", where=where, hint="use more people or fewer ranks")
 
 
 def genealogy_individuals(genealogy: Genealogy, rows: Rows | None = None) -> Individuals:
-    """Return people of a genealogy with their traits and alleles.
+    """Return people of a genealogy as `Individuals`, with their traits and alleles.
 
     Parameters
     ----------

@@ -66,7 +66,17 @@ class Loci(Section):
     file: str
 
     def read(self, folder: Path) -> dict[str, Any]:
-        """Return the parameters of the loci; see `GenealogyParameters`."""
+        """Return the parameters of the loci by name; see `GenealogyParameters`.
+
+        The names are ``loci``, ``mutation_rates``, ``founder_alleles``, ``lowest`` and ``highest``.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be used; a name of a locus is missing, repeated or reserved; a mutation rate is above 1;
+            bounds of alleles are not increasing whole numbers from 1 to 255; or frequencies are invalid, do not sum to
+            1 or are outside the bounds.
+        """
         frame, path = read_figures(self.file, folder, _LOCUS_COLUMNS)
         names, rate = frame["locus"], "mutation_rate"
         _require_names(names, path)
@@ -124,7 +134,13 @@ class Labels(Section):
     def read(self, folder: Path) -> tuple[tuple[str, ...], Floats]:
         """Return the labels in the file, and the share of people with each label.
 
-        With ``largest``, only the most frequent labels are kept; their shares sum to 1.
+        Labels are in the order of the file, and the shares, shape (n_labels,), sum to 1. With ``largest``, only the
+        most frequent labels are kept; among ties, the first ones.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be used, a label is missing or repeated, or no label has people.
         """
         frame, path = read_figures(self.file, folder, [self.label, self.people])
         _require_names(frame[self.label], path)
@@ -173,7 +189,16 @@ class Migration(Section):
     shares: tuple[tuple[Probability, ...], ...] = ()
 
     def matrix(self, n_subpopulations: int) -> Floats:
-        """Return the shares, shape (n_subpopulations, n_subpopulations)."""
+        """Return the shares, shape (n_subpopulations, n_subpopulations).
+
+        Item (i, j) is the share of subpopulation i that moves to j; each row sums to 1. Without generations in which
+        people move, it is the identity matrix.
+
+        Raises
+        ------
+        InputError
+            If the shares have another shape, or a row does not sum to 1.
+        """
         if not self.generations:
             return np.eye(n_subpopulations)
         where, lengths = "migration.shares", [len(row) for row in self.shares]
@@ -249,7 +274,15 @@ class Children(Section):
     state_from: StateFrom
 
     def ages(self) -> tuple[Ints, Floats]:
-        """Return the possible ages of mothers and the share of each age."""
+        """Return the possible ages of mothers, ascending, and the share of each age.
+
+        Ages are in years; both arrays have shape (n_ages,), and the shares sum to 1.
+
+        Raises
+        ------
+        InputError
+            If a first age is above the last one, an age is in two groups, or all relative probabilities are 0.
+        """
         where = "children.mother_ages"
         weights: dict[int, float] = {}
         for first, last, weight in self.mother_ages:
@@ -300,7 +333,7 @@ class GenealogyRecipe(RecipeHead):
     children: Children
 
     def make(self, at: Making) -> Genealogy:
-        """Simulate the genealogy with the recipe's engine.
+        """Return the `Genealogy`, simulated with the recipe's engine.
 
         Raises
         ------
@@ -315,7 +348,9 @@ class GenealogyRecipe(RecipeHead):
         return simulate(parameters, at.seed, progress=at.progress)
 
     def parameters(self, folder: Path, name: str) -> GenealogyParameters:
-        """Return the parameters of the recipe; `folder` contains the files that it names.
+        """Return the `GenealogyParameters` of the recipe, read from its files.
+
+        `folder` contains the files that the recipe names, and `name` is the name of the recipe.
 
         Raises
         ------

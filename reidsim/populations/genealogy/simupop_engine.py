@@ -175,7 +175,8 @@ class _Simulation:
     def _can_marry(self, pop: Any) -> bool:
         """Return whether couples are possible in every subpopulation.
 
-        False stops the evolution. Otherwise the search for couples would never end.
+        A couple is possible if a wealth rank has both a man and a woman. False stops the evolution, and the error to
+        raise is kept; otherwise the search for couples would never end.
         """
         for subpopulation in range(pop.numSubPop()):
             people = list(pop.individuals(subpopulation))
@@ -186,7 +187,10 @@ class _Simulation:
         return True
 
     def _couples(self, pop: Any, subPop: int) -> Iterator[tuple[Any, Any]]:  # noqa: N803 (simuPOP's name)
-        """Yield the couples of a subpopulation, as many as simuPOP requests."""
+        """Yield the couples of a subpopulation as pairs (man, woman), without end.
+
+        simuPOP takes as many as it needs. `pop` is simuPOP's population and `subPop` the number of the subpopulation.
+        """
         p, rng = self._p, self._rng
         pools: list[tuple[list[Any], list[Any]]] = [([], []) for _ in range(len(p.rank_starts) + 1)]
         ranks = [int(rank) for rank in pop.indInfo("rank", subPop)]
@@ -221,9 +225,10 @@ class _Simulation:
         return np.where(men[:, None], both[:, 1] + self._p.lowest, NO_ALLELE).astype(np.uint8)
 
     def _record(self, pop: Any) -> bool:
-        """Store a generation at birth.
+        """Store the present generation in the columns, as at birth, and return True.
 
-        In simuPOP, individuals are numbered from 1 by order of birth, and 0 means no parent.
+        True lets simuPOP continue. In simuPOP, individuals are numbered from 1 by order of birth, and 0 means no
+        parent.
         """
         columns, p = self._columns, self._p
         first = int(pop.indInfo("ind_id")[0]) - 1
@@ -241,7 +246,7 @@ class _Simulation:
     def _record_mutations(self, pop: Any) -> bool:
         """Store the differences between germ lines and haplotypes at birth.
 
-        This is done before people migrate.
+        This is done before people migrate. Returns True, which lets simuPOP continue.
         """
         first = int(pop.indInfo("ind_id")[0]) - 1
         born = self._columns.haplotypes[first : first + self._p.people]

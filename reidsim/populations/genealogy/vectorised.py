@@ -41,7 +41,7 @@ BirthRules = namedtuple(
 
 
 def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress | None = None) -> Genealogy:
-    """Simulate a genealogy.
+    """Simulate a genealogy with the default engine.
 
     Parameters
     ----------
@@ -127,8 +127,9 @@ def _mutate(
 ) -> tuple[NDArray[np.uint8], list[Mutations]]:
     """Return the haplotypes that people pass on, and the mutations in them.
 
-    The people are in rows `start` to `stop` (exclusive). At a mutation, an allele changes by one repeat up or down;
-    steps beyond the bounds of the locus have no effect.
+    Haplotypes have shape (n_people, n_loci), 0 for women; mutations are a list with one `Mutations` per locus. The
+    people are in rows `start` to `stop` (exclusive). At a mutation, an allele changes by one repeat up or down; steps
+    beyond the bounds of the locus have no effect.
     """
     transmitted = columns.haplotypes[start:stop].copy()
     men = np.flatnonzero(columns.sex[start:stop] == MAN)
@@ -164,6 +165,11 @@ def migrate(people: list[NDArray[np.int32]], shares: Floats, rng: np.random.Gene
         and the remaining people do not move.
     rng : numpy.random.Generator
         Source of the draw of the people who move.
+
+    Returns
+    -------
+    list of ndarray of int32
+        Rows of the residents of each subpopulation after the moves.
     """
     arrivals: list[list[NDArray[np.int32]]] = [[] for _ in people]
     for source, residents in enumerate(people):
@@ -252,7 +258,7 @@ def bear(
 ) -> None:
     """Fill the columns of the children in rows `start` to `stop` (exclusive).
 
-    The parents must be filled already.
+    The columns ``father`` and ``mother`` of these rows must be filled already, as must all columns of the parents.
 
     `transmitted` holds the haplotypes that men pass on, shape (n_parents, n_loci); its first row belongs to row
     `parents_from` of `columns`.
