@@ -196,9 +196,10 @@ class FactoredMDP:
         self.start: State = self.state(**(start or {}))
 
     def state(self, **values: Hashable) -> State:
-        """Return the state with the given values, by variable name.
+        """Return the state with the given values, by variable name, as a tuple.
 
-        Other variables have the first value of their domain.
+        It has one value per variable, in the order of the process. Other variables have the first value of their
+        domain.
 
         Raises
         ------
@@ -264,7 +265,7 @@ class FactoredMDP:
         return self._actions[action].successors(state)
 
     def named(self, state: State) -> dict[str, Hashable]:
-        """Return the value of each variable in a state, by name."""
+        """Return the value of each variable in a state, as a dict by name of the variable."""
         return dict(zip(self.variables, state, strict=True))
 
     def solve(self, method: Method = "backward-induction") -> Solution:
@@ -416,26 +417,39 @@ class Solution:
 
     @property
     def value(self) -> float:
-        """V(x_0), the value of the start."""
+        """V(x_0): the expected discounted sum of rewards from the start of the process."""
         return self.values[self.process.start]
 
     def action_value(self, action: str, state: State | None = None) -> float:
-        """Return the value of an action followed by the optimal policy; by default, at the start."""
+        """Return the value of an action followed by the optimal policy.
+
+        It is the expected discounted sum of rewards if the action is taken in `state`, by default at the start.
+        """
         at = self.process.start if state is None else state
         later = (share * self.values[after] for after, share in self.process.successors(action, at).items())
         return self.process.reward(action, at) + self.process.discount * fsum(later)
 
     def follow(self, start: State | None = None) -> Followed:
-        """Evaluate the optimal policy from a state on; see `FactoredMDP.follow`."""
+        """Evaluate the optimal policy from a state on, by default from the start.
+
+        The result is a `Followed`: value, and expected visits of states and uses of actions; see `FactoredMDP.follow`.
+        """
         return self.process.follow(self.policy, start)
 
     def probability(self, event: Callable[..., Any], start: State | None = None) -> float:
-        """Return the probability that an event occurs under the optimal policy; see `FactoredMDP.probability`."""
+        """Return the probability that an event ever occurs under the optimal policy.
+
+        `event` is a function that returns whether the event has occurred, given variables; `start` is the first state,
+        by default the start of the process. See `FactoredMDP.probability`.
+        """
         return self.process.probability(event, self.policy, start)
 
     @property
     def table(self) -> pd.DataFrame:
-        """Table with one row per non-terminal state: variables, ``action``, ``value``."""
+        """DataFrame with one row per non-terminal state that can be reached.
+
+        The columns are the variables, the optimal ``action`` and the ``value`` of the state.
+        """
         rows = [(*state, action, self.values[state]) for state, action in self.policy.items()]
         return pd.DataFrame(rows, columns=[*self.process.variables, "action", "value"])
 
@@ -659,7 +673,7 @@ class _Table:
 
     @property
     def returns(self) -> bool:
-        """Whether the process can return to a state."""
+        """Whether the process can return to a state that it was in, also by staying there."""
         n_components, _ = connected_components(self.graph, connection="strong")
         return bool(n_components < len(self.states) or self.graph.diagonal().any())
 
@@ -890,7 +904,7 @@ class FactoredMDPAdversary:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for copying and pickling, without solutions.
+        """Return the attributes for copying and pickling, without cached solutions.
 
         Solutions can contain unnamed functions, which cannot be pickled.
         """

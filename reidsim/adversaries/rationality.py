@@ -124,7 +124,7 @@ def logit_choice(worth: Floats, precision: float) -> Floats:
 
 
 def logistic(index: NDArray[np.floating[Any]]) -> Floats:
-    """Return ``1 / (1 + exp(-index))``."""
+    """Return ``1 / (1 + exp(-index))``, in the shape of `index`, without overflow."""
     # Separate expressions for the two signs: exp of a large positive number would overflow.
     decay = np.exp(-np.abs(index))
     return np.asarray(np.where(index >= 0, 1.0, decay) / (1.0 + decay), dtype=np.float64)

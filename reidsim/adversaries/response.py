@@ -75,7 +75,7 @@ class Linkage:
     among: NDArray[np.bool_] | None = field(default=None, kw_only=True)
 
     def inaccurate(self, accuracy: float, expected: float) -> Self:
-        """Return the linkage through a resource with wrong entries.
+        """Return the linkage, of the same class, through a resource with wrong entries.
 
         The group sizes become effective group sizes: a uniform guess among that many people succeeds as often as the
         adversary does. Match probabilities and candidates are not kept, because they ignore wrong entries.
@@ -98,7 +98,8 @@ class Linkage:
     def as_believed(self) -> Self:
         """Return the linkage as if the adversary's beliefs were true.
 
-        It serves players who know no more than the adversary.
+        The true group sizes become the believed ones, and `among` becomes None. It serves players who know no more than
+        the adversary.
         """
         return replace(self, group_sizes=self.believed_group_sizes, among=None)
 
@@ -127,7 +128,7 @@ class PlanLinkage(Linkage):
     prices: Floats = field(kw_only=True)
 
     def inaccurate(self, accuracy: float, expected: float) -> Self:
-        """Return the linkage through a resource with wrong entries, for every plan.
+        """Return the `PlanLinkage` through a resource with wrong entries, for every plan.
 
         The resource of the last stage has the wrong entries, so the success probability of every plan changes. See
         `Linkage.inaccurate` for the parameters.
@@ -136,7 +137,10 @@ class PlanLinkage(Linkage):
         return replace(super().inaccurate(accuracy, expected), plan_believed=believed, plan_success=success)
 
     def as_believed(self) -> Self:
-        """Return the linkage as if the adversary's beliefs were true, for every plan."""
+        """Return the linkage as if the adversary's beliefs were true, for every plan.
+
+        The true group sizes and success probabilities become the believed ones.
+        """
         return replace(super().as_believed(), plan_success=self.plan_believed)
 
     def best_plan(self, gain: float | Floats) -> NDArray[np.int64]:
@@ -244,7 +248,7 @@ class Response:
 
     @property
     def invited(self) -> NDArray[np.bool_]:
-        """Whether an attack is profitable, as the adversary believes.
+        """Whether an attack on each record is profitable, as the adversary believes.
 
         The No-Attack game rules out these attacks. Mistaken attacks of an adversary who errs cannot be ruled out.
         """
@@ -252,34 +256,34 @@ class Response:
 
     @property
     def by_type(self) -> tuple[Response, ...]:
-        """Replies of the individual adversaries; for a single adversary, this reply."""
+        """`Response` of each adversary, as a tuple; here, of the only one: this reply."""
         return (self,)
 
     @property
     def presence(self) -> Presence:
-        """Distribution of the set of adversaries who are present."""
+        """Distribution of the set of present adversaries: here, the only one is present."""
         return Presence()
 
     @property
     def reidentified(self) -> Floats:
-        """Probability that the record is attacked and re-identified."""
+        """True probability that each record is attacked and re-identified."""
         if self.frequency is None:
             return np.where(self.attacks, self.success, 0.0)
         return np.where(self.attacks, self.success * self.frequency, 0.0)
 
     @property
     def attack_probability(self) -> Floats:
-        """Probability that the record is attacked."""
+        """Probability that each record is attacked; 0 without attack."""
         return np.asarray(self.attacks if self.frequency is None else self.attacks * self.frequency, dtype=np.float64)
 
     @property
     def often(self) -> Floats | None:
-        """Probability of an attack by any adversary where `attacks` is true; None means 1."""
+        """Probability of an attack where `attacks` is true: `frequency`; None means 1."""
         return self.frequency
 
     @property
     def success_of_attacks(self) -> Floats:
-        """Success probability of an attack by any adversary."""
+        """True success probability of an attack on each record: `success`."""
         return self.success
 
 
@@ -289,9 +293,10 @@ def one_over(chance: Floats) -> Floats:
 
 
 def whole_candidates(sizes: Counts) -> NDArray[np.int64]:
-    """Return group sizes rounded up to whole candidates.
+    """Return group sizes rounded up to whole candidates, as int64.
 
-    An infinite group size gives 0, because no person can be re-identified.
+    A size that exceeds a whole number by rounding only is not rounded up. An infinite group size gives 0, because no
+    person can be re-identified.
     """
     finite = np.isfinite(sizes)
     # 1 / (1 / 3) can exceed 3 by rounding and must not become 4.
@@ -392,7 +397,7 @@ class Attempt:
 
 @runtime_checkable
 class Weighing(Adversary, Protocol):
-    """An adversary who decides by the expected payoff of an attack."""
+    """Interface of an adversary who decides by the expected payoff of an attack."""
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return an `Attempt`: the attack on each record with its expected payoff.
@@ -431,9 +436,9 @@ def declared_information(adversary: Adversary) -> frozenset[str]:
 
 
 def chance_of_guess(group_sizes: Counts) -> Floats:
-    """Return the success probability of a uniform guess; 0 in an empty group.
+    """Return the success probability of a uniform guess in each group.
 
-    It is 1 / group size, and 1 for sizes between 0 and 1.
+    It is 0 in an empty group; otherwise, it is 1 / group size, and 1 for sizes between 0 and 1.
     """
     return np.where(group_sizes > 0, 1.0 / np.maximum(group_sizes, 1), 0.0)
 
@@ -467,5 +472,8 @@ def check_fields(owner: object, names: str, holds: Callable[[Any], bool], proble
 
 
 def of_rows(amount: float | Floats, rows: Rows | slice | None) -> float | Floats:
-    """Return the amounts of the records in `rows`; a single amount is returned as is."""
+    """Return the amounts of the records in `rows`, or of all records if it is None.
+
+    A single amount for all records is returned as it is.
+    """
     return amount if rows is None or np.ndim(amount) == 0 else np.asarray(amount)[rows]

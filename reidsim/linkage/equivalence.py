@@ -138,7 +138,7 @@ class ValueTree:
 
     @property
     def n_nodes(self) -> int:
-        """Number of values and groups."""
+        """Number of nodes of the tree: values and groups."""
         return len(self.labels)
 
     @cached_property
@@ -156,7 +156,7 @@ class ValueTree:
 
     @cached_property
     def depth(self) -> NDArray[np.int32]:
-        """Number of nodes above each node, shape (n_nodes,)."""
+        """Number of nodes above each node, shape (n_nodes,); 0 at the top."""
         return np.asarray((self.chain >= 0).sum(axis=1) - 1, dtype=np.int32)
 
     def encode(self, values: Iterable[object], column: str | None = None) -> Codes:
@@ -233,7 +233,7 @@ class Elements:
 
     @property
     def n_elements(self) -> int:
-        """Number of queries and record elements."""
+        """Number of elements: queries for people, and groups of equal records."""
         return len(self.asks)
 
 

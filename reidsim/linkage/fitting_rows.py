@@ -82,7 +82,7 @@ class FittingRows:
     def groups(self) -> NDArray[np.int32]:
         """The group of each value at each level, shape (n_attributes, n_levels, n_values).
 
-        The array is as wide as the attribute with most levels and values; unused places are -1.
+        The shape has the most levels and the most values of any attribute; unused places are -1.
         """
         hierarchies = self.lattice.hierarchies
         widest = max(hierarchy.attribute.size for hierarchy in hierarchies)

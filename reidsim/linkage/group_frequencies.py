@@ -60,7 +60,7 @@ class GroupFrequencies:
 
     @property
     def groups(self) -> int:
-        """Number of groups."""
+        """Number of groups of all sizes."""
         return int(self.frequencies.sum())
 
     @property
@@ -152,7 +152,10 @@ class KAnonymityProfile:
 
     @property
     def median(self) -> float:
-        """Median group size over records."""
+        """Median over records of the size of the record's group.
+
+        For an even number of records, it is the mean of the two middle sizes.
+        """
         middle = [(self.total - 1) // 2, self.total // 2]
         return float(self.sizes[np.searchsorted(np.cumsum(self.records), middle, side="right")].mean())
 
@@ -168,7 +171,7 @@ class KAnonymityProfile:
 
     @property
     def average_risk(self) -> float:
-        """Mean over all records of the success probability of a uniform guess."""
+        """Mean over all records of the success probability of a uniform guess: 1 / size."""
         return float((1.0 / self.sizes) @ self.records) / self.total
 
     def share_below(self, k: int) -> float:

@@ -116,7 +116,7 @@ class GroupSizes:
 
     @property
     def holds_records(self) -> bool:
-        """Whether every record's person is in the population."""
+        """Whether every record's person is in the population; sizes are then at least 1."""
         return self._smallest > 0
 
     @property
@@ -310,9 +310,16 @@ def people_fitting(
 def _base_table(
     population: Population, lattice: GeneralizationLattice
 ) -> tuple[NodeTable, Codes | None, RowSets | None]:
-    """Return the ungeneralized table, its cells in a domain too large for keys, and the population's row sets.
+    """Return the ungeneralized `NodeTable`, its cells and the population's `RowSets`.
 
-    The cells are None if mixed-radix keys can number all combinations of values.
+    The table's groups are the cells of the population and of the records. The cells, as codes of shape
+    (n_cells, n_attributes), are None if mixed-radix keys can number all combinations of values. The row sets are None
+    if each person has one row.
+
+    Raises
+    ------
+    InputError
+        If the population has other categories than the lattice.
     """
     marginal = population.marginal(lattice.domain.names)
     if marginal.domain != lattice.domain:

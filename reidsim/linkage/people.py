@@ -87,7 +87,7 @@ class RowSets:
 
     @property
     def n_sets(self) -> int:
-        """Number of row sets."""
+        """Number of different row sets (sets of rows that a person has)."""
         return len(self.people)
 
     @cached_property
@@ -202,7 +202,7 @@ class PeopleOfRows(Population):
 
     @property
     def total(self) -> float:
-        """Number of distinct people."""
+        """Number of distinct people, each counted once however many rows they have."""
         return float(self.row_sets.people.sum())
 
     def marginal(self, names: Sequence[str]) -> PeopleOfRows:

@@ -66,7 +66,10 @@ class RowGroups:
         return group
 
     def sizes_of(self, groups: Integers) -> Integers:
-        """Return the sizes of groups, in people; 0 for group -1."""
+        """Return the sizes of groups, in people, shape (n,); 0 for group -1.
+
+        `groups` has numbers of groups, such as the result of `find`.
+        """
         return np.where(groups >= 0, self.sizes[np.maximum(groups, 0)], 0)
 
     def most_frequent(self, values: Integers) -> tuple[Integers, NDArray[np.float64]]:
@@ -116,7 +119,8 @@ class OpenRowGroups:
     def count(self, columns: Sequence[Integers], n: int) -> Integers:
         """Return the number of rows that agree with each query, shape (n,).
 
-        `columns` are the values of the queries, in the order of the columns of the table.
+        A missing value in a row agrees with every value. `columns` are the values of the queries, in the order of the
+        columns of the table.
         """
         total = np.zeros(n, dtype=np.int64)
         for known, groups in self._groups:

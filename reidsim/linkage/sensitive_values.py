@@ -88,7 +88,7 @@ class AttributeLimits:
     max_inference: float | None = None
 
     def __bool__(self) -> bool:
-        """Return whether there is a limit."""
+        """Return whether at least one of the three limits is set."""
         return any(limit is not None for limit in (self.l_diversity, self.t_closeness, self.max_inference))
 
     def hold(self, values: GroupValues) -> NDArray[np.bool_]:
@@ -267,7 +267,7 @@ class SensitiveGroups:
         self.within, self.success = keep(self._within), keep(self._success)
 
     def __len__(self) -> int:
-        """Return the number of rows."""
+        """Return the number of rows whose groups are described."""
         return len(self._row_cell)
 
     def _at(self, node: int) -> tuple[Integers, Counts, list[GroupValues]]:

@@ -442,7 +442,10 @@ class SurnameInference:
 
 
 def pack_bits(shared: NDArray[np.bool_]) -> Bits:
-    """Return sets of loci, masks of shape (..., n_loci), as bits, shape (...)."""
+    """Return sets of loci, masks of shape (..., n_loci), as numbers, shape (...).
+
+    The type is uint64. Bit j of a number is locus j.
+    """
     powers = _ONE << np.arange(shared.shape[-1], dtype=np.uint64)
     return np.asarray((shared * powers).sum(axis=-1, dtype=np.uint64))
 

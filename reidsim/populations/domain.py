@@ -136,7 +136,7 @@ class Domain:
         return self.attributes[self.position(name)]
 
     def position(self, name: str) -> int:
-        """Return the position of an attribute.
+        """Return the position of the attribute with a name, from 0.
 
         Raises
         ------

@@ -197,7 +197,7 @@ def not_written(path: Path, error: OSError) -> InputError:
 
 
 def require_new_file(path: Path) -> None:
-    """Check that a file does not exist and its folder can be created.
+    """Check that a path does not exist and its folder can be created.
 
     This is checked before the computation starts.
 

@@ -164,7 +164,7 @@ class Population:
         )
 
     def whole_counts(self, problem: str) -> NDArray[np.int64]:
-        """Return the counts as integers.
+        """Return the counts of the population's cells as int64, shape (n_cells,).
 
         Raises
         ------

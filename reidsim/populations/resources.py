@@ -399,7 +399,7 @@ class PeopleList:
 
     @cached_property
     def record_of(self) -> Integers:
-        """Record of each person, shape (n_people,); -1 for people without a record."""
+        """Row of each person's record in the list, shape (n_people,); -1 without a record."""
         record = np.full(self.n_people, -1, dtype=np.int64)
         known = self.person >= 0
         record[self.person[known]] = np.flatnonzero(known)

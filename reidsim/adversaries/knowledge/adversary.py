@@ -88,7 +88,7 @@ class KnowledgeLinker:
 
     @cached_property
     def group_sizes(self) -> GroupSizes:
-        """Actual group sizes: linkage of an adversary with full knowledge."""
+        """`GroupSizes` of the records if the adversary knows all attributes of everyone."""
         return sizes_among(self._people, self._lattice)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
@@ -246,7 +246,7 @@ class MaskedRecordLinker:
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """Attributes on which linkage depends."""
+        """Names of the attributes on which linkage depends, in the order of the space."""
         return self._attributes
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
@@ -299,7 +299,7 @@ class DrawnLists:
         return np.where(self.person >= 0, self.lists[name].record_of[self.person], -1)
 
     def of_records(self, rows: Rows) -> DrawnLists:
-        """Return the same lists for the records in `rows`."""
+        """Return the `DrawnLists` with the same lists, for the records in `rows` only."""
         return replace(self, person=self.person[rows])
 
 

@@ -198,7 +198,9 @@ class Assessment:
     drawn: NDArray[np.intp] | None = None
 
     def standard_error_of_mean(self, risk: RiskName | Network) -> float:
-        """Return the standard error of the mean of a risk over all persons; 0 when exact.
+        """Return the standard error of the mean of a risk over all persons.
+
+        It is 0 if the risks are exact; otherwise, it is computed from the mean in each trial.
 
         Parameters
         ----------

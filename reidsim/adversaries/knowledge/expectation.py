@@ -135,7 +135,7 @@ class Risks:
 
     @property
     def method(self) -> Literal["exact", "monte-carlo"]:
-        """Method by which the risks were computed."""
+        """Method of the risks: "exact", or "monte-carlo" if knowledge sets were drawn."""
         return "exact" if self.trials is None else "monte-carlo"
 
     def overall(self, network: Network) -> Floats:
@@ -237,7 +237,11 @@ def risks_of(
     ordered = [paths[number] for number in order]
 
     def visit(split: Split, first: int, last: int, depth: int) -> None:
-        """Add the subtree of the sets from `first` to `last` (exclusive), which share `depth` parts, to the sums."""
+        """Add a subtree of knowledge sets to the sums.
+
+        It has the sets from `first` to `last` (exclusive) in the order of the tree, which share their first `depth`
+        parts (groups of attributes). `split` has the elements in groups that agree on these parts.
+        """
         ends_here = len(ordered[first]) == depth
         weight_below = np.ascontiguousarray(below[:, :, last] - below[:, :, first])
         weight_here = np.ascontiguousarray(p[:, first]) if ends_here else np.zeros(len(p))

@@ -103,7 +103,7 @@ class Source:
 
     @property
     def presence(self) -> Floats:
-        """Probability that the source knows each person, shape (n_persons,)."""
+        """Probability that the source contains each person, shape (n_persons,)."""
         return np.array([profile.presence for profile in self.profiles])[self.profile_of_person]
 
 
@@ -134,7 +134,7 @@ class Knowledge:
 
     @property
     def n_persons(self) -> int:
-        """Number of persons."""
+        """Number of persons about whom the adversary may know attributes."""
         return len(self.sources[0].profile_of_person)
 
     @property
@@ -152,12 +152,15 @@ class Knowledge:
 
     @cached_property
     def _kinds(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """First person of each kind, and kind of each person."""
+        """One person of each kind, and kind of each person, both as numbers.
+
+        A kind consists of the persons who have the same profile in every source.
+        """
         return distinct_rows([source.profile_of_person for source in self.sources], self.n_persons)
 
     @property
     def total_price(self) -> float:
-        """Total price of all sources, in currency units."""
+        """Total price of all sources, in currency units; see `Source.total_price`."""
         return fsum(source.total_price for source in self.sources)
 
     def mask(self, names: Sequence[str]) -> int:
@@ -166,7 +169,10 @@ class Knowledge:
 
 
 def everything(attributes: tuple[str, ...], n_persons: int) -> Knowledge:
-    """Return the knowledge in the worst case: all attributes of all persons, for free."""
+    """Return the worst-case `Knowledge`: all attributes of all persons, for free.
+
+    Its only source, ``worst-case``, certainly contains everyone.
+    """
     profile = SourceProfile((AttributeGroup(attributes),))
     return Knowledge(attributes, (Source("worst-case", (profile,), np.zeros(n_persons, dtype=np.intp)),))
 
@@ -192,7 +198,7 @@ class KnowledgeSets:
 
     @property
     def n_sets(self) -> int:
-        """Number of sets."""
+        """Number of different knowledge sets."""
         return len(self.sets)
 
 
@@ -257,7 +263,7 @@ def _tabulated(by_kind: Sequence[Mapping[int, float]]) -> tuple[list[int], Float
 
 
 def _positions_in(mask: int) -> tuple[int, ...]:
-    """Return the positions of the 1 bits of a mask, ascending."""
+    """Return the positions of the 1 bits of a mask, ascending; bit 0 is the lowest."""
     return tuple(position for position in range(mask.bit_length()) if mask >> position & 1)
 
 

@@ -395,9 +395,10 @@ def load_knowledge(
 
 @dataclass(frozen=True)
 class _People:
-    """The people about whom a source reveals attributes; see `load_knowledge`.
+    """The people about whom a source reveals attributes.
 
-    `folder` is the folder of the recipe, and `asked_by` names the source in messages.
+    For `domain`, `persons` and `records` see `load_knowledge`. `folder` is the folder of the recipe, and `asked_by`
+    names the source in messages.
     """
 
     domain: Domain
@@ -408,7 +409,7 @@ class _People:
 
     @property
     def nobody_apart(self) -> NDArray[np.intp]:
-        """Profile 0 for each person."""
+        """Profile number 0 for each person, shape (n_persons,): all have the same profile."""
         return np.zeros(len(self.persons), dtype=np.intp)
 
     @contextmanager

@@ -50,9 +50,10 @@ class PersonTable:
 
     @classmethod
     def from_array(cls, name: str, attributes: Sequence[str], values: NDArray[np.generic]) -> PersonTable:
-        """Return a table from an array `values` of shape (n_rows, n_attributes).
+        """Return a `PersonTable` from an array `values` of shape (n_rows, n_attributes).
 
-        Column j has the values of ``attributes[j]``.
+        Column j has the values of ``attributes[j]``. `name` is for messages. The table has no counts and no missing
+        values.
         """
         return cls(name, dict(zip(attributes, np.asarray(values).T, strict=True)))
 
@@ -75,7 +76,10 @@ class PersonTable:
         return self.columns[attribute]
 
     def known(self, attributes: Sequence[str]) -> NDArray[np.bool_]:
-        """Return whether each row has no missing value in the columns, (n_rows,)."""
+        """Return whether each row has no missing value in some columns, (n_rows,).
+
+        The columns are named by `attributes`.
+        """
         lacking = [self.missing[attribute] for attribute in attributes if attribute in self.missing]
         return ~np.logical_or.reduce(lacking) if lacking else np.ones(self.n_rows, dtype=np.bool_)
 
@@ -135,11 +139,11 @@ class MultistageWorld:
 
     @property
     def n_targets(self) -> int:
-        """Number of targets."""
+        """Number of targets, the data subjects whose records are attacked."""
         return self.targets.n_rows
 
     def of_targets(self, rows: Rows) -> MultistageWorld:
-        """Return the world restricted to the targets in `rows`."""
+        """Return the `MultistageWorld` with the targets in `rows` only, and all resources."""
         registered = None if self.registered is None else self.registered[rows]
         lists = {name: replace(each, row=each.row[rows]) for name, each in self.lists.items()}
         columns = {name: values[rows] for name, values in self.targets.columns.items()}
@@ -321,7 +325,7 @@ class MultistageAttack:
 
     @property
     def inferences(self) -> tuple[Inference, ...]:
-        """Inference stages: all stages except the last."""
+        """Inference stages, in order: all stages of the attack except the last."""
         return tuple(stage for stage in self.stages if not isinstance(stage, Identify))
 
     @property
@@ -333,7 +337,7 @@ class MultistageAttack:
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """Attributes that at least one stage can use."""
+        """Names of the attributes on which at least one stage links, without repetition."""
         return tuple(dict.fromkeys(name for stage in self.stages for name in stage.on))
 
     def one_stage(self) -> MultistageAttack:
@@ -347,6 +351,8 @@ class MultistageAttack:
 
     def check_attributes(self, released: tuple[str, ...]) -> None:
         """Check that each stage links on released or previously inferred attributes.
+
+        `released` has the names of the attributes that can be released.
 
         Raises
         ------

@@ -103,9 +103,10 @@ class MultistageLinker:
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """Attributes on which linkage depends.
+        """Names of the attributes on which linkage depends.
 
-        Inferred attributes are included: a stage is not used if its attribute is released unchanged.
+        These are the attributes on which stages link and the inferred attributes: a stage is not used if its attribute
+        is released unchanged.
         """
         return (*self.attack.looked_at, *(stage.infers for stage in self.attack.inferences))
 
@@ -120,12 +121,19 @@ class MultistageLinker:
 
     @cached_property
     def compiled(self) -> tuple[TwoStageArrays, Memory]:
-        """Arrays of a two-stage attack for the compiled functions, and their cache."""
+        """`TwoStageArrays` of the attack for the compiled functions, and their `Memory`.
+
+        They exist only if `is_compiled` is true.
+        """
         arrays = compile_two_stage(self.attack, self.world, self.space)
         return arrays, memory_for(arrays)
 
     def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
-        """Link all records, or only `rows`, released with `strategy`, under every plan."""
+        """Return the `PlanLinkage` of records released with a strategy.
+
+        It is for all records, or only `rows`, and has the linkage under every plan, that is, under every set of
+        inference stages. A stage that infers an attribute is not in any plan if the attribute is released unchanged.
+        """
         chosen = np.arange(self.world.n_targets) if rows is None else np.asarray(rows)
         n = len(chosen)
         levels = self.space.levels(strategy).tolist()
@@ -338,7 +346,11 @@ class LatticeAttackLinker:
         return LatticeAttackLinker(self._linker.attack, self._linker.world.of_targets(rows), lattice)
 
     def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
-        """Link all records, or only `rows`, released with `strategy`, under every plan."""
+        """Return the `PlanLinkage` of records released at a node of the lattice.
+
+        It is for all records, or only `rows`, and has the linkage under every plan (set of inference stages);
+        `strategy` is the number of the node.
+        """
         return self._linker.link(int(self._linker.space.number(self._levels[strategy])), rows)
 
     @cached_property

@@ -277,7 +277,8 @@ def _place_of(shared: np.uint64, size: int) -> int:
 def surname_of(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> tuple[int, float]:
     """Return the surname inferred from a strategy's released loci, and its confidence.
 
-    They are -1 and 0 if no locus is released or the attack infers nothing.
+    The surname is a number, as in `TwoStageArrays`; `target` and `strategy` are numbers, too. The results are cached in
+    `memory`. They are -1 and 0 if no locus is released or the attack infers nothing.
     """
     shared = np.uint64(~strategy & ((1 << arrays.target_alleles.shape[1]) - 1))
     if shared == 0 or not arrays.infers:
@@ -307,7 +308,9 @@ def surname_of(arrays: TwoStageArrays, memory: Memory, target: int, strategy: in
 def _agreeing(arrays: TwoStageArrays, target: int, form: int, start: int, stop: int) -> int:
     """Return the number of demographic matches in a range of registry positions.
 
-    The range excludes `stop`. A missing value in the registry matches every value.
+    The registry is sorted by surname; the range is from `start` to `stop` (exclusive). A person matches if all released
+    demographics of the target, at the levels of the form, are equal. A missing value in the registry matches every
+    value.
     """
     matches = 0
     for person in range(start, stop):
@@ -326,7 +329,8 @@ def _agreeing(arrays: TwoStageArrays, target: int, form: int, start: int, stop: 
 def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, surname: int) -> int:
     """Return the number of people in the registry who match surname and demographics.
 
-    A missing value in the registry, surname or demographic, matches every value.
+    They match the target's demographics, at the levels of the form, and the given surname. A missing value in the
+    registry, surname or demographic, matches every value. The last result of each form is cached in `memory`.
     """
     if memory.matches[form, 0] == target and memory.matches[form, 1] == surname:
         return int(memory.matches[form, 2])
@@ -340,7 +344,8 @@ def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, sur
 def believed_alone(arrays: TwoStageArrays, target: int, form: int) -> float:
     """Return the believed success probability of linkage on demographics only.
 
-    It is 0 if no person matches.
+    It is the coverage of the registry divided by the number of people who match the target at the levels of the form;
+    it is 0 if no person matches.
     """
     people = arrays.form_sizes[form, target]
     return float(arrays.coverage / people) if people > 0 else 0.0

@@ -97,7 +97,10 @@ class SequentialAttack:
 
     @property
     def counts_penalties(self) -> bool:
-        """Whether the number of penalties paid so far affects later exploits."""
+        """Whether the number of penalties paid so far affects later exploits.
+
+        It does if penalties are limited and above 0, and detection does not end the attack.
+        """
         return self.max_penalties is not None and not self.detection_ends_attack and self.penalty > 0
 
     @property
@@ -110,11 +113,17 @@ class SequentialAttack:
 
     @property
     def penalty_due(self) -> float:
-        """Value of the penalty at the time of the exploit, in currency units."""
+        """Value of the penalty at the time of the exploit, in currency units.
+
+        It is the penalty, discounted by one step if it is charged in the next state.
+        """
         return self.penalty * (self.discount if self.penalty_timing == "next-state" else 1.0)
 
     def detection(self, exploits: int) -> NDArray[np.float64]:
-        """Return the detection probability of each exploit, shape (exploits,) (Eq. 4)."""
+        """Return the detection probability of each exploit, shape (exploits,) (Eq. 4).
+
+        `exploits` is the number of exploits; item j belongs to exploit j, from 0.
+        """
         return logistic(self.detection_intercept + self.detection_slope * np.arange(exploits))
 
     def going_on(self, exploits: int) -> NDArray[np.float64]:

@@ -117,7 +117,7 @@ class FilePlan:
 
     @property
     def accesses(self) -> bool:
-        """Whether the discounted value after access exceeds the cost of access."""
+        """Whether the registry is accessed: its discounted value exceeds the access cost."""
         return self.value > 0
 
 

@@ -291,6 +291,11 @@ def attack_threshold(attack: SequentialAttack, *, largest: int = 1_000_000) -> i
     """Return the smallest known group size, from 1, that is not attacked.
 
     An adversary who is indifferent does not attack. The result is None if all group sizes up to `largest` are attacked.
+
+    Raises
+    ------
+    InputError
+        If the number of penalties is limited, and the table of values grows too large.
     """
     values = exploit_values(attack, largest)
     worth = attack.discount * value_after_access(attack, values) - attack.access_cost
@@ -301,15 +306,17 @@ def attack_threshold(attack: SequentialAttack, *, largest: int = 1_000_000) -> i
 def exploits_undetected(attack: SequentialAttack, group_sizes: NDArray[np.number]) -> Sizes:
     """Return the number of exploits in a linked group if none hits or is detected.
 
-    The result has the shape of `group_sizes`.
+    The result has the shape of `group_sizes`; 0 if an exploit does not pay. Raises InputError if a group size is not a
+    whole number of 0 or more.
     """
     return _values(attack, checked_group_sizes(group_sizes)).exploits_undetected
 
 
 def value_after_access(attack: SequentialAttack, values: ExploitValues) -> Floats:
-    """Return V_access(g), the value after access by group size, of the shape of the values of linked groups.
+    """Return V_access(g), the value after access of each group, in currency units.
 
-    It is 0 where linking is not profitable, because the adversary can stop after access.
+    `values` are the values of linked groups; the result has their shape. It is the discounted value of the linked group
+    less the cost of linking. It is 0 where linking is not profitable, because the adversary can stop after access.
     """
     return np.maximum(0.0, attack.discount * values.value - attack.link_cost)
 

@@ -116,7 +116,10 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float], *, hit
 
 
 def linked_state(group_size: int, exploits: int = 0) -> State:
-    """Return the state of a linked group after some exploits, none of which hit or was detected."""
+    """Return the state of a linked group after some exploits without hit or detection.
+
+    It is a tuple of the values of the variables of `attack_process`, in their order.
+    """
     return (False, False, 0, False, True, True, group_size, group_size - exploits)
 
 
@@ -163,7 +166,13 @@ class AttackPrograms:
         return self.values(np.arange(min(largest, largest if self._cut is None else self._cut) + 1))
 
     def _solve(self, sizes: list[int]) -> None:
-        """Keep the values of linked groups of new sizes under an optimal policy."""
+        """Solve one program for linked groups of new sizes, and keep their values.
+
+        Raises
+        ------
+        InputError
+            If the programs of the attack have too many states.
+        """
         if not sizes:
             return
         self._count(sizes)

@@ -199,7 +199,10 @@ class TwoParameterModel:
         ends = edge(inside[0], inside[0] - 1), edge(inside[-1], inside[-1] + 1)
 
         def extreme(quantity: Callable[[float, float], float], sign: float) -> float:
-            """Return the minimum of the quantity in the region, for sign 1, or the maximum, for sign -1."""
+            """Return the minimum of the quantity in the region, or for sign -1 the maximum.
+
+            The region has the parameters whose log-likelihood is at least `floor`.
+            """
 
             def at(outer: float) -> float:
                 inner = self.inner_range(outer, floor)
@@ -245,7 +248,7 @@ def progression_sums(start: float, step: float, terms: int) -> tuple[float, floa
 def log_gamma_ratio(x: ArrayLike, d: ArrayLike) -> NDArray[np.float64]:
     """Return ``log(gamma(x + d) / gamma(x))`` without loss of precision for large x.
 
-    x must be positive, and d 0 or more.
+    x must be positive, and d 0 or more; the result has their common shape.
     """
     x, d = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(d, dtype=np.float64))
     large = np.maximum(x, _LARGE)

@@ -121,12 +121,14 @@ class SampleCells:
 
     @property
     def population_size(self) -> float:
-        """Sum of all weights: estimated number of people in the population."""
+        """Sum of all records' weights: estimated number of people in the population."""
         return float(self.people.sum())
 
 
 def weights_in(frame: pd.DataFrame, column: str, source: str | Path) -> Floats:
     """Return the sampling weights in a column of a table of text, shape (n_rows,).
+
+    `source` is the path of the table, for messages.
 
     Raises
     ------

@@ -247,7 +247,7 @@ class Genealogy:
         return np.flatnonzero((self.generation >= self.n_generations - generations) & (women | (self.sex == MAN)))
 
     def content_digest(self) -> str:
-        """Return the SHA-256 of all columns, names and the seed, in hexadecimal."""
+        """Return the SHA-256 of all columns, names, engine and seed, in hexadecimal."""
         digest = hashlib.sha256()
         for field in fields(self):
             value: Any = getattr(self, field.name)

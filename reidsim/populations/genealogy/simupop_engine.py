@@ -216,7 +216,7 @@ class _Simulation:
     def _alleles(self, pop: Any) -> NDArray[np.uint8]:
         """Return the haplotypes in the order of the individuals, shape (n_people, n_loci).
 
-        The result is 0 for women.
+        Items are numbers of repeats; 0 for women. `pop` is simuPOP's population.
         """
         n_loci = len(self._p.loci)
         both = np.array(pop.genotype(), dtype=np.uint8).reshape(-1, pop.ploidy(), n_loci)
