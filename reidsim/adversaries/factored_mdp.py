@@ -131,7 +131,9 @@ class FactoredMDP:
     ------
     InputError
         If the discount or horizon is out of range, there are no actions, a domain is empty or repeats a value, or a
-        name or an initial value is unknown. Functions are checked when they are first called.
+        name or an initial value is unknown; if there is a horizon, and a variable is named ``steps_left``; if a
+        parameter of a function is not a variable; or if next values depend on each other in a cycle. Results of
+        functions are checked when they are first called.
 
     See Also
     --------
@@ -455,7 +457,7 @@ class Solution:
 
 
 class _Function:
-    """A constant or a function, with the positions of the variables on which it depends.
+    """A constant or a function of variables, with the positions of these variables.
 
     Results are cached by the values of these variables.
 
@@ -747,7 +749,7 @@ def _clusters(table: _Table) -> list[NDArray[np.intp]]:
 
 
 def _solve_program(table: _Table, members: NDArray[np.intp], values: Floats) -> None:
-    """Compute the values of the states with the numbers `members` by a linear program, in place.
+    """Compute the values of the states `members` by a linear program, in place.
 
     The values of all other successors of these states must be known. The program minimizes the sum of V(x) subject to
     V(x) - gamma sum_x' P(x' | x, a) V(x') >= R(x, a) over states x and actions a.

@@ -1,4 +1,4 @@
-"""The planner interface and its registry."""
+"""Planners: rules by which adversaries decide about attacks, and their registry."""
 
 from __future__ import annotations
 

@@ -144,10 +144,10 @@ class PlanLinkage(Linkage):
         return replace(super().as_believed(), plan_success=self.plan_believed)
 
     def best_plan(self, gain: float | Floats) -> NDArray[np.int64]:
-        """Return the position of each record's plan with the highest believed payoff, (n,).
+        """Return each record's plan with the highest believed payoff, shape (n,).
 
-        The payoff is the payoff of a single attempt with a `gain` in currency units per record. Among equal payoffs,
-        the first plan is used.
+        The result holds positions in `plans`. The payoff is the payoff of a single attempt with a `gain` in currency
+        units per record. Among equal payoffs, the first plan is used.
         """
         plan = np.zeros(self.plan_believed.shape[1], dtype=np.int64)
         best = gain * self.plan_believed[0] - self.prices[0]

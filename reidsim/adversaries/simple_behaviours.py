@@ -1,4 +1,4 @@
-"""Baseline planners, which compute no payoffs: ``always``, ``never`` and ``random``."""
+"""Baseline planners, which weigh no payoffs: ``always``, ``never`` and ``random``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Number of groups by size, on which uniqueness depends, and number of records by group size (k-anonymity)."""
+"""Number of groups by size, and number of records by group size.
+
+Uniqueness depends on the former, k-anonymity on the latter.
+"""
 
 from __future__ import annotations
 

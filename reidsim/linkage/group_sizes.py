@@ -258,9 +258,10 @@ class _SizesAmong(GroupSizes):
 def people_fitting(
     population: Population, names: Sequence[str], sets: Sequence[Sequence[Members]], rows: NDArray[np.int64]
 ) -> Floats:
-    """Return the number of people whose values are in the sets of each row, from any hierarchy.
+    """Return the number of people whose values are in the sets of each row.
 
-    A person with several records counts once if any of the records is in the sets.
+    A row is a released record: each value is a set of values, which need not come from one hierarchy. A person with
+    several records counts once if any of the records is in the sets.
 
     Parameters
     ----------

@@ -303,10 +303,10 @@ def ranges(begin: Integers, lengths: Integers) -> tuple[Positions, Integers]:
 
 
 def _numbered(cells: Positions, begin: Integers, lengths: Integers) -> Positions:
-    """Return a number for each person, equal for people with equal cells, in the order of lengths and cells.
+    """Return a number for each person, equal for people with equal cells.
 
-    The numbers are 0, 1, ..., without gaps. The sorted cells of person i are ``lengths[i]`` items of `cells` from
-    ``begin[i]`` on.
+    Numbers are in the order of the number of cells, then of the cells. The numbers are 0, 1, ..., without gaps. The
+    sorted cells of person i are ``lengths[i]`` items of `cells` from ``begin[i]`` on.
     """
     number, n_numbers = np.zeros(len(lengths), dtype=np.intp), 0
     for length in np.unique(lengths).tolist():

@@ -73,9 +73,10 @@ class RowGroups:
         return np.where(groups >= 0, self.sizes[np.maximum(groups, 0)], 0)
 
     def most_frequent(self, values: Integers) -> tuple[Integers, NDArray[np.float64]]:
-        """Return the most frequent value in each group, and its share of the group's people, both (n_groups,).
+        """Return the most frequent value in each group, and its share of the people.
 
-        Of equally frequent values, the value with the earliest row is returned.
+        Both arrays have shape (n_groups,); the share is that of the group's people. Of equally frequent values, the
+        value with the earliest row is returned.
 
         Parameters
         ----------

@@ -418,7 +418,7 @@ class SurnameInference:
         self.room = workspace(self.genealogy, ancestry.horizon)
 
     def infer(self, targets: Integers, shared: NDArray[np.bool_]) -> tuple[Integers, Floats]:
-        """Return the surname of each target inferred from the loci it shares, and the confidence in it.
+        """Return each target's surname, inferred from shared loci, and its confidence.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Populations of recipes of kind ``attribute-model``, drawn one attribute at a time.
+"""Populations of recipes ``attribute-model``, drawn one attribute at a time.
 
 Published shares of an attribute's values are conditional on earlier attributes.
 """
@@ -167,6 +167,8 @@ class AttributeModelRecipe(RecipeHead):
 
     def make(self, at: Making) -> Population:
         """Return the population of the attribute model, as counts by cell.
+
+        It is drawn with the seed in `at`, or has expected counts if `at` requests them; see `Making`.
 
         Returns
         -------

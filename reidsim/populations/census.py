@@ -1,4 +1,4 @@
-"""Populations of recipes of kind ``census-cells`` and ``sf1``: people by age, race, sex and area.
+"""Populations by age, race, sex and area, of recipes ``census-cells`` and ``sf1``.
 
 The first are from two sets of counts. The second are from the 2010 Census Summary File 1; layout: technical
 documentation SF1/10-4 (RV), chapters 2 and 6.
@@ -424,10 +424,10 @@ class Sf1Recipe(RecipeHead):
 
 
 def _read_table(path: Path, table: str, logrecno: pd.Series[str]) -> Integers:
-    """Return a table's people by ZCTA, sex and age, shape (n_zctas, 2, 103); 0 for a ZCTA without a line.
+    """Return a table's people by ZCTA, sex and age, shape (n_zctas, 2, 103).
 
-    Ages are 0 to 99, 100-104, 105-109, and 110 and over. Sexes are male and female. `table` is the name of the table in
-    messages, and `logrecno` the logical record number of each ZCTA.
+    They are 0 for a ZCTA without a line. Ages are 0 to 99, 100-104, 105-109, and 110 and over. Sexes are male and
+    female. `table` is the name of the table in messages, and `logrecno` the logical record number of each ZCTA.
 
     Raises
     ------

@@ -89,16 +89,18 @@ class CountsRecipe(RecipeHead):
     seed: Seed = 0
 
     def make(self, at: Making) -> Population:
-        """Return the population in a CSV or Parquet file.
+        """Return the `Population` in a CSV or Parquet file.
 
-        Categories come from the recipe, or are the values that occur in natural order. Missing values are treated
+        For `at` see `Making`. Categories come from the recipe, or are the values that occur, in numerical order if all
+        are integers, else in alphabetical order. Missing values are treated
         according to ``missing``, values outside the categories according to ``unknown``. The population's ``source``
         reports the number of affected rows.
 
         Raises
         ------
         InputError
-            If the file cannot be used; the message names the file, row and column.
+            If the file cannot be used, a column has no value, all rows are left out, or a value is missing or outside
+            the categories and the recipe has no rule for it; the message names the file, row and column.
         """
         frame, path = read_figures(
             self.file, at.folder, self.columns.values(), delimiter=self.delimiter, encoding=self.encoding
@@ -369,6 +371,9 @@ class FittedRecipe(RecipeHead):
 
     def make(self, at: Making) -> Population:
         """Return the population fitted to the margins.
+
+        With expected counts (see `Making`), the fitted table is returned. Otherwise, its people, rounded to a whole
+        number, are distributed by one multinomial draw.
 
         Returns
         -------

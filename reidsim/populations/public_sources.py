@@ -1,4 +1,4 @@
-"""Figures on sources of knowledge about people: the states' voter lists, and social media.
+"""Figures on sources of knowledge about people: voter lists and social media.
 
 The profiles of the states' lists have attributes, price and coverage; a recipe of kind ``voter-list`` draws a list from
 a population. A recipe of kind ``social-media`` has probabilities that attributes of a person can be learned.
@@ -386,8 +386,9 @@ class VoterListRecipe(RecipeHead):
     def make(self, at: Making) -> Population:
         """Return the voter list of a state, drawn from the population.
 
-        Each adult of the state is listed independently, with probability equal to the state's registered share or to
-        the share of the adult's group. The draw is independent of a population that was drawn with the same seed.
+        For `at` see `Making`. Each adult of the state is listed independently, with probability equal to the state's
+        registered share or to the share of the adult's group. The draw is independent of a population that was drawn
+        with the same seed.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Parts of population recipes: common keys, means, data files, and groups of values."""
+"""Parts of population recipes: common keys, data files, and groups of values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linkage by adversaries who know some attributes of each person, or hold drawn lists.
+"""Linkage by adversaries who know some attributes of people, or hold drawn lists.
 
 A released attribute that the adversary does not know is useless to it. Under one knowledge set, a strategy is therefore
 equivalent to the same strategy with the unknown attributes suppressed. The success probability is the mean over the

@@ -263,6 +263,10 @@ def assess(
     progress : callable, optional
         Called with the number of knowledge sets done and their total number.
 
+    Returns
+    -------
+    Assessment
+
     Raises
     ------
     InputError

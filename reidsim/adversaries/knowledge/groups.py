@@ -1,7 +1,7 @@
-"""Knowledge sources as disjoint groups of attributes (Xia et al. 2021), and knowledge sets.
+"""Knowledge sources as groups of attributes (Xia et al. 2021), and knowledge sets.
 
-Each group is known with a probability. A knowledge set is a set of attributes that an adversary may know about a
-person.
+The groups of a source are disjoint. Each group is known with a probability. A knowledge set is a set of attributes that
+an adversary may know about a person.
 """
 
 from __future__ import annotations

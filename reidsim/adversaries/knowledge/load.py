@@ -1,4 +1,7 @@
-"""Knowledge recipes: TOML files that describe an adversary's knowledge sources, computed for each person."""
+"""Knowledge recipes: TOML files that describe an adversary's knowledge sources.
+
+The knowledge is computed for each person.
+"""
 
 from __future__ import annotations
 
@@ -346,7 +349,10 @@ class RecordsFile:
 
 
 class _ValueOfPersonError(InputError):
-    """Error in a person's value that leaves the knowledge about the person undefined; already located."""
+    """Error in a person's value that leaves the knowledge about the person undefined.
+
+    Its message already has the place of the value.
+    """
 
 
 def load_knowledge(

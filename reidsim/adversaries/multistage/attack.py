@@ -1,4 +1,7 @@
-"""The multi-stage adversary, who uses only profitable stages (Wan et al. 2021), and the tables that it searches."""
+"""The multi-stage adversary of Wan et al. 2021, and the tables that it searches.
+
+It uses only profitable stages.
+"""
 
 from __future__ import annotations
 

@@ -175,10 +175,12 @@ class MultistageLinker:
         return linked.as_believed() if world.is_guessed(registry) else linked
 
     def _candidates(self, plan: _Plan, released: dict[str, int], rows: Rows) -> tuple[Integers, NDArray[np.bool_]]:
-        """Return the number of final candidates of a plan, and whether each target is among them, both (n,).
+        """Return the number of final candidates, and whether each target is among them.
 
-        Without a drawn list, a target is among them if all inferred values are true and it is in the registry. In a
-        drawn list, the target's own row must match; a missing value matches.
+        Both arrays have one item per target in `rows`. Candidates are the people of the registry who match all values
+        that are released (at the levels in `released`) or inferred by `plan`. Without a drawn list, a target is among
+        them if all inferred values are true and it is in the registry. In a drawn list, the target's own row must
+        match; a missing value matches.
         """
         identify, world = self.attack.identify, self.world
         table = world.resource(identify.resource)

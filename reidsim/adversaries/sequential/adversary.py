@@ -30,11 +30,11 @@ T = TypeVar("T", Plan, Attempt)
 @planners.register("fmdp")
 @dataclass(frozen=True)
 class SequentialAdversary(Planner):
-    """Adversary who plans access, linkage and exploits separately for each record (Xia et al. 2015).
+    """Adversary who plans access, linkage and exploits separately for each record.
 
-    The plan is the optimal policy of a factored Markov decision process. The adversary attacks a record if access to
-    the registry has a positive expected payoff. The record is then re-identified with probability P_reid (Xia et al.
-    2015, Eq. 5).
+    It follows Xia et al. 2015. The plan is the optimal policy of a factored Markov decision process. The adversary
+    attacks a record if access to the registry has a positive expected payoff. The record is then re-identified with
+    probability P_reid (Xia et al. 2015, Eq. 5).
 
     Some linkages give a success probability instead of a number of matching people. The group size is then one over
     that probability, rounded up; probability 0 gives an empty group. For a multi-stage attack, the adversary uses the

@@ -122,10 +122,10 @@ class FilePlan:
 
 
 class _Stages(NamedTuple):
-    """Stages of all distinct group sizes with a level above 0, by falling level, then by growing size.
+    """Stages of all distinct group sizes with a level above 0.
 
-    A stage is a run of consecutive actions on one record, which the adversary completes unless one of them hits; see
-    the module's docstring. Arrays have shape (n_stages,).
+    They are sorted by falling level, then by growing group size. A stage is a run of consecutive actions on one record,
+    which the adversary completes unless one of them hits; see the module's docstring. Arrays have shape (n_stages,).
 
     Attributes
     ----------

@@ -183,6 +183,11 @@ def plan_listed(
     -------
     Plan
         `planned`, with `reidentified`, `exploits` and `true_payoff` conditional on `among`.
+
+    Raises
+    ------
+    InputError
+        If a group size is not a whole number of 0 or more, or group sizes are too large for the solver.
     """
     sizes = checked_group_sizes(group_sizes)
     values = _values(attack, sizes)

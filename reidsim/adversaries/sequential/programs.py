@@ -1,8 +1,9 @@
-"""The sequential attack as a factored MDP, and its linear programs (Xia et al. 2015, 4 and 5.1).
+"""The sequential attack as a factored MDP, and its linear programs.
 
-There is a single program and a two-level program, as published. One process plans for groups of several sizes, each
-equally likely before access: the values of linked groups do not depend on these probabilities. The first group size
-with value 0 stands for all larger sizes in the Two-Level program. Backward induction gives the same plans faster.
+It follows sections 4 and 5.1 of Xia et al. 2015. There is a single program and a two-level program, as published. One
+process plans for groups of several sizes, each equally likely before access: the values of linked groups do not depend
+on these probabilities. The first group size with value 0 stands for all larger sizes in the Two-Level program. Backward
+induction gives the same plans faster.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def linked_state(group_size: int, exploits: int = 0) -> State:
 
 
 class AttackPrograms:
-    """Values of linked groups by linear programs, kept by group size for later records.
+    """Values of linked groups by linear programs, kept by group size for later use.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Estimates of population uniqueness from the group sizes of a sample, by four methods.
+"""Estimates of population uniqueness from the group sizes of a sample.
 
 Pitman's sampling formula (Hoshino 2001) suits group sizes with a long tail; Ewens's formula is its case a = 0. The
 slide negative binomial model is from Chen & Keller-McNulty 1998, and Zayatz's estimator from Zayatz 1991.
@@ -147,7 +147,11 @@ def estimate_uniqueness(
     level : float
         Confidence level of the intervals, between 0 and 1.
     rng : numpy.random.Generator, optional
-        Random generator for Zayatz's bootstrap; the other methods need none.
+        Random generator for Zayatz's bootstrap; the other methods need none. Default: a generator with a random seed.
+
+    Returns
+    -------
+    UniquenessEstimate
 
     Raises
     ------
@@ -170,13 +174,13 @@ def estimate_uniqueness(
 
 
 class PitmanLikelihood(TwoParameterModel):
-    """Log-likelihood of a sample of at least two records under Pitman's formula, up to a constant.
+    """Log-likelihood of a sample under Pitman's formula, up to a constant.
 
-    Records come one after the other. With n records in U groups, the next one founds a group with probability
-    (theta + U a) / (theta + n) and joins a group of j records with probability (j - a) / (theta + n), where 0 <= a < 1
-    and theta > -a. Under Ewens's formula, the number of groups grows with the logarithm of the number of records. The
-    code holds tau = theta + a > 0 and b = 1 - a in (0, 1]: every factor of the likelihood is then a sum of positive
-    numbers, and the second record founds a group with probability tau / (tau + b).
+    The sample has two records or more. Records come one after the other. With n records in U groups, the next one
+    founds a group with probability (theta + U a) / (theta + n) and joins a group of j records with probability (j - a)
+    / (theta + n), where 0 <= a < 1 and theta > -a. Under Ewens's formula, the number of groups grows with the logarithm
+    of the number of records. The code holds tau = theta + a > 0 and b = 1 - a in (0, 1]: every factor of the likelihood
+    is then a sum of positive numbers, and the second record founds a group with probability tau / (tau + b).
 
     The omitted factor does not depend on the parameters. The outer parameter is b, the inner one tau. At the maximum,
     tau is 0 if there is a single group, and infinite if every record is unique.
@@ -311,12 +315,12 @@ def pitman(frequencies: GroupFrequencies, population_size: int, level: float, *,
 
 
 class SlideNegativeBinomial(TwoParameterModel):
-    """Likelihood of the sizes of groups in a sample under the slide negative binomial model, given that they are not 0.
+    """Log-likelihood of group sizes in a sample under the slide negative binomial model.
 
-    A group of the population has 1 + X people, with X negative binomial with a shape and a mean. Each person is in the
-    sample with probability `fraction`. So the first person of a group is a record with this probability, and the number
-    of other records is negative binomial with the same shape and with `fraction` times the mean, the seen mean. The
-    outer parameter is the shape, the inner one the seen mean.
+    It is given that the sizes are not 0. A group of the population has 1 + X people, with X negative binomial with a
+    shape and a mean. Each person is in the sample with probability `fraction`. So the first person of a group is a
+    record with this probability, and the number of other records is negative binomial with the same shape and with
+    `fraction` times the mean, the seen mean. The outer parameter is the shape, the inner one the seen mean.
 
     Parameters
     ----------

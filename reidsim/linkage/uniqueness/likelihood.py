@@ -1,6 +1,7 @@
-"""Likelihood of models with two parameters: best parameters and profile likelihood intervals.
+"""Likelihood of models with two parameters: best parameters and intervals.
 
-Also sums over arithmetic progressions and ratios of gamma functions, accurate for any number of terms.
+Intervals are profile likelihood intervals. Also sums over arithmetic progressions and ratios of gamma functions,
+accurate for any number of terms.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ Interval = tuple[float, float, float]
 
 
 class TwoParameterModel:
-    """A log-likelihood of two positive parameters, ``inner_part(outer, inner) + outer_part(outer)``.
+    """A log-likelihood of two positive parameters, the outer and the inner one.
 
-    The search is in the logarithms of the parameters. Given the outer parameter, the log-likelihood has one maximum in
-    the inner one. It is at minus or plus infinity if `at_infinity` is not 0.
+    It is ``inner_part(outer, inner) + outer_part(outer)``; subclasses define the parts. The search is in the logarithms
+    of the parameters. Given the outer parameter, the log-likelihood has one maximum in the inner one. It is at minus or
+    plus infinity if `at_infinity` is not 0.
 
     Attributes
     ----------
@@ -223,9 +225,10 @@ class TwoParameterModel:
 
 
 def progression_sums(start: float, step: float, terms: int) -> tuple[float, float, float]:
-    """Return three sums over the progression ``x_i = start + i step``, 0 <= i < `terms`.
+    """Return three sums over an arithmetic progression of `terms` items.
 
-    They are the sums of log(x_i), 1 / x_i and i / x_i. The start must be positive, and the step 0 or more.
+    The items are ``x_i = start + i step``, from i = 0. The sums are the sums of log(x_i), 1 / x_i and i / x_i. The
+    start must be positive, and the step 0 or more.
     """
     r = step / start
     if r * terms < _SHORT:

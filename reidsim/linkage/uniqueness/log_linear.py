@@ -360,8 +360,9 @@ def all_pairs(cells: SampleCells) -> tuple[Pair, ...]:
 
 
 def fitting_model(cells: SampleCells) -> LogLinearModel:
-    """Return the first model, from independent attributes to all pairs, without significant bias.
+    """Return the first `LogLinearModel` without significant bias, as pairs are added.
 
+    The first model has independent attributes, the last one all pairs; a bias is significant if its z is beyond 1.96.
     Skinner and Shlomo (2008) recommend this forward search, in which each model has one more pair of `all_pairs`:
     estimates are too high if the model lacks interactions, and too low if it has too many. If a model is too high and
     the next too low, the high one is the safe choice. If all models are too high, the one with all pairs is returned;
@@ -431,11 +432,11 @@ class Uniqueness:
 def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level: float = 0.95) -> Uniqueness:
     """Estimate population uniqueness by every method, and choose an estimate.
 
-    The choice is the log-linear model of `fitting_model`, with as many interactions as its bias requires. If the table
-    of all combinations of values is too large to be fitted, the choice is Pitman's formula. Among the methods that use
-    only group sizes, it fits long tails, and on known populations it errs on the high side more often. The individual
-    risk is never chosen, because it makes a record of weight w population unique with probability 1 / w, independent of
-    its values.
+    The result is a `Uniqueness`. The choice is the log-linear model of `fitting_model`, with as many interactions as
+    its bias requires. If the table of all combinations of values is too large to be fitted, the choice is Pitman's
+    formula. Among the methods that use only group sizes, it fits long tails, and on known populations it errs on the
+    high side more often. The individual risk is never chosen, because it makes a record of weight w population unique
+    with probability 1 / w, independent of its values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Recipes of kind ``ystr-genealogy``: the schema, and the parameters read from its files."""
+"""Recipes of kind ``ystr-genealogy``: the schema, and the parameters in its files."""
 
 from __future__ import annotations
 
