@@ -182,7 +182,7 @@ class SampledPeople(Population):
 
     @property
     def total(self) -> float:
-        """Estimated number of people in the population: the sum of the people's weights."""
+        """Estimated number of people in the population; each counts once."""
         return super().total if self.row_sets is None else float(self.row_sets.people.sum())
 
     def marginal(self, names: Sequence[str]) -> SampledPeople:

@@ -200,7 +200,8 @@ class Assessment:
     def standard_error_of_mean(self, risk: RiskName | Network) -> float:
         """Return the standard error of the mean of a risk over all persons.
 
-        It is 0 if the risks are exact; otherwise, it is computed from the mean in each trial.
+        It is 0 if the risks are exact. Otherwise, it is the standard deviation over trials of the mean in a trial,
+        divided by the square root of the number of trials.
 
         Parameters
         ----------

@@ -204,9 +204,10 @@ class PitmanLikelihood(TwoParameterModel):
             self.at_infinity, self.start = -math.inf if self._groups == 1 else math.inf, math.log(self.records)
 
     def inner_part(self, outer: float, inner: float) -> float:
-        """Return the log-likelihood of founding groups, for parameters b and tau.
+        """Return the part of the log-likelihood that is due to founding groups.
 
-        It is 0 if tau (`inner`) is infinite.
+        `outer` is b = 1 - a, and `inner` is tau = theta + a, for the parameters of Pitman's formula. The part is 0 if
+        tau (`inner`) is infinite.
         """
         b, tau = outer, inner
         if math.isinf(tau):
@@ -215,13 +216,17 @@ class PitmanLikelihood(TwoParameterModel):
         return founded - progression_sums(tau + b, 1.0, self.records - 1)[0]
 
     def outer_part(self, outer: float) -> float:
-        """Return the log-likelihood of joining groups, for parameter b (`outer`)."""
+        """Return the part of the log-likelihood that is due to joining groups.
+
+        `outer` is b = 1 - a, with a the parameter of Pitman's formula.
+        """
         return float(self._frequencies @ (gammaln(outer + self._others) - gammaln(outer)))
 
     def slope(self, outer: float, inner: float) -> float:
         """Return the derivative of the log-likelihood in log tau.
 
-        It falls from U - 1 to U - n as tau rises, with n records in U groups. `outer` is b and `inner` tau.
+        It falls from U - 1 to U - n as tau rises, with n records in U groups. `outer` is b = 1 - a, and `inner` is tau
+        = theta + a, for the parameters of Pitman's formula.
         """
         b, tau = outer, inner
         founded = progression_sums(tau, 1 - b, self._groups - 1)[1]
@@ -230,7 +235,8 @@ class PitmanLikelihood(TwoParameterModel):
     def outer_slope(self, outer: float, inner: float) -> float:
         """Return the derivative of the log-likelihood in b.
 
-        There must be two groups or more, and a group with two records or more. `outer` is b and `inner` tau.
+        There must be two groups or more, and a group with two records or more. `outer` is b = 1 - a, and `inner` is tau
+        = theta + a, for the parameters of Pitman's formula.
         """
         b, tau = outer, inner
         joined = self._frequencies @ (digamma(b + self._others) - digamma(b))
@@ -244,8 +250,8 @@ class PitmanLikelihood(TwoParameterModel):
         """Return the probability that a sample unique is unique in the population.
 
         It is ``G(theta + a + N - 1) G(theta + n) / (G(theta + a + n - 1) G(theta + N))``, with G the gamma function, n
-        records (2 or more) and N people in the population. This is the probability that none of the next N - n people
-        joins the group of the record; 1 if `tau` is infinite.
+        records (2 or more) and N people in the population; b = 1 - a and tau = theta + a. This is the probability that
+        none of the next N - n people joins the group of the record; 1 if `tau` is infinite.
         """
         if math.isinf(tau):
             return 1.0
@@ -255,9 +261,10 @@ class PitmanLikelihood(TwoParameterModel):
     def uniques(self, b: float, tau: float) -> float:
         """Return the expected number of population uniques, given the sample's groups.
 
-        The sample has n records in U groups, the population N people. Sample uniques stay unique with the probability
-        p of `staying_unique`. By exchangeability, each of the N - n other people is unique with the probability of the
-        last person: ``(theta + U a) / (theta + a + n - 1)`` times p. If `tau` is infinite, all people are unique.
+        The sample has n records in U groups, the population N people; b = 1 - a and tau = theta + a. Sample uniques
+        stay unique with the probability p of `staying_unique`. By exchangeability, each of the N - n other people is
+        unique with the probability of the last person: ``(theta + U a) / (theta + a + n - 1)`` times p. If `tau` is
+        infinite, all people are unique.
         """
         if math.isinf(tau):
             return float(self.population_size)
@@ -268,7 +275,9 @@ class PitmanLikelihood(TwoParameterModel):
 def pitman(frequencies: GroupFrequencies, population_size: int, level: float, *, ewens: bool = False) -> Found:
     """Estimate population uniqueness by maximum likelihood under Pitman's formula.
 
-    The four items of the result are described at `Found`; the parameters are theta and, unless `ewens`, a. Expected
+    The result has four items: the expected number of population uniques with its interval; the probability that a
+    sample unique is a population unique with its interval; the parameters theta and, unless `ewens`, a, by name; and a
+    caveat, which can be empty. Expected
     uniques are conditional on the sample's groups (see `PitmanLikelihood.uniques`); they converge to the
     sample's uniques as the sample becomes the population. Intervals are profile likelihood intervals. They describe
     uncertainty of the parameters, not the random composition of the population. The profile likelihood in a is
@@ -315,7 +324,7 @@ def pitman(frequencies: GroupFrequencies, population_size: int, level: float, *,
 
 
 class SlideNegativeBinomial(TwoParameterModel):
-    """Log-likelihood of group sizes in a sample under the slide negative binomial model.
+    """Log-likelihood of group sizes in a sample, slide negative binomial model.
 
     It is given that the sizes are not 0. A group of the population has 1 + X people, with X negative binomial with a
     shape and a mean. Each person is in the sample with probability `fraction`. So the first person of a group is a
@@ -431,7 +440,9 @@ class SlideNegativeBinomial(TwoParameterModel):
 def snb(frequencies: GroupFrequencies, population_size: int, level: float) -> Found:
     """Estimate population uniqueness by the slide negative binomial.
 
-    The four items of the result are described at `Found`; the parameters are the shape and the mean. They are estimated
+    The result has four items: the expected number of population uniques with its interval; the probability that a
+    sample unique is a population unique with its interval; the parameters ``shape`` and ``mean``, by name; and a
+    caveat, which can be empty. Parameters are estimated
     by maximum likelihood; intervals are profile likelihood intervals.
 
     Parameters
@@ -463,7 +474,9 @@ def snb(frequencies: GroupFrequencies, population_size: int, level: float) -> Fo
 def zayatz(frequencies: GroupFrequencies, population_size: int, level: float, rng: np.random.Generator) -> Found:
     """Estimate population uniqueness by Bayes's rule over group sizes.
 
-    The four items of the result are described at `Found`; there are no parameters. Group sizes are assumed to have the
+    The result has four items: the expected number of population uniques with its interval; the probability that a
+    sample unique is a population unique with its interval; an empty mapping, because there are no parameters; and a
+    caveat, which can be empty. Group sizes are assumed to have the
     same distribution in the population as in the sample.
 
     The rule gives the probability of each possible size, in the population, of the group of a sample unique:

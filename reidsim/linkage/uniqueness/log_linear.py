@@ -432,11 +432,13 @@ class Uniqueness:
 def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level: float = 0.95) -> Uniqueness:
     """Estimate population uniqueness by every method, and choose an estimate.
 
-    The result is a `Uniqueness`. The choice is the log-linear model of `fitting_model`, with as many interactions as
-    its bias requires. If the table of all combinations of values is too large to be fitted, the choice is Pitman's
-    formula. Among the methods that use only group sizes, it fits long tails, and on known populations it errs on the
-    high side more often. The individual risk is never chosen, because it makes a record of weight w population unique
-    with probability 1 / w, independent of its values.
+    The result is a `Uniqueness`. The methods are log-linear models (with independent attributes, with all pairs, and
+    the model of `fitting_model`), Benedetti and Franconi's, Pitman's, Ewens's and Zayatz's. The choice is the
+    log-linear model of `fitting_model`, with as many interactions as its bias requires. If the table of all
+    combinations of values is too large to be fitted, log-linear models are omitted, and the choice is Pitman's formula.
+    Among the methods that use only group sizes, it fits long tails, and on known populations it errs on the high side
+    more often. The individual risk is never chosen, because it makes a record of weight w population unique with
+    probability 1 / w, independent of its values.
 
     Parameters
     ----------
