@@ -150,6 +150,9 @@ class ResourceRecipe(RecipeHead):
     def make(self, at: Making) -> ExternalResource:
         """Return the `ExternalResource`, drawn from its population.
 
+        It has one record per drawn person, in random order, with the recipe's attributes; the required shares of values
+        are missing. `at` has the seed and the other population; see `Making`.
+
         Raises
         ------
         InputError

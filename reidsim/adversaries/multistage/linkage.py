@@ -35,11 +35,11 @@ _MOST_KEPT = 20_000_000
 
 
 class _Plan(NamedTuple):
-    """Stages used so far and their result; arrays of shape (n,).
+    """Stages used so far and their result; arrays of shape (n,), by target.
 
-    `inferred` holds the inferred values by attribute. `confidence` is the product of the stages' confidences on which
-    the adversary acts; 0 if the plan is unavailable. `right` is true where all inferred values are true. `price` is the
-    total price of the stages.
+    `stages` are positions among the attack's inference stages. `inferred` holds the inferred values by attribute.
+    `confidence` is the product of the stages' confidences on which the adversary acts; 0 if the plan is unavailable.
+    `right` is true where all inferred values are true. `price` is the total price of the stages.
     """
 
     stages: tuple[int, ...]

@@ -351,20 +351,39 @@ def plan_with_budget(
 
 
 class _Table(NamedTuple):
-    """Tables of the policy with a budget, per stage unless stated otherwise."""
+    """Tables of the policy with a budget, by stage.
+
+    A stage is a run of consecutive exploits of one record; see the module's docstring. The records worth linking are
+    numbered from 0, by group size.
+
+    Attributes
+    ----------
+    start, end : ndarray of int64, shape (n_stages,)
+        The stage makes exploits ``start``, ..., ``end - 1`` of a record.
+    people : ndarray of float64, shape (n_stages,)
+        Group size divided by the prior.
+    first, last : ndarray of int64, shape (n_stages,)
+        Records with the stage's group size: ``first``, ..., ``last - 1``.
+    beginning : ndarray of int64, shape (n_stages,)
+        Position of the stage's item for 0 exploits in `best` and `reward`.
+    best : ndarray of int64, shape (n_items,)
+        By stage and number of exploits left: maximum number of exploits to make.
+    reward : ndarray of float64, shape (n_items,)
+        By stage and maximum number of exploits: expected reward, given that the record reaches the stage.
+    """
 
     start: Sizes
     end: Sizes
-    people: Floats  # g / prior
-    first: Sizes  # first record of the stage's size, among the records worth linking
-    last: Sizes  # one past the last such record
-    beginning: Sizes  # position of the stage's item for 0 exploits in the two tables below
-    best: Sizes  # by stage and exploits left: maximum number of exploits to make
-    reward: Floats  # by stage and maximum number of exploits: expected reward, given that the record reaches the stage
+    people: Floats
+    first: Sizes
+    last: Sizes
+    beginning: Sizes
+    best: Sizes
+    reward: Floats
 
 
 def _beginnings(file: _File, worth: Floats) -> tuple[Sizes, Sizes, Floats]:
-    """Return the last three items of `_Table`.
+    """Return the items `beginning`, `best` and `reward` of `_Table`.
 
     For a stage and k exploits left, `best` holds the number of exploits, at most k, with the highest expected reward
     (the lowest number among ties), and `reward` the expected reward of k exploits that end at a hit. `worth` is the
