@@ -359,8 +359,8 @@ class FactoredMDP:
     def probability(self, event: Callable[..., Any], policy: Mapping[State, str], start: State | None = None) -> float:
         """Return the probability that an event ever occurs under a policy (Eq. 5).
 
-        `event` is a function that returns whether the event has occurred, given variables. It is 1 if the event has
-        occurred at the start. For `policy`, `start` and errors see `follow`.
+        `event` is a function that returns whether the event has occurred, given variables. The probability is 1 if the
+        event has occurred at the start. For `policy`, `start` and errors see `follow`.
         """
         happens = _Function(event, self._position, "event")
         followed = self.follow(policy, start, until=event)

@@ -313,9 +313,9 @@ def _base_table(
 ) -> tuple[NodeTable, Codes | None, RowSets | None]:
     """Return the ungeneralized `NodeTable`, its cells and the population's `RowSets`.
 
-    The table's groups are the cells of the population and of the records. The cells, as codes of shape
-    (n_cells, n_attributes), are None if mixed-radix keys can number all combinations of values. The row sets are None
-    if each person has one row.
+    The table's groups are the cells of the population and of the records. The cells, as codes of shape (n_cells,
+    n_attributes), are None if mixed-radix keys can number all combinations of values. The row sets are None if each
+    person has one row.
 
     Raises
     ------

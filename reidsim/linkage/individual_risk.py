@@ -217,8 +217,8 @@ class EstimatedSizes(GroupSizes):
     def at(self, strategy: int, rows: Rows | slice | None = None) -> Counts:
         """Return one over the individual risk of each record at a node, shape (n,).
 
-        `strategy` is the number of the node; only the records `rows` are returned, if given. If the group
-        of a record has no sampled record, it counts as one sampled record.
+        `strategy` is the number of the node; only the records `rows` are returned, if given. If the group of a record
+        has no sampled record, it counts as one sampled record.
         """
         table, sampled = self.table(strategy), self._sampled.table(strategy)
         # A group without sampled people counts as one record that represents one person.

@@ -63,7 +63,7 @@ class RowSets:
         Returns
         -------
         row_sets : RowSets
-            Sets with a single row are in the order of their cells.
+            Sets are in the order of their number of rows, then of their cells.
         set_of_person : ndarray of int, shape (n_people,)
             The set of each person.
         """
@@ -262,8 +262,8 @@ def _largest_entries(start: Integers, amounts: Floats) -> Positions:
     """Return the entry of each set with the largest amounts, shape (n,).
 
     `amounts` has shape (n_amounts, n_entries): the first row is compared first, a later row only among entries that are
-    equal so far. Among equal entries, the first is returned. The entries of set i are ``start[i]`` to
-    ``start[i + 1] - 1``.
+    equal so far. Among equal entries, the first is returned. The entries of set i are ``start[i]`` to ``start[i + 1] -
+    1``.
     """
     found = np.empty(len(start) - 1, dtype=np.intp)
     for row_set in range(len(found)):
@@ -305,7 +305,7 @@ def ranges(begin: Integers, lengths: Integers) -> tuple[Positions, Integers]:
 def _numbered(cells: Positions, begin: Integers, lengths: Integers) -> Positions:
     """Return a number for each person, equal for people with equal cells.
 
-    Numbers are in the order of the number of cells, then of the cells. The numbers are 0, 1, ..., without gaps. The
+    Numbers are in the order of the number of rows, then of their cells. The numbers are 0, 1, ..., without gaps. The
     sorted cells of person i are ``lengths[i]`` items of `cells` from ``begin[i]`` on.
     """
     number, n_numbers = np.zeros(len(lengths), dtype=np.intp), 0

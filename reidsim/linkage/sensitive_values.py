@@ -141,7 +141,8 @@ class GroupValues:
         Parameters
         ----------
         group, value, count : ndarray of int64, shape (n_pairs,)
-            Number of people of a group who have a value; the pairs are distinct.
+            Numbers of a group and of a value, and number of people of the group who have the value; the pairs of group
+            and value are distinct.
         people : ndarray of int64, shape (n_groups,)
             Number of people in each group.
         overall : ndarray of float64, shape (n_values,)

@@ -291,8 +291,7 @@ def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, flo
     """Return shares, of the same shape, in which some values have a fixed share.
 
     The shape is (n_combinations, n_values). `fixed` has the share of each such value of `values`, equal for all
-    combinations. Other values share the rest in
-    proportion.
+    combinations. Other values share the rest in proportion.
 
     Raises
     ------

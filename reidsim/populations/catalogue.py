@@ -88,7 +88,7 @@ def load_population(recipe: str | Path, *, counts: Counting = "sample", seed: in
     Raises
     ------
     InputError
-        If the recipe or one of its files cannot be used.
+        If the recipe or one of its files cannot be used, or a seed is given for a Parquet file.
 
     See Also
     --------
@@ -115,7 +115,8 @@ def load_individuals(recipe: str | Path, *, seed: int | None = None) -> Individu
     Raises
     ------
     InputError
-        If the recipe or one of its files cannot be used, or the rows do not fit into memory.
+        If the recipe or one of its files cannot be used, a file has expected counts, or the rows do not fit into
+        memory.
     """
     return as_individuals(make(recipe, seed=seed))
 
@@ -341,8 +342,8 @@ def populate(
     Raises
     ------
     InputError
-        If the recipe cannot be used or has no expected counts, the file or its ``.truth.parquet`` exists, or a file
-        cannot be written.
+        If the recipe cannot be used, is a population file, or has no expected counts though these are requested; if the
+        output has another suffix, or it or its ``.truth.parquet`` exists; or if a file cannot be written.
 
     See Also
     --------

@@ -270,8 +270,8 @@ def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], 
 def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[str]) -> tuple[list[int], Floats]:
     """Return the ages, and the shares of age and sex within each race.
 
-    Ages are a list of years without gaps, up to the recipe's oldest age. The shares have shape
-    (n_races, n_ages, n_sexes), and those of a race sum to 1.
+    Ages are a list of years without gaps, up to the recipe's oldest age. The shares have shape (n_races, n_ages,
+    n_sexes), and those of a race sum to 1.
 
     Raises
     ------

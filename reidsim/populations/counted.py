@@ -92,9 +92,8 @@ class CountsRecipe(RecipeHead):
         """Return the `Population` in a CSV or Parquet file.
 
         For `at` see `Making`. Categories come from the recipe, or are the values that occur, in numerical order if all
-        are integers, else in alphabetical order. Missing values are treated
-        according to ``missing``, values outside the categories according to ``unknown``. The population's ``source``
-        reports the number of affected rows.
+        are integers, else in alphabetical order. Missing values are treated according to ``missing``, values outside
+        the categories according to ``unknown``. The population's ``source`` reports the number of affected rows.
 
         Raises
         ------

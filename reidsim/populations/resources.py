@@ -319,7 +319,7 @@ def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = Non
     Raises
     ------
     InputError
-        If fewer than `size` people can be drawn, or no person was drawn.
+        If `size` is below 1, fewer than `size` people can be drawn, or no person was drawn.
     """
     possible = np.flatnonzero(chance > 0)
     if size is None:

@@ -133,7 +133,13 @@ class SequentialAdversary(Planner):
     def _plans(self, linkage: Linkage) -> tuple[Plan, Plan]:
         """Return two `Plan` objects with access for every record: believed and true.
 
-        They are the same object if the adversary's belief is true or the outcome is taken to be as believed.
+        They are equal if the believed group sizes are the true ones, if group sizes are unknown before access, or if
+        the members of a drawn list are not known.
+
+        Raises
+        ------
+        InputError
+            For the reasons given in `weigh`.
         """
         sizes, believed, listed = linkage.group_sizes, linkage.believed_group_sizes, linkage.candidates
         accesses = np.ones(len(sizes), dtype=np.bool_)

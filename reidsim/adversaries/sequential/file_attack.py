@@ -483,9 +483,9 @@ def _one_case(table: _Table, hits: Sizes, budget: int, price: float, weight: flo
     """Return the payoff of the policy if exploit ``hits[r]`` of record r would hit.
 
     If the policy makes no such exploit of a record, no exploit of it hits. The case has probability `weight`, and
-    `price` is the price per exploit of the bound. The control variate (see the module's docstring)
-    is already subtracted. Adds to `tally`, which has three rows and one column per stage: the number of records that
-    reach the stage, the maximum number of exploits that they may then make, and the expected number of exploits.
+    `price` is the price per exploit of the bound. The control variate (see the module's docstring) is already
+    subtracted. Adds to `tally`, which has three rows and one column per stage: the number of records that reach the
+    stage, the maximum number of exploits that they may then make, and the expected number of exploits.
     """
     given_up = np.zeros(len(hits), np.bool_)
     left, value = budget, 0.0

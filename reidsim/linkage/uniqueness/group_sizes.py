@@ -277,11 +277,11 @@ def pitman(frequencies: GroupFrequencies, population_size: int, level: float, *,
 
     The result has four items: the expected number of population uniques with its interval; the probability that a
     sample unique is a population unique with its interval; the parameters theta and, unless `ewens`, a, by name; and a
-    caveat, which can be empty. Expected
-    uniques are conditional on the sample's groups (see `PitmanLikelihood.uniques`); they converge to the
-    sample's uniques as the sample becomes the population. Intervals are profile likelihood intervals. They describe
-    uncertainty of the parameters, not the random composition of the population. The profile likelihood in a is
-    evaluated on a grid over [0, 1), so that the global maximum is found; it is a root of the derivative, or a = 0.
+    caveat, which can be empty. Expected uniques are conditional on the sample's groups (see
+    `PitmanLikelihood.uniques`); they converge to the sample's uniques as the sample becomes the population. Intervals
+    are profile likelihood intervals. They describe uncertainty of the parameters, not the random composition of the
+    population. The profile likelihood in a is evaluated on a grid over [0, 1), so that the global maximum is found; it
+    is a root of the derivative, or a = 0.
 
     When a = 0 fits best, the region of likely parameters is cut off there and keeps its quantile, so the interval has
     at least its nominal coverage. Among equally likely parameters, the smallest a is taken: 0 when every record is
@@ -442,8 +442,8 @@ def snb(frequencies: GroupFrequencies, population_size: int, level: float) -> Fo
 
     The result has four items: the expected number of population uniques with its interval; the probability that a
     sample unique is a population unique with its interval; the parameters ``shape`` and ``mean``, by name; and a
-    caveat, which can be empty. Parameters are estimated
-    by maximum likelihood; intervals are profile likelihood intervals.
+    caveat, which can be empty. Parameters are estimated by maximum likelihood; intervals are profile likelihood
+    intervals.
 
     Parameters
     ----------
@@ -476,8 +476,8 @@ def zayatz(frequencies: GroupFrequencies, population_size: int, level: float, rn
 
     The result has four items: the expected number of population uniques with its interval; the probability that a
     sample unique is a population unique with its interval; an empty mapping, because there are no parameters; and a
-    caveat, which can be empty. Group sizes are assumed to have the
-    same distribution in the population as in the sample.
+    caveat, which can be empty. Group sizes are assumed to have the same distribution in the population as in the
+    sample.
 
     The rule gives the probability of each possible size, in the population, of the group of a sample unique:
     ``P = S_1 h(1) / sum_j S_j h(j)``, where S_j groups of the sample have j records and h(j) is the hypergeometric

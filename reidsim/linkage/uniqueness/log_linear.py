@@ -412,6 +412,7 @@ class Uniqueness:
     Parameters
     ----------
     estimates : tuple of UniquenessEstimate
+        Estimates by all methods that could be used, one per method.
     taken : str
         Method of the chosen estimate.
     reason : str
