@@ -262,8 +262,8 @@ def _largest_entries(start: Integers, amounts: Floats) -> Positions:
     """Return the entry of each set with the largest amounts, shape (n,).
 
     `amounts` has shape (n_amounts, n_entries): the first row is compared first, a later row only among entries that are
-    equal so far. Among equal entries, the first is returned. The entries of set i are ``start[i]`` to ``start[i + 1] -
-    1``.
+    equal so far. Among equal entries, the first is returned. The entries of set i start at ``start[i]`` and end
+    before ``start[i + 1]``.
     """
     found = np.empty(len(start) - 1, dtype=np.intp)
     for row_set in range(len(found)):

@@ -473,8 +473,8 @@ def _deal(
     """Add the people of some cells, each with a value drawn, to a table (cell, value).
 
     `cumulative` holds the cumulative shares by row, and `rows` the row of each cell; `counts` is the number of people
-    of each cell, and `cells` are the numbers of the cells to deal. Each person uses one number of `uniforms`, in [0,
-    1).
+    of each cell, and `cells` are the numbers of the cells to deal. Each person uses one number of `uniforms`, at
+    least 0 and below 1.
     """
     used = 0
     for cell in cells:

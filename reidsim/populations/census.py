@@ -213,8 +213,8 @@ class CensusCellsRecipe(RecipeHead):
 def tail_weights(tail: Tail, years: int) -> Floats:
     """Return the share of each of the first `years` years of an open-ended age group.
 
-    They sum to 1, and have shape (years,). The share of year k (from 0) is proportional to ``exp(-linear k - quadratic
-    k**2)``.
+    They sum to 1, and have shape (years,). The share of year k (from 0) is proportional to
+    ``exp(-linear k - quadratic k**2)``.
     """
     above = np.arange(years)
     weights = np.exp(-tail.linear * above - tail.quadratic * above**2)
