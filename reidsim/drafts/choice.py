@@ -77,7 +77,7 @@ class ChosenColumn:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Value that is used in place of each value of the records that is read differently."""
+        """Population category or usual spelling used in place of a value, by value; only values that are replaced."""
         category = {} if self.match is None else self.match.values
         values = {value: category.get(usual, usual) for value, usual in self.profile.merged.items()}
         return {value: read_as for value, read_as in (category | values).items() if value != read_as}
@@ -92,9 +92,9 @@ class Choice:
     chosen : tuple of ChosenColumn
         The quasi-identifiers, in table order.
     left_out : dict of str to str
-        Reason for the exclusion of each other column.
+        Reason for the exclusion of each other column, by column name.
     possible : tuple of str
-        Excluded columns that an adversary may know nevertheless.
+        Names of the excluded columns that an adversary may know nevertheless.
     cells : int
         Number of distinct combinations of quasi-identifier values, as written in the table.
     """
@@ -111,7 +111,7 @@ class Choice:
 
     @property
     def strategies(self) -> int:
-        """Number of strategies per record."""
+        """Number of strategies per record: the product of the columns' numbers of levels."""
         return math.prod(column.hierarchy.n_levels for column in self.chosen)
 
     @property
@@ -121,12 +121,12 @@ class Choice:
 
     @property
     def is_large(self) -> bool:
-        """Whether exhaustive evaluation would take more than about a minute."""
+        """Whether strategies times distinct records exceed `MOST_EVALUATED`, which would take over about a minute."""
         return self.strategies * self.cells > MOST_EVALUATED
 
     @property
     def left_out_levels(self) -> str:
-        """Columns with dropped levels and the number dropped, as text; empty if none."""
+        """Columns with dropped levels and the number dropped, as one text such as "age (2), zip (1)"; "" if none."""
         short = [column for column in self.chosen if column.hierarchy.left_out]
         return ", ".join(f"{column.profile.name} ({column.hierarchy.left_out})" for column in short)
 
@@ -154,11 +154,12 @@ def choose(
     profiles : sequence of ColumnProfile
         Profiles of all columns.
     frame : DataFrame
-        The table.
+        The table, as text; its distinct rows in the chosen columns are counted.
     options : DraftOptions
         Columns to choose or to exclude.
     uses : mapping of str to str, optional
-        Description of each column with another use, such as a person key.
+        Description of each column with another use, such as a person key, by column name; such a column is chosen only
+        if the user names it.
     population : Population, optional
         Population whose attributes the quasi-identifiers must match.
     names : Names
@@ -168,14 +169,19 @@ def choose(
     searched : bool
         Whether the solver can skip most strategies, which requires one record per person and counted people.
 
+    Returns
+    -------
+    Choice
+        The chosen columns with their hierarchies, in table order, and the reason for the exclusion of each other one.
+
     Raises
     ------
     InputError
-        If a named or dropped column is missing; if a column is named twice, or both named and dropped; if too many
-        columns are named, or none with `only_named`; if a named column has no values or several values in a cell;
-        if no column can be chosen; if a named column, or one that outsiders may know, does not match the population; if
-        a column not in `unmatched_unique` has a value outside the population's categories; if `unmatched_unique` or
-        `hierarchies` names a column that is not chosen; or if a hierarchy file cannot be used.
+        If a named or dropped column is missing; if a column is named twice, or both named and dropped; if more than 12
+        columns are named, or none with `only_named`; if a named column has no name, no values or several values in a
+        cell; if no column can be chosen; if a named column, or (unless `only_named`) one that outsiders may know, does
+        not match the population; if a column not in `unmatched_unique` has a value outside the population's categories;
+        if `unmatched_unique` or `hierarchies` names a column that is not chosen; or if a hierarchy file cannot be used.
     """
     files = hierarchies or {}
     _check_named(profiles, frame, options)
@@ -232,7 +238,14 @@ def choose(
 
 
 def _check_named(profiles: Sequence[ColumnProfile], frame: pd.DataFrame, options: DraftOptions) -> None:
-    """Check that the columns named and dropped by the user exist and can be used."""
+    """Check that the columns named and dropped by the user exist and can be used.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, named twice, or both named and dropped; if more than 12 columns are named, or none with
+        `only_named`; or if a named column has no name, no values or several values in a cell.
+    """
     where, named, most = "--quasi-identifier", options.quasi_identifier, f"at most {MOST_NAMED}"
     require_columns(frame, [*named, *options.drop])
     both = next((name for name in named if name in options.drop), None)
@@ -255,7 +268,19 @@ def _check_named(profiles: Sequence[ColumnProfile], frame: pd.DataFrame, options
 def _require_matches(candidates: Sequence[ColumnProfile], reasons: Mapping[str, str], options: DraftOptions) -> None:
     """Check that columns named by the user, or known to outsiders, match the population.
 
-    `reasons` holds the reason why each other column has no match.
+    Parameters
+    ----------
+    candidates : sequence of ColumnProfile
+        Columns that may be chosen. Those of rank 1 or 2 must match, unless only named columns are used.
+    reasons : mapping of str to str
+        Reason of each column without a match, by column name.
+    options : DraftOptions
+        Columns named by the user, and whether only these are used.
+
+    Raises
+    ------
+    InputError
+        If such a column has no match.
     """
     for name in options.quasi_identifier:
         problem, reason = "the population has no matching attribute", reasons.get(name)
@@ -271,7 +296,10 @@ def _require_matches(candidates: Sequence[ColumnProfile], reasons: Mapping[str, 
 
 
 def _reason(profile: ColumnProfile, options: DraftOptions) -> str:
-    """Return the reason why a column cannot be chosen automatically; empty if it can."""
+    """Return the first reason why a column cannot be chosen automatically; "" if it can.
+
+    Reasons are, for example, that the user drops it, that it is a direct identifier, or that it has too many values.
+    """
     most = _MOST_CODES if profile.hint is not None and profile.kind == "code" else _MOST_VALUES
     reasons = {
         "dropped by the user": profile.name in options.drop,
@@ -289,8 +317,16 @@ def _reason(profile: ColumnProfile, options: DraftOptions) -> str:
 def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnProfile]:
     """Return the columns to choose in addition to the `named` ones, most likely first.
 
-    These are the columns of ranks 1 and 2; those of rank 3 if fewer than 4 columns are chosen so far; and, if fewer
-    than 2 are chosen and none is named, columns without a concept that have few values.
+    These are the columns of ranks 1 and 2 (see `Hint`); those of rank 3 if fewer than 4 columns are chosen so far; and,
+    if fewer than 2 are chosen and none is named, columns without a concept with at least 5 rows per distinct value, up
+    to 4 columns. At most 8 columns are returned, and at most 12 together with the named ones.
+
+    Parameters
+    ----------
+    candidates : sequence of ColumnProfile
+        Columns that may be chosen, without the named ones.
+    named : int
+        Number of quasi-identifiers named by the user.
     """
     by_rank: dict[int, list[ColumnProfile]] = {1: [], 2: [], 3: [], 4: []}
     for profile in candidates:
@@ -307,7 +343,10 @@ def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnP
 
 
 def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:
-    """Return whether no column name contains a letter, as in a file without a header."""
+    """Return whether no column's name contains a letter, as in a file without a header.
+
+    The values of the columns are not examined.
+    """
     return not any(character.isalpha() for profile in profiles for character in profile.name)
 
 
@@ -317,18 +356,24 @@ def _within_limits(
     """Drop levels of hierarchies until the solver limits are met.
 
     Every column with a level between the value and its suppression keeps at least one such level, unless even the
-    search of a large lattice would take too long or cannot be used.
+    search of a large lattice would take too long or cannot be used. A level is dropped from the column with the most
+    levels, the last of several. If no more level can be dropped, the limits may stay exceeded.
 
     Parameters
     ----------
     columns : sequence of ChosenColumn
         Quasi-identifiers, most likely first.
     fixed : collection of str
-        Columns that keep all their levels.
+        Names of columns that keep all their levels.
     cells, people : int
-        Number of distinct records, and number of population cells.
+        Number of distinct records, and number of distinct combinations of values in the population; 0 without one.
     searched : bool
         Whether the solver can skip most strategies; see `choose`.
+
+    Returns
+    -------
+    list of ChosenColumn
+        The columns in the same order, with new hierarchies whose `left_out` is the number of dropped levels.
     """
     small, large = min(_MOST_STRATEGIES, _MOST_WORK // cells), min(_MOST_OF_LARGE, MOST_EVALUATED // cells)
     most = max(small, large, 2 ** len(columns))

@@ -86,14 +86,14 @@ class Draft:
         return f"{self.name}.toml"
 
     def write(self, folder: Path) -> None:
-        """Write the files to an existing folder."""
+        """Write the files of the draft to an existing folder; existing files are overwritten, subfolders created."""
         for path, text in self.files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8", newline="")
 
 
 def name_of(data: Path) -> str:
-    """Return the file name without table suffixes such as ``.csv.gz``."""
+    """Return the name of a data file, without folder and without table suffixes such as ``.csv.gz``."""
     name = data.name
     while Path(name).suffix.lower() in TABLE_ENDINGS:
         name = Path(name).stem
@@ -129,6 +129,8 @@ def draft_scenario(
 ) -> Draft:
     """Draft a scenario of the record-level game from a file of records.
 
+    No file is written; see `Draft.write`.
+
     Parameters
     ----------
     data : Path
@@ -138,12 +140,19 @@ def draft_scenario(
     options : DraftOptions, optional
         Options of the user; by default everything is inferred.
     hierarchies : mapping of str to Path, optional
-        Hierarchy files of quasi-identifiers; the other hierarchies are drafted.
+        Hierarchy files of quasi-identifiers, by column name; the other hierarchies are drafted.
+
+    Returns
+    -------
+    Draft
+        The profiles, the quasi-identifiers, warnings, and the text of the files to write: the scenario, hierarchies and
+        tables of columns and spellings.
 
     Raises
     ------
     InputError
-        If the file, a column or a payoff parameter cannot be used, or no column looks like a quasi-identifier.
+        If the file, a column, an option or a payoff parameter (negative or not finite) cannot be used, or no column
+        looks like a quasi-identifier.
     UndecidedPersonError
         If an identifier repeats, and neither the data nor the user decide whether it identifies people.
     """
@@ -245,7 +254,14 @@ def _check_person(options: DraftOptions) -> None:
 
 
 def _require_use(choice: Choice, options: DraftOptions) -> None:
-    """Check that the options `merge` and `age_on` apply to a quasi-identifier."""
+    """Check that the options `merge` and `age_on` apply to a quasi-identifier.
+
+    Raises
+    ------
+    InputError
+        If `merge` names a column that is no quasi-identifier or has no similar spellings; or if `age_on` is given and
+        no quasi-identifier holds dates of birth.
+    """
     require_among("not a quasi-identifier", options.merge, choice.names, where="--merge")
     profiles = [column.profile for column in choice.chosen]
     unmerged = next((each.name for each in profiles if each.name in options.merge and not each.merged), None)
@@ -266,7 +282,7 @@ def _path_from(folder: Path, data: Path) -> str:
 
 
 def _scenario_text(choice: Choice, options: DraftOptions, **content: object) -> str:
-    """Return the text of the scenario, with comments on points to check.
+    """Return the TOML text of the scenario, with comments on points to check.
 
     Parameters
     ----------
@@ -314,7 +330,11 @@ def _amount(value: float) -> str:
 
 
 def in_a_line(text: str, longest: int = 60) -> str:
-    """Return a text as one printable line for a comment, truncated if long."""
+    """Return a text as one printable line for a comment.
+
+    Characters that cannot be printed, such as line breaks, become spaces. If the text has more than `longest`
+    characters, it is cut there and ``...`` is appended.
+    """
     shown = "".join(character if character.isprintable() else " " for character in text[:longest])
     return shown if len(text) <= longest else f"{shown}..."
 
@@ -345,7 +365,21 @@ def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
 
 
 def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, set_aside: Sequence[str]) -> Iterator[str]:
-    """Yield warnings about columns; `set_aside` are dropped columns and those with another use."""
+    """Yield warnings about columns and column names, each as one text.
+
+    There are at most 10 about excluded direct identifiers, excluded columns with several values in a cell, and other
+    excluded columns that outsiders may know, each with a note on the number of others.
+
+    Parameters
+    ----------
+    profiles : sequence of ColumnProfile
+        Profiles of all columns.
+    choice : Choice
+        The quasi-identifiers.
+    set_aside : sequence of str
+        Names of columns that the user dropped or that have another use. Only their use as a direct identifier or
+        quasi-identifier is reported.
+    """
     direct, known, several = [], [], []
     for profile in profiles:
         named = f"column {profile.name!r}"
@@ -376,7 +410,11 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, set_aside: Sequ
 
 
 def _notes(column: ChosenColumn) -> Iterator[str]:
-    """Yield notes about unread, misspelled, merged and unknown values of a column."""
+    """Yield notes, as texts, about unread, misspelled, merged and unknown values of a column.
+
+    Unread values do not fit the column's type; unknown ones are no categories of the population. A column without
+    such values has no notes.
+    """
     profile, basis, unlike = column.profile, column.basis, column.hierarchy.unlike
     if unlike:
         others = "known places" if basis.kind == "category" else f"{basis.kind}s"

@@ -44,7 +44,8 @@ class DraftHierarchy:
     Parameters
     ----------
     rule : dict
-        Inline table of the scenario, without the file name of rule ``"table"``.
+        Hierarchy of the attribute as in the scenario, such as ``{"rule": "prefix", "digits": [3, 1]}``; without the
+        file name of rule ``"table"``.
     n_levels : int
         Number of levels, including the unchanged value and suppression.
     comment : str
@@ -79,7 +80,8 @@ def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
     Returns
     -------
     DraftHierarchy
-        With no level between the value and its suppression if the column's type or values offer none.
+        With no level between the value and its suppression (rule ``"suppress"``) if `most_between` is 0 or less, or the
+        column's type or values offer none.
     """
     make, _ = _DRAFTS.get(column.kind, (None, 0))
     draft = None if make is None or most_between < 1 else make(column, most_between)
@@ -87,19 +89,23 @@ def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
 
 
 def levels_wanted(column: ColumnProfile) -> int:
-    """Return the preferred number of levels between the value and its suppression."""
+    """Return the preferred number of levels between the value and its suppression.
+
+    The number is that of the column's kind, and one more for more than 10 categories; 0 for kinds without a hierarchy,
+    such as free text.
+    """
     return _DRAFTS.get(column.kind, (None, 0))[1] + (column.kind == "category" and column.distinct > _MANY_CATEGORIES)
 
 
 def read_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
     """Read the hierarchy of a column from a file with one row per value.
 
-    The file has one column per level, as in ARX.
+    The file has one column per level and no header, as in ARX.
 
     Raises
     ------
     InputError
-        If the file cannot be read, a value has no row, or groups are not nested.
+        If the file cannot be read, a value of the column has no row, or groups are not nested.
     """
     rows = read_hierarchy_rows(path, delimiter=sniff_delimiter(path))
     with locating(path):
@@ -109,7 +115,11 @@ def read_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
 
 
 def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
-    """Draft intervals: of round widths for whole numbers, of two widths for other numbers."""
+    """Draft intervals: of round widths for whole numbers, of two widths for other numbers.
+
+    Whole numbers of ages and birth years have widths of their own, such as 5 and 10 years. At most `most` widths are
+    used. The result is None if no width fits the range, as for equal values. Values that are no numbers form one group.
+    """
     whole = column.kind == "whole number"
     pattern = WHOLE_NUMBER if whole else NUMBER
     numbers = {label: as_number(label) for label in filter(pattern.fullmatch, column.rows)}
@@ -138,7 +148,11 @@ def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
 
 
 def _round_widths(span: float) -> list[float]:
-    """Return round nested widths, with about `_GOOD_PARTS` intervals first."""
+    """Return round widths that give 3 to 100 intervals of whole numbers in a range.
+
+    The width that gives about 10 intervals comes first. Widths are 5, 10, 50, 100 and so on; in a range below 15 they
+    are 2 and 4, 2 alone, or none below 6. Each width is a multiple of the smaller ones.
+    """
     if span < 5 * _FEWEST_PARTS:
         return [2, 4] if span >= 3 * _FEWEST_PARTS else [2] if span >= 2 * _FEWEST_PARTS else []
     chain = [step * 10**power for power in range(16) for step in (1, 5)]
@@ -205,7 +219,24 @@ def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
 
 
 def _rare_groups(column: ColumnProfile, most: int) -> list[list[str]]:
-    """Return the rare categories, and those that are rare by a larger share."""
+    """Return the rare categories, and those that are rare by a larger share.
+
+    A category is rare below 5 rows or 1 % of the rows; with more than 10 categories, a second group also has those
+    below 5 %. If neither group can be used (all categories or none are rare) and there are more than 10 categories, the
+    only group has the rarest ones that together have less than half of the rows.
+
+    Parameters
+    ----------
+    column : ColumnProfile
+        Column of categories; suspected misspellings are not counted as rare.
+    most : int
+        Maximum number of groups.
+
+    Returns
+    -------
+    list of list of str
+        Members of each group, sorted, from the smallest group to the largest; empty if there is no group.
+    """
     # Suspected misspellings do not count as rare categories.
     counts = {value: column.rows[value] for value in column.values if value not in column.spellings}
     rows, many = sum(column.rows.values()), column.distinct > _MANY_CATEGORIES
@@ -225,10 +256,21 @@ def _rare_groups(column: ColumnProfile, most: int) -> list[list[str]]:
 def _table(
     column: ColumnProfile, between: Mapping[str, Sequence[str]], comment: str, *, pools: bool = False
 ) -> DraftHierarchy:
-    """Create a hierarchy as a table.
+    """Create a hierarchy as a table with one row per value of the column.
 
     Values without labels in `between` stay separate until all are suppressed. If `pools` is true, this applies
-    only to missing values, and other such values form one group.
+    only to missing values, and other such values form one group if there are at least two of them.
+
+    Parameters
+    ----------
+    column : ColumnProfile
+        The column.
+    between : mapping of str to sequence of str
+        Labels of a value at the levels between it and its suppression, finest first, by value; at least one value.
+    comment : str
+        Description of these levels; suppression is added.
+    pools : bool
+        Whether values without labels are grouped.
     """
     values = natural_categories(pd.Series(list(column.rows), dtype="str"))
     groups = {label for labels in between.values() for label in labels}
@@ -248,7 +290,7 @@ def _table(
 
 
 def _other_than(labels: Collection[str]) -> str:
-    """Return a label for the remaining values that is not in use."""
+    """Return "other", followed by " values" as often as needed to differ from `labels`."""
     name = "other"
     while name in labels:
         name += " values"

@@ -31,14 +31,15 @@ _MOST_COMPARED = 3_000
 
 
 def spelled(profile: ColumnProfile, *, merge: bool = False) -> ColumnProfile:
-    """Return the profile with variant spellings listed or merged.
+    """Return the profile of a column with variant spellings listed or merged.
 
     Parameters
     ----------
     profile : ColumnProfile
         Profile of a column; returned unchanged if its kind is not "category".
     merge : bool
-        Whether to merge variants into the usual spelling instead of listing them.
+        Whether to merge variants into the usual spelling (in `rows` and `merged`) instead of listing them in
+        `spellings`; see `near_spellings`.
     """
     if profile.kind != "category":
         return profile
@@ -94,7 +95,8 @@ def near_spellings(rows: Mapping[str, int]) -> dict[str, str]:
 def _plain(value: str) -> str:
     """Return a value in lower case, without accents and removable punctuation.
 
-    Spaces and punctuation between letters and at the end are removed.
+    Spaces and the characters ``-_.,/'`` between letters, and spaces, points, commas and semicolons at the end, are
+    removed.
     """
     parts = unicodedata.normalize("NFKD", value.casefold())
     plain = "".join(character for character in parts if not unicodedata.combining(character))
@@ -110,11 +112,12 @@ class ColumnMatch:
     attribute : str
         Name of the attribute.
     profile : ColumnProfile
-        Profile of the column with the population's categories in place of its values, as the basis of hierarchies.
+        Profile of the column with the population's categories in place of its values, as the basis of hierarchies. Its
+        `rows` hold the number of people of each category, and 0 for each unknown value.
     values : dict of str to str
         Category of each value with a different spelling.
     unknown : tuple of str
-        Values that are not categories of the population.
+        Values, with missing ones, that match no category of the population.
     """
 
     attribute: str
@@ -124,7 +127,7 @@ class ColumnMatch:
 
     @property
     def strange(self) -> tuple[str, ...]:
-        """Values that are neither population categories nor missing."""
+        """Values of the column that are neither matched to a population category nor missing."""
         return tuple(value for value in self.unknown if value not in MISSING_MARKS)
 
 
@@ -133,9 +136,10 @@ def match_columns(
 ) -> tuple[dict[str, ColumnMatch], dict[str, str]]:
     """Match columns to attributes by name or meaning, and values to categories.
 
-    Values and categories are read by the same rule, with dates in the same order of day and month. A value matches a
-    category with the same letters, or with the same meaning in another language. It also matches the only category that
-    begins with it (``M`` for ``Male``).
+    An attribute matches at most one column: the first with its name, in upper or lower case, else with its concept,
+    such as age. Values and categories are read by the same rule, with dates in the same order of day and month. A value
+    matches a category with the same letters, or with the same meaning in another language. It also matches the only
+    category that begins with it (``M`` for ``Male``).
 
     Parameters
     ----------
@@ -149,7 +153,7 @@ def match_columns(
     Returns
     -------
     matches : dict of str to ColumnMatch
-        Match by column. At least half of the rows with a value must have a category of the population.
+        Match by column name. At least half of the rows with a value must have a category of the population.
     reasons : dict of str to str
         Reason why each other column matches no attribute of the population.
     """
@@ -180,9 +184,20 @@ def match_columns(
 
 
 def _match(attribute: str, profile: ColumnProfile, people: Mapping[str, float], names: Names) -> ColumnMatch:
-    """Match the values of a column to the categories of an attribute.
+    """Match the values of a column to the categories of an attribute of the population.
 
-    If no date of the column has an order of day and month that matters, the order of the population is used.
+    If the column holds dates and none has an order of day and month that matters, the order of the population is used.
+
+    Parameters
+    ----------
+    attribute : str
+        Name of the attribute.
+    profile : ColumnProfile
+        Profile of the column.
+    people : mapping of str to float
+        Number of people in the population with each category.
+    names : Names
+        Vocabulary for the meanings of values.
     """
     found = profile.found
     if isinstance(found.reading, DateReading) and not found.ordered:
@@ -209,7 +224,11 @@ def _match(attribute: str, profile: ColumnProfile, people: Mapping[str, float], 
 
 
 def _single(categories: Iterable[str], key: Callable[[str], str]) -> dict[str, str]:
-    """Return the category of each key, if only one category has the key."""
+    """Return the category of each key, without keys that several categories have.
+
+    `key` computes the key of a category, such as its letters. Categories without letters, and keys that are "", are
+    left out.
+    """
     groups: dict[str, list[str]] = defaultdict(list)
     for category in categories:
         groups[key(category) if any(map(str.isalpha, category)) else ""].append(category)

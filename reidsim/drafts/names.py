@@ -38,7 +38,7 @@ class Hint:
 
 
 def letters_of(value: str) -> str:
-    """Normalize a value to its lower-case letters and digits without accents."""
+    """Return the letters and digits of a value, in lower case and without accents, as one word."""
     return "".join(words_of(value.casefold()))
 
 
@@ -89,7 +89,7 @@ class Names(Section):
 
     @classmethod
     def read(cls, path: Path | None = None) -> Names:
-        """Return the package vocabulary, extended by a user file if given.
+        """Return the package vocabulary, extended by the words of a user's TOML file if given.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class Names(Section):
         return validated(cls, _joined(NAMES.model_dump(mode="json"), read_toml(path)), path)
 
     def hint_of(self, name: str) -> Hint | None:
-        """Return the concept inferred from a column name; None if there is none."""
+        """Return the concept, see `Hint`, inferred from a column name; None if no known phrase is in the name."""
         return meaning_of(name, self._hints)
 
     def names_quantity(self, name: str) -> bool:
@@ -109,17 +109,23 @@ class Names(Section):
         return not self.quantities.isdisjoint(words_of(name))
 
     def meaning(self, value: str) -> str:
-        """Return the category of a value, such as ``"female"`` for ``w``; else empty."""
+        """Return the category of a value in any language, such as ``"female"`` for ``w``; "" if none is known.
+
+        Case and accents are ignored. A spelling of several categories means the sex: ``f`` is female, not no.
+        """
         return self._categories.get(letters_of(value), "")
 
     def means(self, value: str, category: Literal["male", "female", "yes", "no"]) -> bool:
-        """Return whether a value can mean a category, even if it has other meanings."""
+        """Return whether a value can mean a category, even if it has other meanings.
+
+        Case, accents and a ``.0`` at the end (``1.0``) are ignored.
+        """
         word = letters_of(value.removesuffix(".0"))
         return word == category or word in self.categories[category]
 
     @cached_property
     def ranks(self) -> dict[str, int]:
-        """Rank of each concept that others may know."""
+        """Rank (1 to 3, highest first) by concept that others may know; the highest if it has several."""
         ranked = sorted(self.known.items(), reverse=True)
         return {concept: int(rank) for rank, concepts in ranked for concept in concepts}
 
@@ -131,7 +137,7 @@ class Names(Section):
 
     @cached_property
     def _hints(self) -> list[tuple[str, Hint]]:
-        """Phrases and hints: longest first, then direct identifiers, then by rank."""
+        """Pairs of phrase and hint: phrases of more words first, then direct identifiers, then by rank."""
         hints = [(phrase, Hint(concept, "direct")) for phrase, concept in (*IDENTIFIERS, *delimited(self.direct))]
         for rank, concepts in sorted(self.known.items()):
             hints += [(phrase, Hint(concept, "known", int(rank))) for phrase, concept in delimited(concepts)]
@@ -139,7 +145,10 @@ class Names(Section):
 
 
 def _joined(words: Any, more: Any) -> Any:
-    """Merge additional words into nested word lists; values of other types replace the words."""
+    """Return nested word lists with additional words appended; neither argument is changed.
+
+    Dictionaries are merged by key, lists are joined, and any other value in `more` replaces that in `words`.
+    """
     if isinstance(words, dict) and isinstance(more, dict):
         return words | {key: _joined(words.get(key), value) for key, value in more.items()}
     return words + more if isinstance(words, list) and isinstance(more, list) else more

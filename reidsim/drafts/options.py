@@ -63,6 +63,6 @@ class DraftOptions:
 
     @property
     def amounts(self) -> dict[str, float]:
-        """Payoff parameters that are given, by key of section ``economics``."""
+        """Payoff parameters (benefit, loss, gain, cost) that are not None, by key of section ``economics``."""
         amounts = {key: getattr(self, key) for key in ("benefit", "loss", "gain", "cost")}
         return {key: value for key, value in amounts.items() if value is not None}

@@ -114,9 +114,15 @@ def people_keys(
     person : sequence of str
         Person key named by the user; if empty, a key is searched for.
     one_row_per_person : bool
-        Whether the user declared each row to be a person.
+        Whether the user declared each row to be a person; then no person key is searched for.
     names : Names
         Vocabulary for column names.
+
+    Returns
+    -------
+    PeopleKeys
+        The column, or pair of columns, that identifies people, and that of households. Undecided columns are listed
+        only if no person key is found.
     """
     finder = _Finder(frame, profiles, taken, names)
     undecided: tuple[str, ...] = ()
@@ -134,7 +140,19 @@ def people_keys(
 
 @dataclass(frozen=True, eq=False)
 class _Finder:
-    """Search of a table for keys."""
+    """Search of a table for the columns that identify people and households.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table, as text.
+    profiles : sequence of ColumnProfile
+        One profile per column.
+    taken : sequence of str
+        Columns named by the user as quasi-identifiers, which cannot be keys.
+    names : Names
+        Vocabulary for column names.
+    """
 
     frame: pd.DataFrame
     profiles: Sequence[ColumnProfile]
@@ -142,21 +160,30 @@ class _Finder:
     names: Names
 
     def groups(self, key: Sequence[str]) -> NDArray[np.intp]:
-        """Return the group number of each row by its key values, shape (n_rows,)."""
+        """Return the group number of each row of the table, shape (n_rows,).
+
+        Rows with the same values in the columns `key`, without surrounding spaces, have the same number, from 0 in the
+        order of first occurrence.
+        """
         columns = [self.frame[name].str.strip() for name in key]
         return np.asarray(self.frame.groupby(columns, sort=False, observed=True).ngroup())
 
     def codes(self, profile: ColumnProfile) -> NDArray[np.intp]:
-        """Return the integer code of each cell as read, -1 if missing, shape (n_rows,)."""
+        """Return the code of each cell of a column, shape (n_rows,); -1 if it is missing.
+
+        Cells have the same code if they are equal after reading by the profile's rule, such as two spellings of a date.
+        """
         written, values = pd.factorize(self.frame[profile.name].str.strip())
         labels = pd.Series(list(map(profile.found.reading.label, values)), dtype="str")
         return pd.factorize(labels.where(~labels.isin(MISSING_MARKS)))[0][written]
 
     @cached_property
     def free(self) -> list[ColumnProfile]:
-        """Candidate key columns.
+        """Profiles of the columns that may be keys, in table order.
 
-        Their values repeat, outsiders do not know them, and each value belongs to a single person or household.
+        Such a column has at least two values, and some repeat. It is an identifier, code, whole number or category, the
+        user does not name it as a quasi-identifier, its name suggests no attribute that outsiders know, and it holds no
+        names, addresses, telephone numbers or e-mail addresses, which several people may share.
         """
         return [
             profile
@@ -170,7 +197,7 @@ class _Finder:
 
     @cached_property
     def lifelong(self) -> dict[str, NDArray[np.intp]]:
-        """Codes of lifelong attributes, by column.
+        """Codes of each lifelong attribute (birth date, birth year, sex), shape (n_rows,), by column.
 
         Race is used only if there is no other, because it is often entered anew.
         """
@@ -179,7 +206,12 @@ class _Finder:
         return {profile.name: self.codes(profile) for profile in lasting or found}
 
     def person(self) -> tuple[str, ...]:
-        """Return the column or pair that identifies people with several rows, if any."""
+        """Return the column or pair of columns that identifies people with several rows; () if there is none.
+
+        First come columns named as patient numbers that lifelong attributes do not contradict; then the column with the
+        fewest values among those on whose values lifelong attributes agree; then such a pair. A column with missing
+        values is never used.
+        """
         complete = [profile for profile in self.free if not profile.missing]
         order = self.names.keys["person"]
         named = [profile.name for profile in complete if plain_words(profile.name) in order]
@@ -197,7 +229,8 @@ class _Finder:
     def is_undecided(self, profile: ColumnProfile) -> bool:
         """Return whether the user must decide about a repeating identifier.
 
-        It may identify people, but other evidence is lacking, or some rows have no value.
+        It may identify people, but other evidence is lacking, or some rows have no value. A column named as a household
+        key, or whose values differ in lifelong attributes, is no such identifier.
         """
         words, may_be = plain_words(profile.name), self._may_be_person(profile)
         personal = words in self.names.keys["person"] or profile.concept in _PERSONAL_NUMBERS
@@ -224,14 +257,18 @@ class _Finder:
         return sum(share >= _MOSTLY and beyond_chance for share, beyond_chance in found) > 1
 
     def is_contradicted(self, key: str) -> bool:
-        """Return whether rows with one key value differ in a lifelong attribute."""
+        """Return whether rows with the same value in the column `key` mostly differ in a lifelong attribute.
+
+        They do if fewer than half of the values with several rows agree in birth date, birth year, sex or race.
+        """
         groups = self.groups((key,))
         return any(_agreement(groups, codes)[0] < _HARDLY for codes in self.lifelong.values())
 
     def is_shown(self, key: tuple[str, ...]) -> bool:
-        """Return whether rows with one key value agree in all lifelong attributes.
+        """Return whether rows with the same values in the columns `key` agree in all lifelong attributes.
 
-        At least one attribute must agree beyond chance.
+        They agree if at least 95 % of the keys with several rows have one value of birth date, birth year, sex or race.
+        At least one attribute must agree beyond chance; without such attributes the result is False.
         """
         groups = self.groups(key)
         found = [_agreement(groups, codes) for codes in self.lifelong.values()]
@@ -258,7 +295,7 @@ def _agreement(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float
     share : float
         Share of the groups with at least two non-missing values in which the values are equal; 1 if there are none.
     beyond_chance : bool
-        Whether there are enough such groups, and random values would rarely be equal.
+        Whether there are at least 10 such groups, and random values would be equal in at most 75 % of them.
     """
     rows = pd.DataFrame({"group": groups, "code": codes})[(codes >= 0) & (groups >= 0)]
     sizes = rows["group"].value_counts()
@@ -274,7 +311,7 @@ def _agreement(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float
 
 
 def names_weight(name: str) -> bool:
-    """Return whether a column name clearly denotes sampling weights.
+    """Return whether a column name clearly denotes sampling weights, as ``wt`` alone does.
 
     Examples
     --------
@@ -286,7 +323,10 @@ def names_weight(name: str) -> bool:
 
 
 def may_name_weight(name: str) -> bool:
-    """Return whether a column name denotes weights, of a survey or of the body."""
+    """Return whether a column name may denote sampling weights, although ``weight`` may be that of the body.
+
+    A name that shows a body weight, such as ``birth weight``, does not.
+    """
     words = set(words_of(name))
     return names_weight(name) or bool(words & _AMBIGUOUS and not words & _WEIGHED)
 
@@ -296,23 +336,24 @@ def weight_column(
 ) -> tuple[str | None, tuple[str, ...]]:
     """Find the column of sampling weights of a table, by its name or by the sum of its values.
 
-    A column named ``weight`` may hold body weights. It counts as sampling weights if no other column is a height, and
-    its values differ widely or have many decimals. A column with any name holds sampling weights if its values are not
-    all whole and add up to the population.
+    A column named ``weight`` may hold body weights. It counts as sampling weights if no column is a height or another
+    measure of the body, some values have decimals, and the values differ by a factor of 6 or more or have a median of
+    at least 3 decimals. A column with another name holds sampling weights if some values have decimals and the sum over
+    rows is within 2 % of `total`. Weights must be numbers of 1 or more in all rows.
 
     Parameters
     ----------
     profiles : sequence of ColumnProfile
         Profiles of all columns.
     other_use : collection of str
-        Columns that the user assigned to another use.
+        Names of columns that the user assigned to another use; they are skipped.
     total : float, optional
         Number of people in the population of the table.
 
     Returns
     -------
     str or None
-        Name of the column; the first if there are several, such as replicate weights.
+        Name of the column; the first if there are several, such as replicate weights. None if there is none.
     tuple of str
         Warnings about columns that look like weights but cannot be used, and about several weight columns.
     """

@@ -96,8 +96,8 @@ class ColumnProfile:
     name : str
         Name of the column.
     kind : str
-        Type of the values that are not missing; ``"identifier"`` if they identify a person or a row, ``"set"`` if a
-        cell holds several values.
+        Type of the values that are not missing, one of `Kind`; ``"identifier"`` if they identify a person or a row,
+        ``"set"`` if a cell holds several values, ``"empty"`` if there are none.
     rows : dict of str to int
         Number of rows with each distinct value after reading, including missing ones, without surrounding spaces.
     hint : Hint or None
@@ -109,7 +109,7 @@ class ColumnProfile:
     spellings : dict of str to str
         Usual spelling of each value whose spelling is close to another value and that is not merged with it.
     merged : dict of str to str
-        Usual spelling into which each value was merged.
+        Usual spelling into which a value was merged, by merged value, which `rows` no longer holds.
     separator : str
         Separator between the values of a cell if cells hold several values, else empty.
     """
@@ -141,7 +141,10 @@ class ColumnProfile:
 
     @property
     def example(self) -> str:
-        """First cell with the separator; empty if there is no value."""
+        """First value that contains the separator of sets; "" if there is no value.
+
+        In a column without a separator, it is the first value.
+        """
         return next((value for value in self.values if self.separator in value), "")
 
     @property
@@ -211,7 +214,23 @@ def profile_table(
 def _profile(
     name: str, rows: Counter[str], hint: Hint | None, found: FoundReading, names: Names, *, is_quantity: bool
 ) -> ColumnProfile:
-    """Return the profile of a column from its rows with each value after reading."""
+    """Return the profile of a column from its rows with each value after reading.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    rows : Counter of str
+        Number of rows with each value after reading; spellings of yes, no and sexes are merged in it.
+    hint : Hint or None
+        Meaning inferred for the column; replaced by age if dates of birth are read as ages.
+    found : FoundReading
+        Rule by which the values were read.
+    names : Names
+        Vocabulary for values.
+    is_quantity : bool
+        Whether the column name or label indicates that whole numbers count or measure something.
+    """
     hint = Hint("age", "known", 1) if found.kind == "age" else hint
     present = _present(rows)
     merged = {} if found.kind == "date" else merged_spellings(present, names)
@@ -229,7 +248,7 @@ def _profile(
 def _concept(
     rows: Mapping[str, int], names: Names, read_as: str, name: str, *, has_age: bool, no_ages: bool
 ) -> str | None:
-    """Return the concept inferred from the rows with each value; None if none.
+    """Return the concept inferred from the values of a column, such as "age"; None if none.
 
     Parameters
     ----------
@@ -273,7 +292,7 @@ def _concept(
 def _kind(
     values: Sequence[str], present: int, hint: Hint | None, read_as: str, *, is_quantity: bool
 ) -> tuple[Kind, str]:
-    """Return the type of a column, and the reason if it is an identifier.
+    """Return the type of a column, and the reason if it is an identifier (else "").
 
     Parameters
     ----------
@@ -315,12 +334,18 @@ def _kind(
 
 
 def rows_with(rows: Mapping[str, int], values: Iterable[str]) -> int:
-    """Return the number of rows with one of some distinct values."""
+    """Return the number of rows with one of `values`, which must be distinct keys of `rows`.
+
+    `rows` holds the number of rows with each value.
+    """
     return sum(rows[value] for value in values)
 
 
 def _read(written: Mapping[str, int], found: FoundReading) -> Counter[str]:
-    """Count the rows of each value after reading."""
+    """Return the number of rows with each value after reading by a rule.
+
+    `written` holds the number of rows with each value as written in the file; several may be read as one value.
+    """
     read: Counter[str] = Counter()
     for value, number in written.items():
         read[found.reading.label(value)] += number
@@ -346,10 +371,11 @@ def _kind_of_values(values: Sequence[str], *, is_postal: bool) -> Kind:
 
 
 def separator_of(rows: Mapping[str, int]) -> str:
-    """Return the separator of cells with several values, as in ``I10|E11``; else empty.
+    """Return the separator of cells with several values, as in ``I10|E11``; else "".
 
-    At least 5 % of the rows must contain the separator, and most parts of such cells must also occur as whole cells or
-    in other positions. This excludes addresses and names such as ``Miller, Ada``.
+    The separator is the first of ``|``, ``;`` and ``,`` that at least 5 % of the rows and two values contain, if at
+    least 75 % of the parts of such cells also occur as whole cells or in other positions. This excludes addresses and
+    names such as ``Miller, Ada``.
 
     Parameters
     ----------
@@ -376,7 +402,9 @@ def separator_of(rows: Mapping[str, int]) -> str:
 
 
 def merged_spellings(rows: Mapping[str, int], names: Names) -> dict[str, str]:
-    """Return ``yes``, ``no``, ``male`` or ``female`` for each variant spelling.
+    """Return ``yes``, ``no``, ``male`` or ``female`` for each variant spelling in a column.
+
+    A column holds either yes and no or the two sexes.
 
     Parameters
     ----------
@@ -389,7 +417,7 @@ def merged_spellings(rows: Mapping[str, int], names: Names) -> dict[str, str]:
     -------
     dict of str to str
         Standard spelling by variant; empty if each meaning has one spelling, a meaning does not occur, or the column
-        holds other values (more than two, numbers, or in more than a fifth of the rows).
+        holds other values (more than two, numbers, or in more than a fifth of the rows) or more than 1,000 values.
     """
     for pair in _OPPOSITES if len(rows) <= _MOST_CATEGORIES else ():
         spelled = {meaning: [value for value in rows if names.means(value, meaning)] for meaning in pair}

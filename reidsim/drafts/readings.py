@@ -48,7 +48,8 @@ class FoundReading:
     notes : tuple of str
         Assumptions to report to the user.
     certain : bool
-        Whether no date can be read in both orders of day and month, or other dates of the column show the order.
+        Whether no date can be read in both orders of day and month, or other dates of the column show the order, all
+        the same one.
     ordered : bool
         Whether some dates have an order of day and month that matters: known, as in 31/12/2020, or unknown, as in
         3/4/2020.
@@ -61,14 +62,14 @@ class FoundReading:
 
     @property
     def content(self) -> dict[str, Any]:
-        """Reading as a scenario section; empty if raw values are used unchanged."""
+        """Reading as a scenario section, by key (type, order and settings); {} if raw values are used unchanged."""
         if self.reading == _UNCHANGED:
             return {}
         return self.reading.model_dump(include={"type", "order"}) | self.reading.model_dump(exclude_defaults=True)
 
     @property
     def kind(self) -> str:
-        """Values after reading: text, number, date, or age of a date of birth."""
+        """Type of the values after reading: "text", "number", "date", or "age" of a date of birth."""
         return "age" if "age_on" in self.content else self.content.get("type", "text")
 
 
@@ -78,14 +79,22 @@ AS_WRITTEN = FoundReading()
 def find_reading(rows: Mapping[str, int], hint: Hint | None, age_on: date | None = None) -> FoundReading:
     """Determine how the values of a column are read.
 
+    Columns of dates are read as dates; numbers with thousands separators, or with decimals that are all zero, as
+    numbers; all others as text. Codes for unknown values, such as 999, and marks such as ``NA`` are read as missing.
+
     Parameters
     ----------
     rows : mapping of str to int
-        Number of rows with each value.
+        Number of rows with each value as written, including missing ones.
     hint : Hint or None
         Concept inferred from the column name or values.
     age_on : date, optional
-        Reference day for converting dates of birth to ages.
+        Reference day for converting dates of birth to ages; used only if the concept is a birth date.
+
+    Returns
+    -------
+    FoundReading
+        The rule, with notes to the user about each assumption.
     """
     values = [value for value in rows if value not in MISSING_MARKS]
     # Nines that are no valid day (unlike 9/9/99) are unknown dates.
@@ -112,7 +121,8 @@ def find_reading(rows: Mapping[str, int], hint: Hint | None, age_on: date | None
 def _thousands(values: Sequence[str]) -> Thousands | None:
     """Return the thousands separator of numbers; None if there is none.
 
-    If every number has the same count of separators, the values may be codes or decimals.
+    At least 90 % of the values must be numbers with groups of three digits, and no other value a number with decimals.
+    If every number has the same count of separators, the values may be codes or decimals, and the result is None.
     """
     for sign in THOUSANDS:
         if any(sign in value for value in values):
@@ -124,13 +134,19 @@ def _thousands(values: Sequence[str]) -> Thousands | None:
 
 
 def _are_whole(values: Sequence[str]) -> bool:
-    """Return whether most values are numbers and all numbers are whole."""
+    """Return whether at least 90 % of the values are numbers and all numbers are whole (2 or 2.0)."""
     whole = [as_number(value).is_integer() for value in sample_of(values) if NUMBER.fullmatch(value)]
     return all(whole) and len(whole) >= MOSTLY * len(sample_of(values))
 
 
 def _unknown_numbers(values: Sequence[str], hint: Hint | None) -> list[str]:
-    """Return the values that are codes for an unknown value."""
+    """Return the values of a column that are codes for an unknown value.
+
+    For postal codes, these are 00000 and 99999. Otherwise they are repeated nines, in a column of numbers only if they
+    are at least twice the largest other number; and negative survey codes such as -9 or -77, if no other number is
+    negative (codes of one digit only in a column that outsiders may know, by `hint`). A column with fewer than two
+    other values, or with some numbers and some text, has no such codes.
+    """
     if hint is not None and hint.concept == "postal code":
         return [value for value in values if value in _UNKNOWN_POSTAL_CODES]
     nines = list(filter(_NINES.fullmatch, values))
@@ -154,10 +170,11 @@ def _day(value: str) -> Day | None:
 
 
 def _days(values: Sequence[str], hint: Hint | None) -> dict[str, Day]:
-    """Return the day of each valid date in a date column, for any century.
+    """Return the day of each valid date in a date column, by value as written.
 
-    The result is empty if the column does not hold dates. Plain numbers count as dates only if the
-    column also holds written dates or its concept is a date.
+    Years of two digits are read as 2000 to 2099, so only the validity of the day matters. The result is empty if fewer
+    than 90 % of the values are dates. Plain numbers count as dates only if at least half of the values are written
+    dates, or the concept is a date; plain years alone are no dates.
     """
     sample = sample_of(values)
     ways = Counter(day.way for day in map(_day, sample) if day is not None)
@@ -176,7 +193,27 @@ def _date_reading(
     hint: Hint | None,
     age_on: date | None,
 ) -> FoundReading:
-    """Return the reading of dates, with notes about assumed orders and centuries."""
+    """Return the reading of dates, with notes about assumed orders and centuries.
+
+    Dates with two possible orders of day and month are read in the order of most other dates, day first if there are
+    none. Two-digit years are read as the 100 years up to that of `age_on`; else up to the latest four-digit year, if
+    at least 20 days have one; else up to this year.
+
+    Parameters
+    ----------
+    days : mapping of str to Day
+        Day of each valid date, by value as written.
+    rows : mapping of str to int
+        Number of rows with each value.
+    missing : tuple of str
+        Values read as missing.
+    notes : list of str
+        Notes so far, to which others are appended.
+    hint : Hint or None
+        Concept of the column.
+    age_on : date or None
+        Day on which ages are computed if the concept is a birth date.
+    """
     orders = Counter(day.order for value, day in days.items() for _ in range(rows[value]))
     total = orders.total()
     both: tuple[DayOrder, DayOrder] = ("day-month", "month-day")

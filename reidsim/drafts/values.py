@@ -39,12 +39,15 @@ Band = tuple[float, float]
 
 
 def sample_of(values: Sequence[str]) -> Sequence[str]:
-    """Return all values, or from 5,000 on a regular sample of them."""
+    """Return all values, or of n >= 10,000 values every (n // 5000)-th, in order."""
     return values[:: max(1, len(values) // _SAMPLE)]
 
 
 def share_matching(pattern: re.Pattern[str], values: Sequence[str]) -> float:
-    """Return the share of a sample that a pattern matches fully; 0 if there are none."""
+    """Return the share of values, in [0, 1], that a pattern matches fully; 0 without values.
+
+    Of many values, a sample is examined; see `sample_of`.
+    """
     sample = sample_of(values)
     return sum(pattern.fullmatch(value) is not None for value in sample) / max(len(sample), 1)
 
@@ -63,15 +66,19 @@ def is_free_text(values: Sequence[str]) -> bool:
 
 
 def as_number(value: str) -> float:
-    """Convert a value that matches `NUMBER` or `WHOLE_NUMBER`, with comma or point."""
+    """Return the number of a value that matches `NUMBER` or `WHOLE_NUMBER`, such as ``1,5`` or ``90+``.
+
+    A comma is a decimal point, and a plus sign at the end is ignored.
+    """
     return float(value.removesuffix("+").replace(",", "."))
 
 
 def bands_of(values: Sequence[str]) -> dict[str, Band] | None:
     """Return the numeric band of each value, such as ages ``15-19``, lowest first.
 
-    The result is None if a value is not a band, two bands overlap, or there are fewer than three bands or fewer than
-    two with both ends.
+    A band is a pair of its first and last whole number, infinite on an open side. The result is None if a value is not
+    a band of at least two numbers, two bands overlap, or there are fewer than three bands or fewer than two with both
+    ends.
 
     Examples
     --------
@@ -98,7 +105,9 @@ def bands_of(values: Sequence[str]) -> dict[str, Band] | None:
 def wider_bands(bands: Mapping[str, Band], most: int) -> tuple[list[int], dict[str, list[str]]]:
     """Return at most `most` widths of wider bands, and the labels of each value.
 
-    Each value has one label per width, narrowest first. A width is used only if it is below the span of all bands.
+    `bands` are those of `bands_of`, lowest first. The widths are two and four times the usual width of closed bands.
+    Each value has one label per width, narrowest first. A width is used only if it is below the span of the closed
+    bands. Without closed bands, both results are empty.
 
     Examples
     --------
@@ -131,9 +140,9 @@ class Regions(NamedTuple):
     Attributes
     ----------
     levels : tuple of str
-        Names of the two levels, finer level first.
+        Names of the two levels, finer level first: region and continent, or division and region.
     region_of : dict of str to tuple of str
-        Region of each known place in the column, at each level.
+        Region of each known place in the column at the two levels, by value of the column.
     """
 
     levels: tuple[str, str]
@@ -143,8 +152,8 @@ class Regions(NamedTuple):
 def regions_of(values: Iterable[str]) -> Regions | None:
     """Return the regions of countries, or of states of the United States.
 
-    The result is None if fewer than four fifths of the values are known places. Case, accents and punctuation between
-    words are ignored.
+    The result is None if fewer than four fifths of the values are known countries, and fewer than four fifths are known
+    states. Values that are no known places have no regions. Case, accents and punctuation between words are ignored.
     """
     words = {value: words_of(value.title()) for value in values}
     for levels, places in _PLACES.items():
@@ -155,7 +164,7 @@ def regions_of(values: Iterable[str]) -> Regions | None:
 
 
 def are_places(first: str, second: str) -> bool:
-    """Return whether two values are different known places."""
+    """Return whether two values are different countries, or different states of the United States."""
     one, other = words_of(first.title()), words_of(second.title())
     return one != other and any(one in places and other in places for places in _PLACES.values())
 
