@@ -100,7 +100,7 @@ def levels_wanted(column: ColumnProfile) -> int:
 def read_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
     """Read the hierarchy of a column from a file with one row per value.
 
-    The file has one column per level and no header, as in ARX.
+    The file has one column per level, as in ARX. A header is ignored, as is the row of a value that the column lacks.
 
     Raises
     ------

@@ -124,7 +124,7 @@ class Hierarchy:
 
     @cached_property
     def n_groups(self) -> tuple[int, ...]:
-        """Number of groups at each level."""
+        """Number of groups at each level, level 0 first."""
         return tuple(len(labels) for labels in self.labels)
 
     @cached_property
@@ -144,14 +144,17 @@ class Hierarchy:
         return sizes
 
     def parents(self, level: int) -> NDArray[np.int32]:
-        """Return for each group of `level` its group at ``level + 1``, (n_groups,)."""
+        """Return for each group of `level` the number of its group at ``level + 1``, shape (n_groups,).
+
+        `level` must be below the last level.
+        """
         parents = np.empty(self.n_groups[level], dtype=np.int32)
         parents[self.groups[level]] = self.groups[level + 1]
         return parents
 
 
 def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1) -> None:
-    """Check that a hierarchy table has rows of equal length, at most one per value.
+    """Check that the rows of a hierarchy table have equal length, and each value at most one row.
 
     Parameters
     ----------
@@ -214,7 +217,7 @@ def hierarchy_from_rows(
 
 
 def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:
-    """Read the rows of a hierarchy file as text, including a header.
+    """Return the rows of a hierarchy file, each a list of its cells as text, with a header if there is one.
 
     Raises
     ------

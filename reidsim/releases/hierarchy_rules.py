@@ -32,8 +32,8 @@ def interval_levels(
     Returns
     -------
     list of list of str
-        For each level, the label of each category, such as ``"20-29"``. The last interval ends with the largest
-        category.
+        For each level, the label of each category, such as ``"20-29"``; the number alone for an interval of one number.
+        The last interval ends with the largest category. The empty category keeps the empty label.
 
     Raises
     ------
@@ -159,14 +159,15 @@ def group_levels(attribute: Attribute, groups: Sequence[Sequence[Sequence[str]]]
 
 
 def suppression_level(attribute: Attribute) -> list[str]:
-    """Return the suppressed label for every category."""
+    """Return the label of a suppressed value, ``*``, once per category of the attribute."""
     return [SUPPRESSED] * attribute.size
 
 
 def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None) -> list[int]:
-    """Return the categories of an attribute as whole numbers; ``"90+"`` is 90.
+    """Return the categories of an attribute as whole numbers, in their order; ``"90+"`` is 90.
 
-    Only `categories` are returned, if given.
+    If `categories` are given, these are converted instead, and the attribute is only named in messages. The empty
+    category is no number.
 
     Raises
     ------

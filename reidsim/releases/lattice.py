@@ -26,14 +26,14 @@ NO_BENEFIT = 1.0 - 1e-12
 
 @dataclass(frozen=True, eq=False)
 class GeneralizationLattice(StrategySpace):
-    """All combinations of hierarchy levels for a set of records.
+    """All combinations of hierarchy levels for a set of records; level 0 keeps a value.
 
     Strategies are numbered in lexicographic order of their level vectors, the first attribute being the most
     significant; so every strategy comes after the strategies that it generalizes.
 
     Utility is 1 - the entropy-based information loss of Wan et al. 2015, Eqs. 1 to 3: the loss of a strategy is the sum
     over attributes of the logarithm of the number of values in the record's group, divided by the sum of the logarithms
-    of the attributes' numbers of values.
+    of the attributes' numbers of values. A costless level of a hierarchy counts like the level below it.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class GeneralizationLattice(StrategySpace):
         return len(self.codes)
 
     def levels(self, strategy: int) -> tuple[int, ...]:
-        """Return the level of each attribute in a strategy."""
+        """Return the level of each attribute in a strategy, in the order of `hierarchies`."""
         return tuple(strategy // stride % levels for stride, levels in zip(self.strides, self.shape, strict=True))
 
     def index(self, levels: Sequence[int]) -> int:
@@ -87,7 +87,7 @@ class GeneralizationLattice(StrategySpace):
         Raises
         ------
         InputError
-            If there is no such strategy.
+            If the number of levels is not that of the attributes, or an attribute has no such level.
         """
         fits = len(levels) == len(self.shape) and all(0 <= each < n for each, n in zip(levels, self.shape, strict=True))
         if not fits:
@@ -112,7 +112,10 @@ class GeneralizationLattice(StrategySpace):
         return (strategy - stride for level, stride in steps if level > 0)
 
     def join(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the lowest strategies that generalize both, shape (n,)."""
+        """Return the least general strategies that generalize both, element by element, shape (n,).
+
+        They have the higher level of each attribute. `first` and `second` are strategy numbers of shape (n,).
+        """
         return self.number(np.maximum(self.all_levels(first), self.all_levels(second)))
 
     @cached_property
@@ -120,7 +123,7 @@ class GeneralizationLattice(StrategySpace):
         """Information loss of a value at each level, one array per attribute.
 
         Arrays have shape (n_levels, n_values). Losses are shares of the largest possible loss of a record over all
-        attributes.
+        attributes that count; 0 for an attribute that does not count, or if each of those has a single value.
         """
         counted = self.domain.names if self.loss_attributes is None else self.loss_attributes
         greatest = fsum(math.log(h.attribute.size) for h in self.hierarchies if h.attribute.name in counted)
@@ -135,16 +138,17 @@ class GeneralizationLattice(StrategySpace):
     def record_losses(self) -> tuple[Floats, ...]:
         """Information loss of every record at each level, one array per attribute.
 
-        Arrays have shape (n_levels, n_records). The losses of the attributes add up to the loss of a strategy.
+        Arrays have shape (n_levels, n_records). The losses of the attributes, each at its level, add up to the loss of
+        a strategy for a record.
         """
         return tuple(
             np.ascontiguousarray(losses[:, self.codes[:, position]]) for position, losses in enumerate(self.losses)
         )
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return 1 - information loss of each record, or of each of `rows`, in [0, 1].
+        """Return 1 - information loss of a strategy for each record, or each of `rows`, in [0, 1].
 
-        It is 0 for a loss within rounding of 1.
+        It is 0 for a loss within rounding (1e-12) of 1.
         """
         loss = np.zeros(self.n_records if rows is None else len(rows))
         for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):
@@ -165,7 +169,7 @@ class GeneralizationLattice(StrategySpace):
         return tuple(losses.mean(axis=1).tolist() for losses in self.record_losses)
 
     def average_utility(self, strategy: int) -> float:
-        """Return the mean utility over all records."""
+        """Return the mean utility of a strategy over all records, in [0, 1]."""
         lost = 0.0
         # A loop, because the rounding of `sum` depends on the version of Python.
         for losses, level in zip(self._average_losses, self.levels(strategy), strict=True):
@@ -189,7 +193,7 @@ class GeneralizationLattice(StrategySpace):
         Returns
         -------
         DataFrame
-            One row per element of `rows` and one categorical column per attribute.
+            One row per element of `rows`, in this order, and one categorical column of labels per attribute.
         """
         columns, withheld = {}, strategies < 0
         levels = self.all_levels(np.where(withheld, 0, strategies))

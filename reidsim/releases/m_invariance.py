@@ -62,9 +62,15 @@ def m_invariant_groups(
     sensitive : ndarray of int64, shape (n,)
         Sensitive value of each record, numbered from 0.
     codes : ndarray of int, shape (n, n_attributes)
-        Quasi-identifiers. Records of a group have close codes, which count as numbers.
+        Quasi-identifiers. Records of a group have close codes, which count as numbers, relative to the range of each
+        attribute.
     m : int
         Minimum number of different sensitive values in a group, 2 or more.
+
+    Returns
+    -------
+    list of Grouping
+        One per release: the group of each record, the signatures of the groups and the number of counterfeits.
 
     Raises
     ------
@@ -101,15 +107,17 @@ def m_invariant_groups(
 
 
 def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Integers]:
-    """Return a record of the same group and the sensitive value of each counterfeit.
+    """Return a record of the same group, and the sensitive value, of each counterfeit in a release.
 
-    Both arrays have shape (n_counterfeits,).
+    Both arrays have shape (n_counterfeits,). A group has one counterfeit for each value of its signature that none of
+    its records has; the record is the first one of the group.
 
     Parameters
     ----------
     grouping : Grouping
+        Groups of the release.
     sensitive : ndarray of int64, shape (n,)
-        Sensitive value of each record.
+        Sensitive value of each record, in the release or not.
     """
     members: dict[int, list[int]] = defaultdict(list)
     for row in np.flatnonzero(grouping.group >= 0).tolist():
@@ -127,11 +135,12 @@ def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Inte
 def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: Rows) -> Strategies:
     """Return the least general strategy under which the records of a group are equal.
 
-    The result has one strategy per record, shape (n,); -1 for records without a group.
+    The result has one strategy number per record, shape (n,), the same in a group; -1 for records without a group.
 
     Parameters
     ----------
     grouping : Grouping
+        Groups of a release.
     lattice : GeneralizationLattice
         Lattice in which the last level of each attribute has a single group.
     cells : ndarray of int, shape (n,)
@@ -159,10 +168,19 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
 
 
 def _balance(buckets: Buckets, new: dict[int, list[int]], m: int) -> int:
-    """Fill up every value of a bucket to the most frequent one.
+    """Fill up each bucket, in place, until all its sensitive values have as many records as the most frequent.
 
-    New records are used as long as groups of the others exist (`_may_take`), then counterfeits. Return the number of
-    counterfeits added.
+    New records are used, and removed from `new`, where groups of the others still exist (`_may_take`), else
+    counterfeits. Return the number of counterfeits added.
+
+    Parameters
+    ----------
+    buckets : dict of tuple to list of list of int
+        For each signature, the staying records with each of its values.
+    new : dict of int to list of int
+        New records by sensitive value.
+    m : int
+        Minimum number of different sensitive values in a group.
     """
     counterfeits = 0
     for signature, columns in buckets.items():
@@ -178,7 +196,8 @@ def _may_take(new: dict[int, list[int]], value: int, m: int) -> bool:
     """Return whether a new record with this sensitive value may fill up a bucket.
 
     It may if at most one in m of the other new records then have the same value. If too many have one value already,
-    only a record with such a value may.
+    only a record with such a value may. Without a new record with the value, the result is False. `new` has the new
+    records by sensitive value.
     """
     if not new.get(value):
         return False
@@ -199,7 +218,11 @@ def _require_eligible(new: dict[int, list[int]], m: int, number: int) -> None:
 
 
 def _assign(buckets: Buckets, new: dict[int, list[int]], m: int) -> None:
-    """Assign new records to buckets, several of each of the most frequent values."""
+    """Move all new records from `new` to `buckets`, several of each of the most frequent values.
+
+    At most one in m of the new records may have the same sensitive value. A new signature gets a new bucket. For the
+    parameters, see `_balance`.
+    """
     while any(new.values()):
         frequent = sorted((value for value, rows in new.items() if rows), key=lambda value: (-len(new[value]), value))
         counts = [*(len(new[value]) for value in frequent), 0]
@@ -212,7 +235,7 @@ def _assign(buckets: Buckets, new: dict[int, list[int]], m: int) -> None:
 
 
 def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
-    """Return the number of values to take, and of records of each.
+    """Return the number of sensitive values to take for a bucket, and of records of each.
 
     It is the smallest number of values, m or more, and for it the largest number of records, such that groups of the
     other records exist: at most one in m of them have the same value.
@@ -232,8 +255,15 @@ def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
 def _split(columns: Integers, positions: NDArray[np.float64]) -> list[Integers]:
     """Split a balanced bucket (n_values, n) into n groups with a record per value.
 
-    Groups consist of records with close quasi-identifiers: halves are chosen along the attribute with the least sum of
-    extents.
+    Groups consist of records with close quasi-identifiers: the bucket is halved again and again, each time along the
+    attribute for which the extents of both halves have the least sum. Each group has shape (n_values,).
+
+    Parameters
+    ----------
+    columns : ndarray of int64, shape (n_values, n)
+        Records with each sensitive value; `COUNTERFEIT` in place of a missing one.
+    positions : ndarray of float64, shape (n_records, n_attributes)
+        Quasi-identifiers of all records, divided by the range of each attribute.
     """
     if columns.shape[1] <= 1:
         return [columns[:, at] for at in range(columns.shape[1])]

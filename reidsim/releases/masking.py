@@ -37,6 +37,7 @@ class MaskingSpace(StrategySpace):
     weights : ndarray of float64, shape (n_attributes,) or (n_records, n_attributes)
         Weight of each attribute in the utility, 0 or more; one row per record if weights differ by record.
     n_records : int
+        Number of records.
     kept : tuple of ndarray of float64, optional
         For each attribute, the share of its weight kept at each level: from 1 (shared), never rising, to 0 (masked).
         (1, 0) by default.
@@ -89,25 +90,26 @@ class MaskingSpace(StrategySpace):
         return self.all_levels(strategies)
 
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
-        """Return the strategies that share these attributes unchanged and mask the others.
+        """Return the strategies that share some attributes unchanged and mask the others.
 
-        `shared` has shape (..., n_attributes), the result shape (...).
+        `shared` is True for attributes to share, shape (..., n_attributes); the result has shape (...).
         """
         return self.number(np.where(shared, 0, np.array(self.shape) - 1))
 
     def shared(self, strategies: Strategies | int) -> NDArray[np.bool_]:
-        """Return whether each attribute is shared unchanged, shape (..., n_attributes)."""
+        """Return whether each strategy shares each attribute unchanged, shape (..., n_attributes)."""
         return np.asarray(self.levels(strategies) == 0)
 
     def generalized(self, attribute: int, level: int, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the released values of an attribute at a level other than masking.
 
-        Values are unchanged at level 0, and group numbers at the levels above it. `attribute` is a position.
+        Values are unchanged at level 0, and group numbers at the levels above it. `attribute` is a position in
+        `attributes`; `values` are numbers from 0, in any shape, which the result has too.
 
         Raises
         ------
         InputError
-            If the level's groups do not cover a value.
+            If the level's groups do not cover the largest value.
         """
         if level == 0:
             return values
@@ -120,9 +122,9 @@ class MaskingSpace(StrategySpace):
 
     @property
     def is_nested(self) -> bool:
-        """Whether values in one group at a level are in one group at all later levels.
+        """Whether values in one group at a level are in one group at all later levels, for every attribute.
 
-        This includes all attributes.
+        It is true if no attribute has two levels between shared and masked.
         """
         for maps in self.groups:
             for finer, coarser in pairwise(maps):
@@ -145,21 +147,24 @@ class MaskingSpace(StrategySpace):
         )
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the utility of each record, or of each of `rows`, in [0, 1]."""
+        """Return the utility of a strategy for each record, or each of `rows`, in [0, 1].
+
+        It is the weighted share of information that the record keeps; see `MaskingSpace`. The focus does not affect it.
+        """
         n = self.n_records if rows is None else len(rows)
         weights = self.weights if self.weights.ndim == 1 or rows is None else self.weights[rows]
         return np.broadcast_to(self._utility_of(weights, self.levels(strategy)), (n,))
 
     def utilities(self, strategies: Strategies) -> Floats:
-        """Return the utility of each record under its own strategy, shape (n_records,)."""
+        """Return the utility of each record under its own strategy, in [0, 1], shape (n_records,)."""
         return self._utility_of(self.weights, self.levels(strategies))
 
     def average_utility(self, strategy: int) -> float:
-        """Return the mean utility over all records."""
+        """Return the mean utility of a strategy over all records, in [0, 1]."""
         return float(np.mean(self._utility_of(self.weights, self.levels(strategy))))
 
     def describe(self, strategy: int) -> str:
-        """Return the names of attributes that are not masked.
+        """Return the names of attributes that a strategy does not mask, separated by spaces.
 
         Levels between shared and masked are appended, such as ``"age~1"``; the result is "nothing" if all are masked.
         """
@@ -179,7 +184,8 @@ class MaskingSpace(StrategySpace):
 def space_of_all(spaces: Sequence[StrategySpace]) -> StrategySpace:
     """Return the space whose focus is the union of the foci of several spaces with the same attributes.
 
-    The first space is returned if a space has no focus.
+    The focus are the attributes that the adversary uses; see `MaskingSpace`. If no space has a focus, or they are
+    lattices, the first space is returned. If only some spaces have one, the result has no focus.
     """
     focused = [space for space in spaces if isinstance(space, MaskingSpace) and space.focus is not None]
     if not focused:
@@ -189,9 +195,9 @@ def space_of_all(spaces: Sequence[StrategySpace]) -> StrategySpace:
 
 
 def entropy(values: NDArray[np.generic]) -> float:
-    """Return the entropy of a column, in natural logarithms.
+    """Return the entropy of a column in natural units; 0 if all values are equal or there are none.
 
-    It is the published weight of an attribute.
+    In Wan et al. 2021, it is the weight of an attribute in the utility.
     """
     shares = np.unique(values, return_counts=True)[1] / len(values)
     return float(-(shares * log(shares)).sum())
@@ -213,7 +219,7 @@ def minority_weights(
 
     People with an unknown value count in n, but not in k. A value that no person of the reference has counts as if one
     more person had it, ``beta = log2((known + 1) / (k + 1) + 1)``, with ``known`` people whose value is known. Both are
-    as in the published code. If a record's value is unknown, the attribute keeps its weight.
+    as in the published code. If a record's value is unknown, or all of the reference, the attribute keeps its weight.
 
     Parameters
     ----------

@@ -44,7 +44,15 @@ RACES = {
 
 
 def records_of(table: Population) -> pd.DataFrame:
-    """Return one row of labels per person of a table of counts, in cell order."""
+    """Return a DataFrame of text with one row per person of a population and one column per attribute.
+
+    Rows are in the order of the population's cells (combinations of values).
+
+    Raises
+    ------
+    InputError
+        If a number of people is not whole, or the rows do not fit into memory.
+    """
     return Individuals.from_population(table).to_frame().astype("str")
 
 
@@ -91,7 +99,9 @@ def select_columns(
 def read_labels(
     values: pd.Series[str], reading: Callable[[str], str], source: str | Path, column: str
 ) -> pd.Series[str]:
-    """Return the label that `reading` returns for each value of a column.
+    """Return the label that `reading` returns for each value of a column, with the index of `values`.
+
+    `source` (the file) and `column` are names for messages.
 
     Raises
     ------
@@ -117,18 +127,25 @@ def redraw_top_code(population: Population, codes: Codes, attribute: str, top: i
     Parameters
     ----------
     population : Population
+        People whose values are drawn, with probability proportional to the people in a cell.
     codes : ndarray of int32, shape (n_records, n_attributes)
-        Values of the records over the population's domain; ``UNKNOWN`` values stay unknown.
+        Values of the records over the population's domain; ``UNKNOWN`` (-1) values stay unknown.
     attribute : str
         Attribute with whole numbers as categories, such as ages in years.
     top : int
         Values of `top` and more are redrawn.
     rng : numpy.random.Generator
+        Source of the draws.
 
     Returns
     -------
     ndarray of int32, shape (n_records, n_attributes)
         Copy of `codes` with the values redrawn; `codes` itself if there is no value of `top` or more.
+
+    Raises
+    ------
+    InputError
+        If a category is not a whole number, or no such person agrees with a record.
     """
     position = population.domain.position(attribute)
     reaches_top = np.array(whole_numbers(population.domain.attributes[position])) >= top

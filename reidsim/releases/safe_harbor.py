@@ -45,7 +45,7 @@ def safe_harbor_strategies(
     zip3_population : mapping of str to float, or None
         Number of people in each three-digit ZIP code area; required if there are ZIP codes.
     row_of : ndarray of int, shape (n_records,), optional
-        Row of each record in its file, counted from 0, for messages.
+        Row of each record in its file, counted from 0, for messages; default: the order of the records.
 
     Returns
     -------
@@ -173,7 +173,11 @@ def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float
 
 
 def zip3_population_of(population: Population, zip_code: str) -> dict[str, float]:
-    """Return the number of people in each three-digit ZIP code area of a population."""
+    """Return the number of people in each three-digit ZIP code area of a population, by the three digits.
+
+    `zip_code` is the name of the attribute with ZIP codes. A person with several rows in an area counts once there.
+    People with a missing ZIP code are under "".
+    """
     marginal = population.marginal([zip_code])
     codes = [code[:ZIP_DIGITS] for code in marginal.domain.attributes[0].categories]
     areas, area = np.unique(codes, return_inverse=True)
@@ -186,9 +190,10 @@ def zip3_population_of(population: Population, zip_code: str) -> dict[str, float
 
 
 def _lowest_levels(hierarchy: Hierarchy, accepted: NDArray[np.bool_], expected: str) -> NDArray[np.int64]:
-    """Return the lowest accepted level of each value; a missing value must be suppressed.
+    """Return the lowest accepted level of each value, shape (n_values,); a missing value must be suppressed.
 
-    `accepted` has shape (n_levels, n_values).
+    `accepted` is whether each level is accepted for each value, shape (n_levels, n_values); it is changed for the
+    missing value, the empty category. `expected` describes an accepted level in messages.
 
     Raises
     ------
