@@ -62,9 +62,10 @@ _RECORD = re.compile(r"\d{6,}|[A-Za-z]{1,5}[-_/ ]?\d{3,}|\d{2,}[-_/]\d{3,}([-_/]
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a column's name in lower case without accents.
+    """Return the words of a column's name, or of another text, in lower case without accents.
 
-    ``camelCase`` is split.
+    Words consist of letters and digits; ``camelCase`` is split, except in names in capitals. German umlauts are written
+    as two letters, such as ``ae``.
     """
     spelled = name.translate(_UMLAUTS)
     plain = unicodedata.normalize("NFKD", spelled.upper() if name.isupper() else spelled)
@@ -74,9 +75,9 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def plain_words(name: str) -> str:
-    """Return the words of a name, separated by spaces.
+    """Return the words of a name, see `words_of`, as one text separated by spaces.
 
-    Connecting words such as ``of`` are removed.
+    Connecting words such as ``of`` are removed, unless the name has no others.
     """
     words = words_of(name)
     return " ".join([word for word in words if word not in _CONNECTING] or words)
@@ -98,13 +99,13 @@ def named_identifier(name: str) -> str:
 
 
 def is_numbered(name: str) -> bool:
-    """Return whether a name ends like a record number, such as ``household_id``."""
+    """Return whether the last word of a name is that of a record number, as in ``household_id``."""
     words = words_of(name)
     return bool(words) and words[-1] in _WORDS["numbered"]
 
 
 def delimited(phrases: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return phrases in the format that `meaning_of` requires, each with its meaning.
+    """Return pairs of phrase and meaning, the phrases in the format that `meaning_of` requires.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def delimited(phrases: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
 def meaning_of(name: str, phrases: Iterable[tuple[str, Meaning]]) -> Meaning | None:
     """Return the meaning of the first phrase that occurs in a column's name.
 
-    The result is None if no phrase occurs.
+    `phrases` are pairs of phrase and meaning, in the format of `delimited`. The result is None if no phrase occurs.
     """
     text = f"= {plain_words(name)} ="
     return next((meaning for phrase, meaning in phrases if phrase in text), None)
@@ -139,11 +140,12 @@ IDENTIFIERS = delimited(_WORDS["identifiers"])
 def why_identifying(
     name: str, column: pd.Series[str], persons: NDArray[np.generic] | None = None, *, unique: bool = True
 ) -> str:
-    """Return the reason why a column identifies most people; empty if it does not.
+    """Return the reason, as text, why a column identifies most people; "" if it does not.
 
     The reasons are, in this order: the column's name, the format of its values, and the number of people with a value
-    of their own. Marks of missing values, such as ``NA``, are ignored. A column with at most 10 distinct values, each
-    shared by more than 5 people on average, is never identifying.
+    of their own. Last come a name or format of record numbers, if a value has at most 5 people on average. Marks of
+    missing values, such as ``NA``, are ignored. A column with at most 10 distinct values, each shared by more than 5
+    people on average, is never identifying.
 
     Parameters
     ----------
@@ -154,7 +156,7 @@ def why_identifying(
     persons : ndarray, shape (n_records,), optional
         Person of each record; default: each record is another person.
     unique : bool
-        Whether unique values of most people count as a reason.
+        Whether reasons other than a name or format of direct identifiers count, such as unique values of most people.
 
     Examples
     --------
@@ -182,9 +184,9 @@ def why_values_identify(
     *,
     unique: bool = True,
 ) -> str:
-    """Return the reason why counted values identify most people.
+    """Return the reason, as text, why counted values of a column identify most people; "" if they do not.
 
-    The result is empty if they do not.
+    For the reasons, see `why_identifying`.
 
     Parameters
     ----------
@@ -197,7 +199,7 @@ def why_values_identify(
     people, alone : int, optional
         Number of people with a value, and number of people with a unique value; default: computed from `holders`.
     unique : bool
-        Whether unique values of most people count as a reason, in addition to the name and the format of the column.
+        Whether reasons other than a name or format of direct identifiers count, such as unique values of most people.
     """
     counted = [(value, count) for value, count in zip(values, holders, strict=True) if value not in _MISSING]
     distinct, held = [value for value, _ in counted], sum(count for _, count in counted)
@@ -226,10 +228,10 @@ def why_values_identify(
 
 
 def format_of(values: Sequence[str], *, telephones: bool = False) -> str:
-    """Return the kind of direct identifier that values are by format; empty if none.
+    """Return the kind of direct identifier that values are by format, such as "payment cards"; "" if none.
 
-    At least half of the distinct values must have the format. Check digits must be correct. Telephone numbers are
-    recognized only if `telephones` is true.
+    At least half of the values, which should be distinct, must have the format. Check digits must be correct. Telephone
+    numbers are recognized only if `telephones` is true.
     """
     return _first(values, _STRONG | ({_TELEPHONES: _is_telephone} if telephones else {}))
 
@@ -270,7 +272,8 @@ def _is_insurance_number(value: str) -> bool:
 def _is_national_number(value: str) -> bool:
     """Return whether a value is a US social security number or a Spanish DNI.
 
-    A DNI must have the correct letter. In foreigners' numbers, the first letter stands for a digit.
+    A social security number has hyphens (123-45-6789). A DNI must have the correct letter; in foreigners' numbers, the
+    first letter (X, Y, Z) stands for a digit.
     """
     text = re.sub(r"[ .-]", "", value).upper()
     if not _DNI.fullmatch(text):
@@ -279,13 +282,19 @@ def _is_national_number(value: str) -> bool:
 
 
 def _is_card(value: str) -> bool:
-    """Return whether a value is a payment card number with a correct check digit."""
+    """Return whether a value is a payment card number with a correct check digit.
+
+    Such a number has 13 to 19 digits, the first one 3 to 6; spaces and hyphens are ignored.
+    """
     text = re.sub(r"[ -]", "", value)
     return bool(_CARD.fullmatch(text)) and _luhn(text[::-1]) == 0
 
 
 def _luhn(digits: str) -> int:
-    """Return the last digit of the sum of all digits, every second of which is doubled before."""
+    """Return the last digit of the sum of all digits, as in the Luhn algorithm.
+
+    The second digit, the fourth and so on are doubled before; a doubled digit above 9 counts as the sum of its digits.
+    """
     doubled = (int(digit) * (1 + place % 2) for place, digit in enumerate(digits))
     return sum(sum(divmod(number, 10)) for number in doubled) % 10
 

@@ -61,7 +61,10 @@ class ColumnReader:
         return {label: np.array(sorted(found), dtype=np.intp) for label, found in members.items()}
 
     def fitting(self, cell: str) -> Positions:
-        """Return the distinct positions of the values that fit a cell."""
+        """Return the distinct positions, in `values`, of the true values that fit a released cell, shape (n,).
+
+        For the notations, see `ColumnReader`. The array is empty if no value fits. Spaces around the cell are ignored.
+        """
         cell = cell.strip()
         if cell == ANYTHING:
             return np.arange(len(self.values))
@@ -90,9 +93,10 @@ class ColumnReader:
 
     @cached_property
     def _calendar(self) -> dict[str, Positions]:
-        """Positions of values by day, month and year.
+        """Positions of values by the text of a day, month or year that contains them.
 
-        The result is empty if no value is a day or a month.
+        If some values are days or months, other values are under ``not a date``, except the empty one and years;
+        otherwise the result is empty.
         """
         members: dict[str, list[int]] = {}
         for value, position in self._position.items():
@@ -107,9 +111,9 @@ class ColumnReader:
         return {text: np.array(sorted(found), dtype=np.intp) for text, found in members.items()}
 
     def _unmasked(self, cell: str) -> Positions:
-        """Return the positions of values that equal the unmasked characters of a cell.
+        """Return the positions of values that equal a cell with stars in all places without a star.
 
-        They must have the same length as the cell.
+        They must have the same length as the cell, with the stars. The result is empty if there are none.
         """
         kept = tuple(place for place, character in enumerate(cell) if character != ANYTHING)
         key = (len(cell), *kept)
@@ -136,9 +140,9 @@ class ColumnReader:
         return numeric[order], positions[order]
 
     def _within(self, low: float, high: float, above: bool, below: bool) -> Positions:
-        """Return the positions of numbers from `low` to `high`.
+        """Return the positions of values that are numbers from `low` to `high`, in ascending order of the numbers.
 
-        Exclude `low` if `above`, `high` if `below`.
+        Exclude `low` if `above`, `high` if `below`. A day or month counts as its year.
         """
         numbers, positions = self._sorted
         first = int(np.searchsorted(numbers, low, side="right" if above else "left"))
@@ -147,24 +151,27 @@ class ColumnReader:
 
 
 def is_all_numbers(values: Sequence[str]) -> bool:
-    """Return whether all values that are not empty are numbers.
+    """Return whether all values that are not empty are numbers, such as ``48``, ``-1.5``, ``1,5`` or ``90+``.
 
-    There must be at least one number.
+    The result is False if there is no number.
     """
     present = [value for value in values if value]
     return bool(present) and all(_as_number(value) is not None for value in present)
 
 
 def numeric_order(values: Sequence[str]) -> NDArray[np.intp]:
-    """Return the order that sorts values numerically, with empty values first."""
+    """Return the positions that sort values numerically, shape (n,), with empty values first.
+
+    Values must be numbers or empty; equal numbers keep their order.
+    """
     numbers = [_as_number(value) if value else -np.inf for value in values]
     return np.argsort(np.array(numbers, dtype=np.float64), kind="stable")
 
 
 def text_of(column: pd.Series[str]) -> pd.Series[str]:
-    """Return a column as text without leading or trailing spaces.
+    """Return a column as text without leading or trailing spaces, with the same index.
 
-    Missing values are empty.
+    Missing values are "".
     """
     return column.astype("str").mask(column.isna(), "").str.strip()
 
@@ -175,9 +182,9 @@ def _as_number(text: str) -> float | None:
 
 
 def _interval(cell: str) -> tuple[float, float, bool, bool] | None:
-    """Return both ends of an interval, and whether each end is open.
+    """Return the low and high end of an interval, and whether each end is open (excluded).
 
-    The result is None if the cell is not an interval.
+    A missing end is infinite. The result is None if the cell is not an interval; for the notations, see `ColumnReader`.
     """
     if found := _IN_BRACKETS.fullmatch(cell):
         return float(found[2] or "-inf"), float(found[3] or "inf"), found[1] in "](", found[4] in "[)"

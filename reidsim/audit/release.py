@@ -63,7 +63,7 @@ class ReleaseAudit:
     people_of_row : ndarray of int64, shape (n_shared,)
         Group size of each shared row: number of people in the release whose true values fit the row.
     misfits : int
-        Number of shared rows that do not fit the true values of their own person.
+        Number of shared rows that do not fit the true values of their own record.
     class_sizes : ndarray of int64, shape (n_classes,)
         Number of people in each equivalence class (shared rows with equal released quasi-identifiers).
     """
@@ -77,7 +77,7 @@ class ReleaseAudit:
 
     @property
     def people(self) -> int:
-        """Number of people in the release, including people without a shared row."""
+        """Number of people with true values, including people without a shared row."""
         return len(self.rows_of_person)
 
     @property
@@ -119,7 +119,7 @@ def audit_release(
     persons: NDArray[np.generic] | None = None,
     hierarchies: Mapping[str, Sequence[Sequence[str]]] | None = None,
 ) -> ReleaseAudit:
-    """Return the audit of a release that was read from its file.
+    """Return the audit of a release that was read from its file: group sizes and rows that do not fit.
 
     Parameters
     ----------
@@ -128,11 +128,11 @@ def audit_release(
     truth : DataFrame
         True values of all records, shared or not, in the same columns.
     own : ndarray of int, shape (n_shared,)
-        Record of each shared row.
+        Record of each shared row: its row in `truth`, from 0.
     persons : ndarray, shape (n_records,), optional
         Person of each record; default: each record is another person.
-    hierarchies : mapping of str to rows, optional
-        Hierarchies as text, by column: the value, then its labels.
+    hierarchies : mapping of str to sequence of sequence of str, optional
+        Rows of the hierarchy of each column that has one, by column name: the value, then its labels.
     """
     cell, form, fits = matching = _match(released, truth, hierarchies or {})
     person = np.arange(len(truth)) if persons is None else pd.factorize(np.asarray(persons))[0].astype(np.int64)
@@ -149,9 +149,18 @@ def audit_release(
 
 
 def _membership(group: NDArray[np.intp], person: Counts, n_groups: int) -> tuple[csr_array, Counts]:
-    """Return the groups of each set of rows that people have, and the people per set.
+    """Return the distinct sets of groups in which people have rows, and the number of people per set.
 
-    The first result, shape (n_groups, n_sets), marks the groups of each set.
+    The first result, shape (n_groups, n_sets), marks the groups of each set; the second has shape (n_sets,).
+
+    Parameters
+    ----------
+    group : ndarray of int, shape (n_rows,)
+        Group of each row, from 0 to `n_groups` - 1.
+    person : ndarray of int64, shape (n_rows,)
+        Person of each row.
+    n_groups : int
+        Number of groups.
     """
     sets, _ = RowSets.from_rows(group, np.unique(person, return_inverse=True)[1])
     marks = np.ones(len(sets.cells), dtype=np.bool_)
@@ -159,7 +168,10 @@ def _membership(group: NDArray[np.intp], person: Counts, n_groups: int) -> tuple
 
 
 def _people_in(fits: csr_array, groups: csr_array, people: Counts) -> Counts:
-    """Return the number of distinct people in the groups that each row of `fits` marks."""
+    """Return the number of distinct people in the groups that each row of `fits` marks, shape (n_rows,).
+
+    `fits` has shape (n_rows, n_groups); `groups` and `people` are the results of `_membership`.
+    """
     starts = range(0, max(fits.shape[0], 1), _ROWS_AT_ONCE)
     return np.concatenate([fits[start : start + _ROWS_AT_ONCE] @ groups @ people for start in starts])
 
@@ -177,6 +189,7 @@ def values_of_groups(
     Parameters
     ----------
     fits : csr_array of bool, shape (n_rows, n_groups)
+        Whether each row marks each group.
     group, person, code : ndarray of int64, shape (n_records,)
         Group, person and value of each record. A person counts once for each of its values.
     levels, overall : ndarray
@@ -199,10 +212,11 @@ def values_of_groups(
 
 
 def _match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str, Sequence[Sequence[str]]]) -> Matching:
-    """Match the rows of two tables of text with the same columns.
+    """Match the distinct rows of two tables of text with the same columns: true values and released labels.
 
-    The labels of a column are divided into layers, so that a value fits at most one label of a layer. Forms whose
-    labels come from the same layers then share no cell, and cells can be matched with all these forms by one key.
+    `hierarchies` has the rows of the hierarchy of a column, by column name: the value, then its labels. The labels of a
+    column are divided into layers, so that a value fits at most one label of a layer. Forms whose labels come from the
+    same layers then share no cell, and cells can be matched with all these forms by one key.
     """
     columns, values, labels = [], [], []
     for name in truth.columns:
@@ -236,10 +250,21 @@ def _match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str
 
 
 def _layers(n_values: int, fits: Sequence[Positions]) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
-    """Return the layer of each label, and the fitting label of each value.
+    """Divide the labels of a column into layers, so that a value fits at most one label of a layer.
 
-    `fits` has the values that fit each label. The second result holds, for each layer, the label that each value fits,
-    -1 if none.
+    Parameters
+    ----------
+    n_values : int
+        Number of true values.
+    fits : sequence of ndarray of int
+        Numbers of the values that fit each label.
+
+    Returns
+    -------
+    ndarray of int, shape (n_labels,)
+        Layer of each label, from 0.
+    list of ndarray of int, shape (n_values,)
+        For each layer, the label that each value fits; -1 if none.
     """
     layer_of_label = np.zeros(len(fits), dtype=np.intp)
     label_at: list[NDArray[np.intp]] = []
@@ -285,7 +310,9 @@ class Diversity:
 
 
 def diversity(name: str, column: pd.Series[str], classes: Counts) -> Diversity:
-    """Return the l-diversity and t-closeness of a column.
+    """Return the l-diversity and t-closeness of a column in the worst equivalence class.
+
+    A missing cell counts as a value, "". The distance is ordered if all other values are numbers, else equal.
 
     Parameters
     ----------
@@ -321,10 +348,13 @@ def diversity(name: str, column: pd.Series[str], classes: Counts) -> Diversity:
 
 
 def _ordered_distance(of_class: Counts, value: Counts, share: Floats, overall: Floats) -> Floats:
-    """Return the mean gap between cumulative shares of each class, shape (n_classes,).
+    """Return the distance of each class from all rows by ordered values, shape (n_classes,).
 
-    Between two values of a class, the cumulative share of the class is constant and the cumulative share of all rows
-    increases. Therefore the gap is summed separately on both sides of the point where the two are equal.
+    It is the mean gap between the cumulative shares of the values in the class and in all rows; 0 with a single value.
+    The first three parameters have one entry for each combination of class and value that occurs, sorted by class and
+    value: class, value, and share of the value in the class. `overall` has the share of each value in all rows. Between
+    two values of a class, the cumulative share of the class is constant and the cumulative share of all rows increases.
+    Therefore the gap is summed separately on both sides of the point where the two are equal.
     """
     last = len(overall) - 1
     cumulative = np.cumsum(overall)[:-1]

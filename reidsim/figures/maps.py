@@ -50,17 +50,17 @@ def parameter_maps(
         or ``"all records"`` for averages), ``benefit``, ``loss``, ``publisher_payoff``, ``adversary_payoff`` (money
         per record), ``generalization_intensity`` and ``share_attacked`` (share of all records; 0 or 1 for one record).
     case : tuple of float, optional
-        Benefit and loss of a case study, marked by a cross (outside the map, the legend mentions it instead).
+        Benefit and loss (y and x) of a case study, marked by a cross; outside the map, only the legend mentions it.
     axes : tuple of str
         Columns on the y axis and on the x axis, in place of benefit and loss.
     title : str
-        Title in place of the record's label.
+        Title in place of the record's label; "" for the label.
 
     Returns
     -------
     Figure
-        Loss on the x axis, benefit on the y axis, each logarithmic if its values are spaced by a factor; larger values
-        are brighter.
+        Four maps: generalization intensity, share attacked, publisher's payoff and adversary's payoff. Loss is on the x
+        axis, benefit on the y axis, each logarithmic if its values are spaced by a factor; larger values are brighter.
     """
     (y, x), record = axes, str(maps["record"].iloc[0])
     of_all = record == ALL_RECORDS
@@ -103,9 +103,10 @@ def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
     Parameters
     ----------
     chart : DataFrame
-        Table ``policy_map`` of a stress test; a full grid.
+        Table ``policy_map`` of a stress test: a full grid with one row per pair of values, and columns ``x``, ``y``
+        (the values), ``best`` (a policy; empty if unknown, for some rows at most) and ``margin`` (money per record).
     x, y : str
-        Names of the parameters.
+        Names of the parameters on the axes.
     """
     look = style.ordered_looks(name for name in chart["best"] if name)
     position = {policy: number for number, policy in enumerate(look)}
@@ -133,12 +134,11 @@ def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
 def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
     """Draw the defender's payoff and the risk of re-identification as heat maps.
 
-    Rows are defenders; columns are adversaries.
-
     Parameters
     ----------
     payoff : DataFrame
-        Defender's payoff in currency units per record.
+        Defender's payoff in currency units per record; one row per defender, one column per adversary, missing for
+        combinations that could not be played.
     risk : DataFrame
         Mean probability of re-identification; same rows and columns as `payoff`.
 
@@ -183,7 +183,9 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
 def cell_edges(values: Floats) -> Floats:
     """Return the cell borders around increasing values, shape (n + 1,).
 
-    Borders are midway between values, on a linear or logarithmic scale, as `is_geometric` decides.
+    Borders are midway between values, on a linear or logarithmic scale, as `is_geometric` decides. On a linear scale,
+    the first border of values that are not negative is 0 or more. A single value v has borders 0.5 v and 1.5 v, or 0
+    and 1 if it is 0.
     """
     if len(values) == 1:
         # A single cell has no natural width; any width shows its value.
@@ -200,9 +202,10 @@ def cell_edges(values: Floats) -> Floats:
 
 
 def _draw_cells(axes: Axes, surface: pd.DataFrame, colours: str | Colormap, limits: tuple[float, float]) -> QuadMesh:
-    """Draw values over two increasing parameters as coloured cells.
+    """Draw values over two increasing parameters as coloured cells, and return the mesh of cells.
 
-    Each axis is linear or logarithmic. `limits` are the values of the first and the last colour.
+    `surface` has the values, with those of the y parameter as index and of the x parameter as columns. Each axis is
+    linear or logarithmic. `limits` are the values of the first and the last colour.
     """
     x, y = (np.asarray(labels, dtype=np.float64) for labels in (surface.columns, surface.index))
     edges, (low, high) = (cell_edges(x), cell_edges(y)), limits

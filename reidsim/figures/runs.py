@@ -49,9 +49,10 @@ _HATCHES = ("", "///", "...", "xxx", "---", "ooo")
 
 
 def figures_by_policy(result: Any) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of payoffs, risks and people re-identified.
+    """Yield the figures of a run by policy, each with its name.
 
-    Figures for which the run has no table are left out.
+    The names are ``payoffs``, ``risks`` and ``reidentified`` (number of people). Figures for which the run, `result`,
+    has no table are omitted.
     """
     if {"policy", *_COLOURS} <= set(result.runs.columns):
         yield "payoffs", payoffs_by_policy(result.summary.reset_index(), result.measures)
@@ -69,9 +70,10 @@ def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASU
     Parameters
     ----------
     summary : DataFrame
-        One row per policy (and point): ``policy``, ``publisher_payoff`` and ``adversary_payoff``, money per record.
+        One row per policy (and point), drawn from top to bottom: ``policy``, ``publisher_payoff`` and
+        ``adversary_payoff``, money per record.
     measures : iterable of Measure
-        Measures of the scenario's kind.
+        Measures of the scenario's kind, which give the labels and number formats of both payoffs.
     """
     figure, [row] = style.new_figure(1, 2, panel=(4.2, 0.8 + 0.45 * len(summary)), sharey=True)
     for (column, measure), axes in zip(measures_among(measures, _COLOURS).items(), row, strict=True):
@@ -96,7 +98,8 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
     Parameters
     ----------
     records : DataFrame
-        One row per record and policy, with columns ``policy``, ``attacked`` and ``success_probability``.
+        One row per record and policy, with columns ``policy``, ``attacked`` (whether the record is attacked) and
+        ``success_probability``.
     """
     risks = records["success_probability"].where(records["attacked"].astype(bool), 0.0)
     steps, highest = {}, 0.0
@@ -112,7 +115,9 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
 
 
 def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
-    """Draw, by policy, the distribution function of re-identified people.
+    """Draw, by policy, the distribution function of the number of re-identified people.
+
+    The x axis ends where every policy has reached probability 0.999; it is logarithmic if this is above 50 people.
 
     Parameters
     ----------
@@ -137,7 +142,10 @@ def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
 
 
 def _drawn_steps(steps: Mapping[str, tuple[list[float], list[float]]], **labels: str) -> tuple[Figure, Axes]:
-    """Draw a step function per policy; see `style.label_axes` for the labels."""
+    """Draw a step function per policy in one panel, and return the figure and its axes.
+
+    `steps` has x and y of the steps by policy. For `labels` (title, x, y, numbers), see `style.label_axes`.
+    """
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
     lines: list[Artist] = []
     for policy, own in style.ordered_looks(steps).items():
@@ -159,7 +167,8 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
     ----------
     rounds : DataFrame
         One row per draw, policy and round, with columns ``policy``, ``round``, ``publisher_payoff``,
-        ``adversary_payoff``, ``participation`` and ``risk``; for waves also ``draw``, ``wave`` and ``newly_exposed``.
+        ``adversary_payoff``, ``participation`` and ``risk``; for waves also ``draw``, ``wave`` (the label of the round)
+        and ``newly_exposed``. Rounds are waves if there is a column ``wave``.
     """
     waves, panels = "wave" in rounds, _PANELS
     if waves:
@@ -186,7 +195,7 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
 
 
 def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
-    """Draw the publisher's belief about each adversary's weight, by round.
+    """Draw the publisher's belief about the weight (probability) of each adversary, by round.
 
     Parameters
     ----------
@@ -233,7 +242,7 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
         One row per draw, policy and round, with columns ``policy``, ``round``, ``subjects`` and
         ``distinct_reidentified``.
     note : str
-        Text above the panels.
+        Text above the panels; none if empty.
 
     Returns
     -------

@@ -44,7 +44,8 @@ class Swept:
     Parameters
     ----------
     table : DataFrame
-        One row per point and policy: keys, ``policy``, means of the measures.
+        One row per point and policy, with a column per key of the sweep, ``policy``, and a column per measure with its
+        mean.
     along : tuple of str
         Numeric keys along which lines are drawn, one at a time.
     others : tuple of str
@@ -87,14 +88,21 @@ class Swept:
 
 
 def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of payoffs along numeric keys, or of maps over two keys."""
+    """Yield name and figure of payoffs along numeric keys, or of maps over two keys.
+
+    `result` is that of a batch. Nothing is yielded if it has no sweep that can be drawn; see `swept_of`.
+    """
     swept = swept_of(result)
     if swept is not None:
         yield from lines_or_maps(swept)
 
 
 def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of maps, if the sweep has a second axis, else of lines."""
+    """Yield name and figure of maps, if the sweep has a second axis, else of lines of both payoffs.
+
+    The name is ``sweep-map`` or ``sweep-lines``, with ``-1``, ``-2``, ... if there are several figures (at most six).
+    Without columns of both payoffs, no lines are drawn.
+    """
     name, drawn = "sweep-lines", []
     if swept.second:
         name, drawn = "sweep-map", list(_maps(swept))
@@ -105,9 +113,10 @@ def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
 
 
 def swept_of(result: Any) -> Swept | None:
-    """Arrange the statistics of a batch for drawing.
+    """Return the statistics of a batch arranged for drawing; see `Swept`.
 
-    None for a batch without a sweep, policies or complete runs, and for a sweep without a numeric key.
+    The result is None for a batch without a sweep, policies or complete runs, and for a sweep without a numeric key
+    that identifies its points.
     """
     content, found = result.manifest["content"], result.statistics
     if "sweep" not in content or found.empty or "policy" not in found or "records" in found:
@@ -135,7 +144,11 @@ def swept_of(result: Any) -> Swept | None:
 
 
 def _leading(group: tuple[str, ...], table: pd.DataFrame) -> str:
-    """Return the first numeric key of a group that identifies its points; "" if none."""
+    """Return the first numeric key of a group that identifies its points; "" if none.
+
+    The keys of a group vary together. A key identifies the points if all its values in `table` are finite, and it has
+    as many distinct values as the group has combinations, at least two.
+    """
     for key in group:
         column = table[key]
         if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
@@ -175,7 +188,11 @@ def _maps(swept: Swept) -> Iterator[Figure]:
 
 
 def _value_words(value: object) -> str:
-    """Return a value of a key as a title shows it; a file by its name, in words."""
+    """Return a value of a scenario key as a title shows it.
+
+    A float is formatted by `style.number_text`. Of a path, only the last part is kept; the name of a table or TOML file
+    also loses its suffixes, and hyphens become spaces.
+    """
     if isinstance(value, float):
         return style.number_text(value)
     name = str(value).rpartition("/")[2]
@@ -183,7 +200,7 @@ def _value_words(value: object) -> str:
 
 
 def short_name(key: str) -> str:
-    """Return the short name of a payoff parameter's key; other keys unchanged."""
+    """Return a scenario key without the leading ``economics.`` of payoff parameters; other keys unchanged."""
     return key.removeprefix("economics.")
 
 
@@ -195,7 +212,7 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
     Parameters
     ----------
     lines : DataFrame
-        One row per parameter, value and policy, with columns ``parameter`` (``"loss"``, ``"benefit"``, ``"cost"``),
+        One row per parameter, value and policy, with columns ``parameter`` (such as ``"loss"`` or ``"cost"``),
         ``value``, ``policy``, ``publisher_payoff`` and ``adversary_payoff`` (averages, money per record).
 
     Returns
@@ -235,9 +252,11 @@ def sensitivity_bars(indices: pd.DataFrame, measures: Mapping[str, Measure]) -> 
     Parameters
     ----------
     indices : DataFrame
-        Table ``sensitivity`` of a stress test. Indices of pairs of parameters and missing indices are not drawn.
+        Table ``sensitivity`` of a stress test: one row per ``output``, ``policy``, ``index`` (its name) and
+        ``parameter``, with ``value`` and its interval, ``low`` and ``high``. Indices of pairs of parameters (``other``
+        is not empty) and missing indices are not drawn.
     measures : mapping of str to Measure
-        Outputs by column.
+        Measure of each output, by column name; it gives the title of the panel.
 
     Returns
     -------
@@ -274,12 +293,13 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
     Parameters
     ----------
     regrets : DataFrame
-        Table ``regrets`` of a stress test.
+        Table ``regrets`` of a stress test: one row per point and policy, with ``policy``, ``publisher_payoff`` and
+        ``regret`` (money per record). Rows without a regret are omitted.
 
     Returns
     -------
     Figure
-        The share of points (y) with a payoff, or regret, of at most the value (x).
+        Two panels, payoff and regret: the share of points (y) with at most the value (x), one line per policy.
     """
     table = regrets[regrets["regret"].notna()]
     look = style.ordered_looks(table["policy"])
@@ -303,7 +323,8 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     Parameters
     ----------
     curves : DataFrame
-        Rows of a single key in the table ``belief_curves`` of a stress test. The values of the key are numbers.
+        Rows of a single key in the table ``belief_curves`` of a stress test: ``key``, ``true`` and ``believed`` (values
+        of the key, numbers), ``policy`` and the payoff. The key is a parameter of the scenario.
     payoff : Measure
         The publisher's payoff, with its label.
 
@@ -311,7 +332,8 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     -------
     Figure
         One panel per believed value, over the true value; then one panel per true value, over the believed value. A
-        vertical line marks where both agree. Only the first six of all panels are drawn.
+        panel whose x values are all equal is omitted. A vertical line marks where both agree. Only the first six of
+        all panels are drawn.
     """
     curves = curves.drop_duplicates()
     name = str(curves["key"].iloc[0])
@@ -338,13 +360,16 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
 def attribute_shares(table: pd.DataFrame, measures: Sequence[Measure]) -> Figure:
     """Draw the Shapley share of each column, one panel per measure.
 
-    Error bars of two standard errors are drawn where shares are estimates.
+    A bar shows the share of a column (attribute) under a policy. Error bars of two standard errors are drawn where
+    shares are estimates (a standard error is not 0).
 
     Parameters
     ----------
     table : DataFrame
-        Columns ``policy``, ``attribute``, ``measure``, ``share`` and ``standard_error``.
+        One row per policy, attribute and measure, with columns ``policy``, ``attribute``, ``measure`` (its column
+        name), ``share`` and ``standard_error``.
     measures : sequence of Measure
+        Measures of the panels, at most three.
     """
     attributes = list(table["attribute"].unique())
     look = style.ordered_looks(table["policy"])

@@ -75,7 +75,10 @@ _ROBUST = {
 
 @dataclass(frozen=True)
 class Look:
-    """Style of a policy; line style and marker identify it without colour."""
+    """Style of the lines and markers of a policy: matplotlib's colour, line style and marker.
+
+    Line style and marker identify the policy without colour.
+    """
 
     colour: str
     dashes: Dashes
@@ -83,21 +86,27 @@ class Look:
 
 
 def policy_name(policy: str) -> str:
-    """Return the displayed name of a policy; unknown names are unchanged."""
+    """Return the displayed name of a policy of any kind of scenario, or of a stress test's robust choice.
+
+    Other names are unchanged.
+    """
     label = next((kind.policies[policy].label for kind in kinds_at_hand() if policy in kind.policies), policy)
     return _ROBUST.get(policy, label)
 
 
 def _fixed_looks() -> tuple[str, ...]:
-    """Return the policies of the default kind that have a fixed colour each.
+    """Return the names of the policies of the default kind that have a fixed colour each, at most six, in order.
 
-    They come first in rows and legends.
+    They come first in rows and legends of figures.
     """
     return tuple(kind_named(DEFAULT_KIND).policies)[: len(_COLOURS) - 1]
 
 
 def parameter_label(parameter: str) -> str:
-    """Return the axis label of a game parameter or of a scenario key."""
+    """Return the axis label of a payoff parameter, with symbol and unit, or of another scenario key, in words.
+
+    A payoff parameter may have the prefix ``economics.``.
+    """
     name = parameter.removeprefix("economics.")
     return _PARAMETER_LABELS.get(name) or sentence(key_words(parameter))
 
@@ -105,8 +114,8 @@ def parameter_label(parameter: str) -> str:
 def key_words(key: str) -> str:
     """Return a scenario key in words: ``"believed cost"`` for ``beliefs.cost``.
 
-    The words include the name of a named section, as in ``"size of registry"``, because several sections may have the
-    same key.
+    The words include the name of a resource or adversary, as in ``"size of registry"`` for ``resources.registry.size``,
+    because several such sections may have the same key. The names of other sections are omitted.
     """
     section, _, name = key.rpartition(".")
     words = _KEY_WORDS.get(name, name.replace("_", " "))
@@ -117,45 +126,51 @@ def key_words(key: str) -> str:
 
 
 def with_unit(words: str, key: str) -> str:
-    """Return the words for a scenario key, with the unit if it is a payoff parameter."""
+    """Return `words` with "(per record)" appended if `key` is a payoff parameter, but no cost of a resource.
+
+    The words describe the scenario key, such as ``economics.loss``; for other keys, they are returned unchanged.
+    """
     section, _, name = key.rpartition(".")
     # The cost of a resource is paid once, not per record.
     return f"{words} ({UNIT})" if name in _PARAMETER_LABELS and not section.startswith("resources") else words
 
 
 def given_name(name: str) -> str:
-    """Return a name from a scenario, such as ``"voter-list"``, in words."""
+    """Return a name from a scenario, such as ``"voter-list"``, with spaces in place of hyphens."""
     return name.replace("-", " ")
 
 
 def sentence(words: str) -> str:
-    """Return words with a first capital letter, for titles and axis labels."""
+    """Return words with the first letter as a capital, the others unchanged, for titles and axis labels."""
     return words[:1].upper() + words[1:]
 
 
 def ordered_policies(policies: Iterable[str]) -> list[str]:
-    """Return distinct policies: known ones in fixed order, then the others."""
+    """Return distinct policies: policies with a fixed colour in fixed order, then the others as they come."""
     return known_first(policies, _fixed_looks())
 
 
 def ordered_looks(policies: Iterable[str]) -> dict[str, Look]:
-    """Return a style per distinct policy: known ones in fixed order, then the others."""
+    """Return the style of each distinct policy, by policy in the order of `ordered_policies`."""
     return looks(ordered_policies(policies))
 
 
 def ordered_parameters(parameters: Iterable[str]) -> list[str]:
-    """Return distinct parameters: payoff parameters in fixed order, then the others."""
+    """Return distinct parameters: loss, loss and gain, gain, benefit and cost first, then the others as they come."""
     return known_first(parameters, _PARAMETER_LABELS)
 
 
 def known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return distinct names: known ones in their order, then the others."""
+    """Return the distinct names in `names`: known ones first, in the order of `known`, then the others as they come."""
     distinct = list(dict.fromkeys(names))
     return [name for name in known if name in distinct] + [name for name in distinct if name not in known]
 
 
 def looks(policies: Sequence[str]) -> dict[str, Look]:
-    """Return a style per policy: a fixed one for known policies, else a free one."""
+    """Return the style of each name, by name: a fixed one for known policies, else the next that is free.
+
+    Names of adversaries and other lines have no fixed style.
+    """
     fixed = {policy: _look(number) for number, policy in enumerate(_fixed_looks())}
     own = {
         name: Look(policy.look.colour, _DASHES[place % len(_DASHES)], policy.look.marker)
@@ -183,9 +198,10 @@ def new_figure(
     sharex: bool | Literal["col"] = False,
     sharey: bool | Literal["col"] = False,
 ) -> tuple[Figure, list[list[Axes]]]:
-    """Make a figure of rows x columns panels.
+    """Return a new figure of rows x columns panels, and the axes of each panel by row and column.
 
-    `panel` is the approximate width and height of a panel with its labels, inches.
+    `panel` is the approximate width and height of a panel with its labels, inches. With `sharex` or `sharey`, all
+    panels (with ``"col"``, all panels of a column) have the same axis.
     """
     # Add height for the figure's legend and title.
     engine = ConstrainedLayoutEngine(hspace=0.06, wspace=0.04)
@@ -199,7 +215,10 @@ def new_figure(
 
 
 def panels(number: int, columns: int, *, panel: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    """Make a figure of `number` panels in at most `columns` columns; see `new_figure`."""
+    """Return a new figure of `number` panels in at most `columns` columns, and their axes, row by row.
+
+    `panel` is the width and height of a panel; see `new_figure`.
+    """
     figure, grid = new_figure(-(-number // columns), min(number, columns), panel=panel)
     every = [axes for row in grid for axes in row]
     for spare in every[number:]:
@@ -208,14 +227,20 @@ def panels(number: int, columns: int, *, panel: tuple[float, float]) -> tuple[Fi
 
 
 def draw_line(axes: Axes, x: Any, y: Any, look: Look, label: str, *, marks: int = 12, **more: Any) -> list[Line2D]:
-    """Draw a line with about `marks` markers: more markers blur a long line."""
+    """Draw a line with about `marks` markers (more markers blur a long line), and return its legend handle in a list.
+
+    `label` is its name in the legend; `more` are options of matplotlib's ``plot``, which override the style.
+    """
     every = max(1, len(x) // marks)
     own = {"color": look.colour, "linestyle": look.dashes, "marker": look.marker, "markevery": every}
     return axes.plot(x, y, **{**own, "markersize": 5, "markerfacecolor": "white", "label": label, **more})
 
 
 def draw_lines(axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Mapping[str, Look], **more: Any) -> list[Line2D]:
-    """Draw column `y` over column `x`, with one line per policy; see `draw_line`."""
+    """Draw column `y` over column `x`, with one line per policy, and return the legend handles.
+
+    `rows` has a column ``policy``; `look` has the style of each policy to draw. For `more`, see `draw_line`.
+    """
     handles = []
     for policy, own in look.items():
         line = rows[rows["policy"] == policy].sort_values(x, kind="stable")
@@ -224,24 +249,31 @@ def draw_lines(axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Mapping[str
 
 
 def draw_steps(axes: Axes, x: Any, y: Any, look: Look, label: str) -> list[Line2D]:
-    """Draw a step function that jumps to `y` at `x`."""
+    """Draw a step function that jumps to `y` at each `x`, and return its legend handle, named `label`, in a list."""
     return axes.step(x, y, where="post", color=look.colour, linestyle=look.dashes, label=label)
 
 
 def draw_shares(axes: Axes, values: Floats, look: Look, label: str) -> list[Line2D]:
-    """Draw the share of values at or below each value, as a step function."""
+    """Draw the share of values at or below each value, as a step function.
+
+    For the parameters and the result, see `draw_steps`.
+    """
     return draw_steps(axes, np.sort(values), np.arange(1, len(values) + 1) / len(values), look, label)
 
 
 def write_at(axes: Axes, text: str, place: tuple[float, float], offset: tuple[float, float], **more: Any) -> None:
-    """Write a text at a point, moved by an offset in points."""
+    """Write a text at a point in data units, moved by an offset in points (1/72 inch).
+
+    `more` are options of matplotlib's ``annotate``.
+    """
     axes.annotate(text, place, xytext=offset, textcoords="offset points", fontsize=9, **more)
 
 
 def label_axes(axes: Axes, *, title: str = "", x: str = "", y: str = "", numbers: str = "") -> None:
     """Set the title and axis labels of a panel, with currency signs as plain text.
 
-    `numbers` are the axes, ``x`` or ``y``, whose numbers are formatted; see `number_ticks`.
+    An empty title or label is not set. `numbers` are the axes, such as ``x`` or ``xy``, whose numbers are formatted;
+    see `number_ticks`.
     """
     if title:
         axes.set_title(title, fontsize=10, loc="left", parse_math=False)
@@ -259,7 +291,10 @@ def number_ticks(*axes: Axis) -> None:
 
 
 def is_geometric(values: Floats) -> bool:
-    """Return whether increasing values are spaced more evenly by factor than by step."""
+    """Return whether increasing values are spaced more evenly by factor than by step.
+
+    The result is False for fewer than three values, or if the first is 0 or less.
+    """
     if len(values) < 3 or values[0] <= 0:
         return False
     steps, factors = np.diff(values), np.diff(np.log(values))
@@ -268,7 +303,10 @@ def is_geometric(values: Floats) -> bool:
 
 
 def scale_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
-    """Set a linear or logarithmic scale that suits the values, and format its numbers."""
+    """Set a linear or logarithmic scale that suits increasing values, and format its numbers.
+
+    The scale is logarithmic if `is_geometric` is true of the values.
+    """
     axis = axes.xaxis if which == "x" else axes.yaxis
     if not is_geometric(values):
         number_ticks(axis)
@@ -278,29 +316,38 @@ def scale_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
 
 
 def log_ticks(axis: Axis, factor: float) -> None:
-    """Format a logarithmic axis; `factor` is its largest value over its smallest."""
+    """Format a logarithmic axis; `factor` is its largest value over its smallest.
+
+    Numbers are at powers of ten, and at 2 and 5 times these if the factor is below 100.
+    """
     axis.set_major_locator(LogLocator(subs=(1.0,) if factor >= 100 else (1.0, 2.0, 5.0)))
     write_out(axis)
     axis.set_minor_formatter(NullFormatter())
 
 
 def write_out(axis: Axis) -> None:
-    """Write an axis's numbers without powers of ten and offsets."""
+    """Write an axis's numbers by `number_text`, without offsets."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value)))
 
 
 def number_text(value: float) -> str:
-    """Return a number as on an axis: ``"25,000"``, ``"0.5"``, ``"\N{MINUS SIGN}3"``."""
+    """Return a number as on an axis: ``"25,000"``, ``"0.5"``, ``"\N{MINUS SIGN}3"``.
+
+    It has at most ten significant digits; below 0.0001 and from 10 billion on, it has a power of ten.
+    """
     return f"{value:,.10g}".replace("-", "\N{MINUS SIGN}")
 
 
 def money_text(value: float) -> str:
-    """Return an amount with two decimals, such as ``"1,049.70"``."""
+    """Return an amount of money with two decimals and without a currency, such as ``"1,049.70"``."""
     return f"{value:,.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def patches(look: Mapping[str, Look], **more: Any) -> list[Patch]:
-    """Return the legend handles for the colour of each policy."""
+    """Return a coloured patch per policy as legend handles, in the order of `look`.
+
+    `more` are options of matplotlib's ``Patch``.
+    """
     return [Patch(color=own.colour, label=policy_name(policy), **more) for policy, own in look.items()]
 
 
@@ -313,7 +360,8 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) ->
     """Put one legend for all panels below them, in at most `columns` columns.
 
     The legend has as many columns as fit into the figure's width. The figure grows if it is too narrow for one column
-    or too low for the rows. For a single line, its name becomes the title of a figure without one.
+    or too low for the rows. If the only handle is a line, its label becomes the title of a figure without one, and
+    there is no legend.
     """
     if len(handles) == 1 and not figure.get_suptitle():
         only = handles[0]
@@ -339,9 +387,9 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) ->
 
 @contextmanager
 def own_settings() -> Iterator[None]:
-    """Draw with matplotlib's defaults, ignoring the user's ``matplotlibrc``.
+    """Return a context in which matplotlib has its defaults, except the backend.
 
-    A ``matplotlibrc`` may change the style or need LaTeX.
+    The user's ``matplotlibrc``, which may change the style or need LaTeX, is ignored there.
     """
     with rc_context({key: value for key, value in rcParamsDefault.items() if not key.startswith("backend")}):
         yield
@@ -353,6 +401,7 @@ def save_figure(figure: Figure, path: str | Path, *, dots_per_inch: int = 160) -
     Parameters
     ----------
     figure : Figure
+        The figure.
     path : str or Path
         Path in an existing folder; an existing file is replaced.
     dots_per_inch : int
