@@ -115,7 +115,13 @@ __all__ = [*" ".join(_PUBLIC.values()).split(), "__version__"]
 
 @cache
 def __getattr__(name: str) -> Any:
-    """Import public names on first use, which keeps ``import reidsim`` fast."""
+    """Return a public object of the package, imported on first use, which keeps ``import reidsim`` fast.
+
+    Raises
+    ------
+    AttributeError
+        If there is no such name.
+    """
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(_HOMES[name]), name)

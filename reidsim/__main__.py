@@ -44,8 +44,8 @@ def main() -> None:
 def _open_closed_streams() -> None:
     """Replace closed standard streams by the null device.
 
-    Otherwise, the next opened file would receive the number of the closed stream. A closed standard output is an error,
-    because nobody could read the output.
+    Otherwise, the next opened file would receive the number of the closed stream. If standard output is closed, nobody
+    could read the output: print an error and exit with code 2.
     """
     no_output = sys.stdout is None
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):

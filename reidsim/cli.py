@@ -31,7 +31,7 @@ class _Grouped(TyperGroup):
     """A command group whose help lists the commands under headings."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands of each group under its heading."""
+        """Write the commands of each group, with the first sentence of their docstrings, under its heading."""
         for heading, functions in _GROUPS.items():
             with formatter.section(heading):
                 formatter.write_dl([(_name_of(each), (each.__doc__ or "").partition(".\n")[0]) for each in functions])
@@ -82,7 +82,11 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; the entry point ``reidsim``."""
+    """Run the command line; the entry point ``reidsim``.
+
+    Errors that a user can correct are printed in one line to standard error, and the process exits with a code, such as
+    2 for wrong input. Defects raise their error.
+    """
     interrupts.remember()
     # Print a warning in one line, without its location in the code.
     warnings.showwarning = lambda message, *_, **__: print_warnings([str(message)])
@@ -109,7 +113,11 @@ def main() -> None:
 
 
 def _ending(error: BaseException) -> tuple[str, int] | None:
-    """Return the message and exit code for an error; None if the error is a defect or an ordinary exit."""
+    """Return the message and exit code for an error; None if the error is a defect or an ordinary exit.
+
+    The code is 2 for wrong input, errors of user-defined code, too little memory and output that cannot be written; 141
+    with an empty message for a closed pipe. For an interrupt, see `interrupts.ending`.
+    """
     if isinstance(error, InputError):
         return str(error), 2
     if interrupts.caused(error, BrokenPipeError):
@@ -138,9 +146,9 @@ def _ending(error: BaseException) -> tuple[str, int] | None:
 
 
 def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    """Do not print an interrupt inside a callback of compiled code.
+    """Report an error that Python cannot raise as Python does, unless it is an interrupt.
 
-    It is recorded elsewhere and ends the run.
+    An interrupt inside a callback of compiled code is recorded elsewhere and ends the run.
     """
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)

@@ -92,9 +92,23 @@ class Changes:
     def load(
         self, scenario: str, *, seed: int | None = None, also_read: Collection[str] = ()
     ) -> Scenario[ScenarioHead]:
-        """Return a scenario with the changes.
+        """Return a scenario with the changes of the options.
 
         Slow modules are imported late, so that an error in a name is reported at once.
+
+        Parameters
+        ----------
+        scenario : str
+            Name of a bundled scenario, or path of a TOML file.
+        seed : int, optional
+            Seed in place of the scenario's.
+        also_read : collection of str
+            Scenario keys that the command reads in addition to a run; see `Scenario.load`.
+
+        Raises
+        ------
+        InputError
+            If the scenario or a change cannot be used.
         """
         resolve(scenario, "scenarios", "scenario")
         with waiting(f"reading {scenario}"):
@@ -128,7 +142,7 @@ class Execution:
     timeout: float | None = None
 
     def start(self) -> Executor:
-        """Return the executor."""
+        """Return the executor (see `Executor`) that the options name, by default ``auto``."""
         from reidsim.engine.batch.executors import executor_named
 
         options = {"workers": self.workers, "scheduler": self.scheduler, "timeout": self.timeout}
@@ -157,12 +171,14 @@ class BatchOptions:
         return self.resume or self.rerun_failed
 
     def refuse_for_single_run(self, source: Path) -> None:
-        """Raise an error if any option is given.
+        """Check that no option of a batch is given, because the scenario has a single run.
+
+        `source` is the scenario's file, for messages.
 
         Raises
         ------
         InputError
-            Names the first option that is given.
+            If an option is given; the message names the first one.
         """
         for name, value in {**vars(self.execution), "resume": self.resume, "rerun_failed": self.rerun_failed}.items():
             if value:
@@ -174,7 +190,7 @@ class BatchOptions:
                 )
 
     def latest_folder(self, name: str) -> Path:
-        """Return the folder ``results/NAME-NNN`` with the highest three-digit number.
+        """Return the folder ``results/NAME-NNN``, for `name`, with the highest three-digit number.
 
         Raises
         ------
@@ -189,7 +205,11 @@ class BatchOptions:
 
 
 def typer_command(function: Callable[..., None]) -> tuple[Callable[..., None], str]:
-    """Return a command as typer reads it, with the options of every command, and its help text."""
+    """Return a command as typer reads it, with the options of every command, and its help text.
+
+    Calling the returned function sets the verbosity and calls `function`. The help text is the docstring of `function`
+    up to the section ``Parameters``.
+    """
 
     def run(**values: Any) -> None:
         verbosity = _called(Verbosity, values)
@@ -204,7 +224,11 @@ def typer_command(function: Callable[..., None]) -> tuple[Callable[..., None], s
 
 
 def _called(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
-    """Call a function with the values of its options, which may be fields of a class."""
+    """Call a function with the values of its options, and return its result.
+
+    `values` are by parameter name. A parameter whose type is a class of options receives an object of the class, made
+    from the values of its fields. A value of None is omitted, so that the default applies.
+    """
     options: dict[str, Any] = {}
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         kind: Any = parameter.annotation
@@ -214,7 +238,11 @@ def _called(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
 
 
 def _options_of(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    """Yield the parameters of a command with declarations for typer, its own before shared ones."""
+    """Yield the parameters of a command with declarations for typer, its own before shared ones.
+
+    Parameters without a default are arguments, others are options. Shared ones are the fields of a parameter whose type
+    is a class of options. Help text and placeholder come from the section ``Parameters`` of the docstrings.
+    """
     described = (inspect.getdoc(function) or "").partition(_HEADING)[2]
     texts = {name: (metavar or None, " ".join(text.split())) for name, metavar, text in _DESCRIBED.findall(described)}
     shared: list[inspect.Parameter] = []
@@ -238,7 +266,7 @@ def _options_of(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
 
 
 def _is_group(kind: Any) -> bool:
-    """Return whether a type is a class whose fields are options."""
+    """Return whether a type is a class whose fields are options: a dataclass."""
     return hasattr(kind, "__dataclass_fields__")
 
 
@@ -247,7 +275,15 @@ def _option_name(parameter: str) -> str:
 
 
 def overrides_of(texts: Sequence[str]) -> dict[str, object]:
-    """Return the values of the option `--set`, by key path."""
+    """Return the values of the option `--set`, by key path; of equal keys, the last counts.
+
+    Texts have the form ``economics.loss=600``. A value is parsed as TOML; if it is not valid TOML, it is text.
+
+    Raises
+    ------
+    InputError
+        If ``=`` or the key is missing.
+    """
     from reidsim.core.plain_data import parse_override
 
     return dict(parse_override(text) for text in texts)
@@ -255,9 +291,10 @@ def overrides_of(texts: Sequence[str]) -> dict[str, object]:
 
 @contextmanager
 def waiting(task: str) -> Iterator[DelayedProgress]:
-    """Show progress on standard error after a delay.
+    """Return a context that shows progress on standard error after a delay.
 
-    At the end, raise KeyboardInterrupt if a library caught an interrupt.
+    It gives a callback that sets the task and its completed part; `task` is the first one. At the end, the context
+    raises KeyboardInterrupt if a library caught an interrupt.
     """
     with DelayedProgress(progress_console(), task) as progress:
         yield progress
@@ -265,9 +302,14 @@ def waiting(task: str) -> Iterator[DelayedProgress]:
 
 
 def results_folder(output: Path | None, name: str) -> Path:
-    """Return the folder for results: `output`, or the next free folder of this name.
+    """Return the folder for results: `output`, or the next free folder ``results/NAME-NNN`` for `name`.
 
-    Check that it is free.
+    The folder is not created.
+
+    Raises
+    ------
+    InputError
+        If `output` is a file, a folder that is not empty, or ``-``.
     """
     from reidsim.engine.results import next_free_folder, require_free
 
@@ -277,9 +319,10 @@ def results_folder(output: Path | None, name: str) -> Path:
 
 
 def draw_and_write(result: Result, folder: Path, progress: Progress) -> None:
-    """Write a results folder with its figures.
+    """Write a results folder with its figures, and show this as the current task.
 
-    Raise KeyboardInterrupt instead if there was an interrupt.
+    If an interrupt was recorded, raise KeyboardInterrupt instead. Raise InputError if the folder is not empty or cannot
+    be written.
     """
     from reidsim.reports.illustration import illustrate
 
@@ -289,7 +332,7 @@ def draw_and_write(result: Result, folder: Path, progress: Progress) -> None:
 
 
 def print_tables(tables: Iterable[Table], *, always: bool = False) -> None:
-    """Print tables one below another.
+    """Print tables to standard output, one below another.
 
     With the option `--quiet`, they are printed only if `always` is true.
     """
@@ -298,7 +341,11 @@ def print_tables(tables: Iterable[Table], *, always: bool = False) -> None:
 
 
 def print_json(result: RunResult, folder: Path) -> None:
-    """Print the summary of a run or batch as JSON, even with the option `--quiet`."""
+    """Print the summary of a run or batch as JSON to standard output, even with the option `--quiet`.
+
+    The object has the name of the scenario, the folder, state, seed, summary (one object per row, null for a missing
+    value) and warnings.
+    """
     import pandas as pd
 
     from reidsim.core.validation import plain
@@ -324,7 +371,21 @@ def print_warnings(warnings: Sequence[str]) -> None:
 def print_results(
     result: Result, tables: Iterable[Table], *, verdict: bool = False, below: Iterable[Table | str] = ()
 ) -> None:
-    """Print tables of a result, the verdict if it compares anything, further tables or lines, and the warnings."""
+    """Print tables of a result, its verdict, further tables or lines, and the warnings.
+
+    With the option `--quiet`, nothing is printed.
+
+    Parameters
+    ----------
+    result : Result
+        Result with the warnings.
+    tables : iterable of Table
+        Tables to print first.
+    verdict : bool
+        Whether to print the verdict, a text that compares the policies; omitted if there is none to compare.
+    below : iterable of Table or str
+        Tables and lines below the verdict.
+    """
     from reidsim.reports.verdict import verdict_of
 
     print_tables(tables)
@@ -336,9 +397,10 @@ def print_results(
 
 
 def tell_results(result: Result, folder: Path, *, group_readable: bool = False, silent: bool = False) -> None:
-    """Set the permissions of a results folder and print its path, unless `silent`.
+    """Print the path of a results folder, unless `silent`, and set its permissions.
 
-    Exit with code 3 if the result is incomplete: runs of a batch, or points of a stress test, failed.
+    If `group_readable` is true, the user's group may read the folder; otherwise the permissions stay unchanged. Exit
+    with code 3 if the result is incomplete: runs of a batch, or points of a stress test, failed.
     """
     from reidsim.engine.results import open_to_group
 

@@ -95,7 +95,11 @@ class KeptColumns:
     keep_free_text: bool = False
 
     def kept(self, *more: Any) -> Kept:
-        """Return the columns as the release uses them."""
+        """Return the columns as the release uses them; see `Kept`.
+
+        `more` are the further parameters of `Kept`: columns unknown to outsiders, and the largest share of people that
+        kept columns may single out.
+        """
         from reidsim.reports.shared.kept import Kept
 
         return Kept(self.keep, self.keep_identifier, self.keep_free_text, *more)
@@ -186,9 +190,9 @@ def share(
 
 
 def _split(names: Sequence[str], kept: Sequence[str]) -> list[str]:
-    """Return the names in comma-separated lists.
+    """Return the column names in texts that are comma-separated lists, in order.
 
-    Names of kept columns that contain commas are not split.
+    A text that is the name of a kept column is not split. Spaces around commas are part of a name.
     """
     return [name for text in names for name in ([text] if text in kept else text.split(","))]
 

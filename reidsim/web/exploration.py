@@ -38,11 +38,12 @@ FORMS = ("as it is", "generalized", "suppressed", "withheld")
 
 @dataclass(frozen=True, eq=False)
 class Explored:
-    """The result of a scenario under a set of values.
+    """The result of a scenario under a set of values that a user sets on the page.
 
     Parameters
     ----------
     result : RunResult
+        Result of a single run.
     problem : str
         Error message if the values cannot be used; the result is then that of the scenario's own values, without
         rounds. Empty otherwise.
@@ -59,12 +60,12 @@ class Explored:
 
     @cached_property
     def measures(self) -> pd.DataFrame:
-        """Measures by policy, in the scenario's order; with agents, means over rounds."""
+        """Table of measures, one row per policy in the scenario's order; with agents, means over rounds."""
         return self.result.summary
 
     @property
     def attributes(self) -> list[str]:
-        """Columns of the table of records that contain the released quasi-identifiers."""
+        """Names of the columns of the result's table of records that contain the released quasi-identifiers."""
         # Without keys for persons and households, columns with these names are ordinary attributes.
         named = {"person", "household"} & set(self.content.get("release", {}))
         others = (*RECORD_COLUMNS, PERSON, HOUSEHOLD) if named else RECORD_COLUMNS
@@ -72,7 +73,7 @@ class Explored:
 
     @property
     def rounds(self) -> pd.DataFrame | None:
-        """Measures by policy and round; None without agents."""
+        """Table of measures, one row per draw, policy and round; None if no rounds were played."""
         return self.result.analysis.tables().get("rounds")
 
 
@@ -115,9 +116,10 @@ class Explorer:
         self._lock = threading.Lock()
 
     def solve(self, values: Mapping[str, Value], *, with_rounds: bool = False) -> Explored:
-        """Solve the game once under a set of values, or play all rounds of the scenario's agents.
+        """Return the result of the game solved once under a set of values, or of all rounds of the scenario's agents.
 
-        If the values cannot be used, the result has the error message; see `Explored`.
+        `values` are by scenario key; see `changed`. Rounds are played if `with_rounds` is true and the scenario has
+        agents. If the values cannot be used, the result has the error message; see `Explored`.
         """
         with self._lock:
             try:
@@ -134,14 +136,14 @@ class Explorer:
 
 
 def changed(loaded: Scenario[ScenarioHead], values: Mapping[str, Value]) -> Scenario[ScenarioHead]:
-    """Return a scenario with changed values, as a single run without figures.
+    """Return a copy of a scenario with changed values, as a single run without figures.
 
-    `values` are by key path; a key whose value is None is removed from the scenario.
+    `values` are by key path, such as ``economics.loss``; a key whose value is None is removed from the scenario.
 
     Raises
     ------
     InputError
-        If the values are inconsistent.
+        If a value is not allowed, or the values are inconsistent.
     """
     kept = without(loaded, *_LEFT_OUT)
     content = deepcopy(kept.content)
@@ -156,10 +158,10 @@ def changed(loaded: Scenario[ScenarioHead], values: Mapping[str, Value]) -> Scen
 
 
 def one_game(loaded: Scenario[ScenarioHead]) -> Scenario[ScenarioHead]:
-    """Return a scenario without rounds, or with a single round if rounds are required.
+    """Return a copy of a scenario without rounds, or with a single round if rounds are required.
 
     One round is needed if adversaries own or buy resources, or if all adversaries attack together: rounds define these
-    adversaries.
+    adversaries. In this round, nobody decides on participation or learns, and outcomes are expected values.
     """
     agents, scenario = loaded.content.get("agents"), cast("Any", loaded.scenario)
     # The weights of adversaries that attack together may not sum to 1, as those of a single adversary do.
@@ -171,12 +173,12 @@ def one_game(loaded: Scenario[ScenarioHead]) -> Scenario[ScenarioHead]:
 
 
 def without(loaded: Scenario[ScenarioHead], *keys: str) -> Scenario[ScenarioHead]:
-    """Return a scenario without some of its sections."""
+    """Return a copy of a scenario without some sections or other keys of the top level; missing ones are ignored."""
     return loaded.with_content({key: value for key, value in loaded.content.items() if key not in keys})
 
 
 def form_shares(records: pd.DataFrame, attributes: list[str], policy: str) -> pd.DataFrame:
-    """Return the share of records by form of release, for each attribute.
+    """Return the share of records by form of release, for each attribute, under a policy.
 
     Parameters
     ----------
@@ -185,6 +187,7 @@ def form_shares(records: pd.DataFrame, attributes: list[str], policy: str) -> pd
     attributes : list of str
         Columns of the released quasi-identifiers, in the order of the strategies' levels.
     policy : str
+        Name of the policy.
 
     Returns
     -------
@@ -213,7 +216,10 @@ _offered: list[Explorer] = []
 
 
 def offer(loaded: Scenario[ScenarioHead]) -> None:
-    """Set the scenario to show, and start to solve it before the page is opened."""
+    """Set the scenario to show, and start to solve it in a thread, before the page is opened.
+
+    It replaces a scenario that was set before.
+    """
     _offered[:] = [Explorer(loaded)]
     threading.Thread(target=_offered[0].solve, args=({},), daemon=True).start()
 

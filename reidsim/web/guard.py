@@ -41,6 +41,7 @@ class Guard:
     host : str
         The only host name that is accepted, besides ``localhost``.
     port : int
+        Port of the page.
 
     Attributes
     ----------
@@ -56,7 +57,12 @@ class Guard:
         self.address = f"http://{host}:{port}/?token={self._token}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer an ASGI request."""
+        """Forward an ASGI request if it comes from the page; otherwise refuse it.
+
+        A request from another host or site, or without token and cookie, is refused with status 403; a websocket is
+        closed. A request with the token in its address is answered by a redirection that sets the cookie. Messages on
+        the start and end of the server (lifespan) are always forwarded.
+        """
         if scope["type"] == "lifespan":
             await self._application(scope, receive, send)
             return
@@ -78,7 +84,7 @@ class Guard:
             await self._pass_on(scope, receive, send)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request; close the connection if the application cannot read it."""
+        """Forward a request; if the application raises an error, log it and close a websocket."""
         try:
             await self._application(scope, receive, send)
         except Exception as error:  # the page must survive any malformed message
@@ -89,7 +95,10 @@ class Guard:
                     await send({"type": "websocket.close", "code": _INVALID_DATA})
 
     def _problem(self, headers: Mapping[str, str]) -> str:
-        """Return why a request does not come from the page's address; "" if it does."""
+        """Return, as text, why a request does not come from the page's address; "" if it does.
+
+        The headers ``Host`` and, if there is one, ``Origin`` are examined; the token is not.
+        """
         if headers.get("host", "") not in self._hosts:
             return f"this page is available only at {self._hosts[0]}"
         origin = headers.get("origin")

@@ -25,11 +25,12 @@ _NEEDED = ("solara", "uvicorn")
 
 
 def serve(loaded: Scenario[ScenarioHead], port: int, started: Callable[[str], None]) -> None:
-    """Serve the page until interrupted.
+    """Serve the web page of a scenario until interrupted.
 
     Parameters
     ----------
     loaded : Scenario
+        Scenario to show.
     port : int
         Port on the loopback interface; 0 for any free port.
     started : callable
@@ -38,7 +39,7 @@ def serve(loaded: Scenario[ScenarioHead], port: int, started: Callable[[str], No
     Raises
     ------
     InputError
-        If the extra ``web`` is not installed, the port is in use, or the scenario has no parameter to change.
+        If the extra ``web`` is not installed, the port cannot be used, or the scenario has no parameter to change.
     """
     if any(find_spec(name) is None for name in _NEEDED):
         raise InputError("the web page is not installed", hint="run pip install 'reidsim[web]'")
@@ -73,7 +74,10 @@ class _OneLine(logging.Formatter):
     """Format each event as one line without traceback and control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of an event, with its error."""
+        """Return the line of a log event: its message and, in parentheses, its error; at most 200 characters of both.
+
+        Of a group of errors, the first is named. Control characters become spaces.
+        """
         error = record.exc_info[1] if record.exc_info else None
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
@@ -83,7 +87,7 @@ class _OneLine(logging.Formatter):
 
 
 def _log_in_lines() -> None:
-    """Log messages of libraries as single lines, without tracebacks."""
+    """Log warnings and errors of libraries to standard error as single lines, without tracebacks."""
     handler = logging.StreamHandler()
     handler.setFormatter(_OneLine())
     # Irrelevant here: the page has its own cookie and is never embedded in another page.
@@ -92,7 +96,10 @@ def _log_in_lines() -> None:
 
 
 def _stay_on_this_machine() -> None:
-    """Configure solara, before its import, to send no telemetry and fetch no assets."""
+    """Set environment variables by which solara, imported later, sends no telemetry and fetches no assets.
+
+    They also limit the number of open pages to 8.
+    """
     os.environ.update(
         {
             "SOLARA_APP": _PAGE,
