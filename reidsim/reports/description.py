@@ -58,6 +58,7 @@ class AttributeDescription:
     Parameters
     ----------
     name : str
+        Name of the attribute.
     distinct : int
         Number of distinct values that occur, without missing ones.
     missing : int
@@ -76,6 +77,7 @@ class FileDescription:
     Parameters
     ----------
     path : Path
+        Path of the file.
     kind : str or None
         ``"cells"``, ``"individuals"`` or ``"genealogy"`` for a file made by reidsim; None for other files.
     title, source : str
@@ -87,6 +89,7 @@ class FileDescription:
     profile : KAnonymityProfile
         k-anonymity profile of the same groups.
     attributes : tuple of AttributeDescription
+        Values of each attribute, in file order.
     people : int or None
         Number of distinct people, if the file identifies the person of each record; else None. With people, group sizes
         count people, `profile` uses the smallest group in which each person has a record, and uniques are people.
@@ -113,7 +116,7 @@ class FileDescription:
 
     @property
     def estimates(self) -> tuple[UniquenessEstimate, ...]:
-        """Population uniqueness by method; empty if the file is the population."""
+        """Estimates of population uniqueness, one per method; () if the file is the population."""
         return () if self.uniqueness is None else self.uniqueness.estimates
 
     @property
@@ -172,12 +175,15 @@ def describe_file(
     Returns
     -------
     FileDescription
+        Values of each attribute, group sizes and uniques in the file and, for a sample, in the population.
 
     Raises
     ------
     InputError
-        If the file cannot be read, lacks a column, its counts are not whole numbers or are sampling weights, a weight
-        is below 1, or the population is smaller than the file.
+        If the file cannot be read, is a recipe, or lacks a column; if its counts are not whole numbers or are sampling
+        weights, a weight is below 1, a row has no person, or the population is smaller than the file; if `level` is not
+        between 0 and 1; or if `weight` is combined with `count`, `population_size` or `person`, or `person` with
+        counts.
 
     See Also
     --------
@@ -241,12 +247,15 @@ def describe_file(
 
 
 def group_sizes(codes: pd.DataFrame, counts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-    """Count the records of each combination of codes that occurs, shape (n_groups,).
+    """Return the number of records with each combination of codes that occurs, shape (n_groups,).
+
+    Groups are numbered in the order of their first rows. A group whose counts are all 0 has size 0.
 
     Parameters
     ----------
     codes : DataFrame of int
-        At least one column. The number of combinations may exceed the range of 64 bits.
+        Codes of the values, one column per attribute, at least one. The number of combinations may exceed the range of
+        64 bits.
     counts : ndarray of int64, shape (n_rows,), optional
         Number of records in each row; one if not given.
     """
@@ -255,12 +264,14 @@ def group_sizes(codes: pd.DataFrame, counts: NDArray[np.int64] | None = None) ->
 
 
 def _people(file: CodedFile, person: str, source: Path) -> tuple[CodedFile, NDArray[np.intp]]:
-    """Return the file without the person column, and the person number of each row.
+    """Return the file without the person column, and the person number of each row, from 0, shape (n_rows,).
+
+    `person` is the name of the column; `source` is the file, for messages.
 
     Raises
     ------
     InputError
-        If the person column or another column is missing, a row has no person, or rows are counts of records.
+        If the file has no person column or no other one, a row has no person, or rows are counts of records.
     """
     if person not in file.codes or len(file.codes.columns) == 1:
         problem, names = "no such column in addition to attributes", list(file.codes)
@@ -275,7 +286,15 @@ def _people(file: CodedFile, person: str, source: Path) -> tuple[CodedFile, NDAr
 
 
 def _by_people(codes: pd.DataFrame, of_record: NDArray[np.intp]) -> tuple[GroupFrequencies, KAnonymityProfile]:
-    """Return groups counted in people, and each person's smallest group."""
+    """Return the sizes of groups in people, and the k-anonymity profile of people by their smallest group.
+
+    Parameters
+    ----------
+    codes : DataFrame of int
+        Codes of the records; records with equal codes are a group.
+    of_record : ndarray of int, shape (n_records,)
+        Person of each record, from 0.
+    """
     groups = codes.groupby(list(codes), sort=False)
     row_sets, set_of_person = RowSets.from_rows(np.asarray(groups.ngroup(), dtype=np.int64), of_record)
     sizes = row_sets.in_classes(np.arange(groups.ngroups), groups.ngroups)
@@ -339,7 +358,9 @@ def read_coded_file(
     Raises
     ------
     InputError
-        If the file cannot be read, has no rows, lacks a column, or its counts are not whole numbers of 0 or more.
+        If the file cannot be read, has no rows, lacks a column, or has no attribute or a column with several values per
+        row; if a column is named twice or has two uses; if its counts are not whole numbers of 0 or more, or are all 0;
+        or if a weight is not a number of 1 or more.
     """
     is_parquet, recorded, weights = path.suffix == ".parquet", dict[str, Any](), None
     require_no_device(path)
@@ -384,9 +405,15 @@ def read_coded_file(
 
 
 def _codes(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int32]:
-    """Return the code of each value: 0 if missing.
+    """Return the code of each value of a column: 0 if missing, else 1 or more; shape (n_rows,).
 
-    Values that differ only in surrounding spaces have the same code.
+    Values that differ only in surrounding spaces have the same code; blank text is missing. `name` and `path` are for
+    messages.
+
+    Raises
+    ------
+    InputError
+        If the column holds lists or other nested values.
     """
     if pa.types.is_nested(column.type):
         raise InputError(
@@ -410,7 +437,15 @@ def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 
 def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]:
-    """Return counts as integers; an error names the first row without a valid count."""
+    """Return the numbers of a column of counts as integers, shape (n_rows,).
+
+    `name` and `path` are for messages.
+
+    Raises
+    ------
+    InputError
+        If a count is not a whole number of 0 or more (the message names the first row), or all counts are 0.
+    """
     values = _numbers(column)
     wrong = ~((values >= 0) & (values < _INEXACT) & (values == np.floor(values)))
     if wrong.any():

@@ -18,12 +18,14 @@ from reidsim.scenarios.schema import ScenarioHead, economics_of
 
 
 def explanation(loaded: Scenario[ScenarioHead]) -> str:
-    """Return the agents of a scenario and the phases of its rounds as text.
+    """Return the agents of a scenario and the phases of its rounds as text of several lines.
+
+    A scenario without section ``agents`` is described with the defaults of its kind.
 
     Raises
     ------
     InputError
-        If the game of the scenario has no agents.
+        If this kind of scenario does not support agents.
     """
     scenario, kind = loaded.scenario, kind_of(loaded.scenario)
     if not kind.decides or not hasattr(scenario, "economics"):
@@ -60,9 +62,10 @@ def explanation(loaded: Scenario[ScenarioHead]) -> str:
 
 
 def _phase(phase: Phase, kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
-    """Return the actors, decision, information and random draws of a phase.
+    """Return the name of a phase of a round, its actors, decision and information as texts, and its random draws.
 
-    The information is empty if no agent acts.
+    Keys: ``name``, ``actors``, ``decides``, ``knowing`` and ``drawn``, the names of the random streams that are used;
+    empty if outcomes are expected values. The information is empty if no agent acts.
     """
     publisher = "data subjects" if kind.decides == "subject" else "publisher"
     actors, decision, information = phase.actors.replace("publisher", publisher), phase.decision, phase.information
@@ -82,7 +85,11 @@ def _phase(phase: Phase, kind: Kind, scenario: ScenarioHead, agents: AgentsSecti
 
 
 def _learning(publisher: str, scenario: ScenarioHead, agents: AgentsSection) -> tuple[str, str, str]:
-    """Return who learns what from which information."""
+    """Return three texts on the learning phase: its actors, the beliefs or decisions learned, and the information.
+
+    `publisher` is the name of the publishing agents. If no agent learns, the first text states this and the others are
+    "".
+    """
     has_accuracy = any(section.expected_accuracy is not None for section in types_of(scenario).values())
     experience = "re-identifications experienced or heard of"
     learns = [

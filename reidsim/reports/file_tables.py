@@ -31,7 +31,11 @@ _METHOD_NAMES = {
 
 
 def draft_table(draft: Draft, title: str) -> Table:
-    """Return a table of the columns: quasi-identifiers first, then others by use."""
+    """Return a terminal table with one row per column of a drafted file: type, values, missing values and use.
+
+    Quasi-identifiers come first, then direct identifiers, columns that an adversary may know nevertheless, and others,
+    at most 12 of each; the caption counts the remaining columns.
+    """
     by_use: dict[str, list[ColumnProfile]] = {"quasi-identifier": [], "direct": [], "possible": [], "other": []}
     for profile in draft.profiles:
         use = "possible" if profile.name in draft.choice.possible else "direct" if profile.is_direct else "other"
@@ -51,7 +55,11 @@ def draft_table(draft: Draft, title: str) -> Table:
 
 
 def description_tables(description: FileDescription) -> Iterator[Table]:
-    """Yield the tables of a file description, each at most 80 characters wide."""
+    """Yield the tables of a file description, each at most 80 characters wide.
+
+    They show the size of the file and its risk, the attributes, the group sizes, and the share of records (or people)
+    in groups smaller than usual thresholds; for a sample, also the uniqueness in the population.
+    """
     profile, people = description.profile, description.people
     one, several = ("record", "records") if people is None else ("person", "people")
     facts = {
@@ -98,7 +106,7 @@ def description_tables(description: FileDescription) -> Iterator[Table]:
 
 
 def _of_population(uniqueness: Uniqueness) -> Iterator[Table]:
-    """Yield the tables of population uniqueness and of group sizes, by method."""
+    """Yield a table of population uniqueness, and one of the risk by estimated group sizes, with a row per method."""
     table = titled_table("Unique in the population", ["", "Expected people", "P(unique | unique in file)"])
     notes: dict[str, list[str]] = {}
     for estimate in uniqueness.estimates:

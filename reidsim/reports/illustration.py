@@ -42,12 +42,12 @@ from reidsim.scenarios.kind import kind_of_content
 
 
 def illustrate(result: Result, folder: Path) -> list[str]:
-    """Draw the figures of a result into a folder.
+    """Write the figures of a result to a folder, which is created if it does not exist.
 
     Returns
     -------
     list of str
-        Names of the PNG files, in drawing order.
+        Names of the PNG files in the folder, in drawing order.
     """
     folder.mkdir(parents=True, exist_ok=True)
     names: dict[str, str] = {}
@@ -61,7 +61,10 @@ def illustrate(result: Result, folder: Path) -> list[str]:
 
 
 def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
-    """Yield the name and figure of everything that the result's tables allow."""
+    """Yield name and figure of each figure that the tables of a result allow, the main ones first.
+
+    The figures depend on the type of the result, such as payoffs by policy for a run; other types have none.
+    """
     if isinstance(result, CrossPlayResult):
         if not result.runs.empty:
             yield "cross-play", cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
@@ -84,6 +87,7 @@ def plot(result: Result) -> Figure:
     Parameters
     ----------
     result : Result
+        Result of a run, batch, stress test, cross-play or another study.
 
     Returns
     -------

@@ -62,7 +62,7 @@ class DraftedScenario:
 
     @property
     def text(self) -> str:
-        """Text of the scenario file."""
+        """Text of the scenario file, in TOML."""
         return self.draft.files[self.draft.scenario_file]
 
     @property
@@ -72,7 +72,11 @@ class DraftedScenario:
 
     @property
     def columns(self) -> pd.DataFrame:
-        """One row per table column: type, values, use as quasi-identifier, and reason."""
+        """Table of text with one row per column of the records.
+
+        Columns: ``column``, ``type``, ``values`` and ``missing`` (numbers of distinct values and of rows without a
+        value), ``use`` and ``why`` (reason for the use).
+        """
         rows = list(csv.reader(io.StringIO(self.draft.files[COLUMNS_FILE])))
         return pd.DataFrame(rows[1:], columns=rows[0])
 
@@ -157,7 +161,8 @@ def new(
     population : str or Path, optional
         Name or recipe of the population of the people, for journalist risk; prosecutor risk if not given.
     benefit, loss, gain, cost : float, optional
-        Payoff parameters per record, in one currency; those of Wan et al. 2015 (Table 3) if none is given.
+        Payoff parameters per record, in one currency; one that is not given has the value of Wan et al. 2015 (Table 3),
+        and the gain equals the loss.
     encoding : str, optional
         Encoding of a CSV file; UTF-8 if not given.
     merge : sequence of str
@@ -180,6 +185,7 @@ def new(
     Returns
     -------
     DraftedScenario
+        The draft, whose files are in a temporary folder; `DraftedScenario.save` copies them.
 
     Raises
     ------
@@ -245,6 +251,7 @@ class Report:
     Parameters
     ----------
     html : str
+        Text of the page.
     """
 
     html: str
@@ -266,13 +273,14 @@ def report(
     result : RunResult, CrossPlayResult, StressResult, str or Path
         A result, or a results folder.
     path : str or Path, optional
-        New file for the report.
+        New file for the report; if not given, no file is written.
     author, institution : str
         Author of the report and the author's institution, for the heading.
 
     Returns
     -------
     Report
+        The text of the page, which a notebook displays.
 
     Raises
     ------
@@ -344,7 +352,8 @@ def share(
     Returns
     -------
     DataFrame
-        Text, one row per released record. ``attrs["sidecar"]`` holds the audit of the file.
+        Text, one row per released record. ``attrs["sidecar"]`` holds the description of the file, with its risk and
+        audit. Warnings are issued by `warnings.warn`.
 
     Raises
     ------
@@ -387,7 +396,7 @@ def share(
 
 
 def result_html(result: Result) -> str:
-    """Return the notebook view of a result: verdict, table and warnings."""
+    """Return the notebook view of a result as HTML: name, verdict, main table and warnings."""
     verdict = "".join(f"<p>{escape(line)}</p>" for line in verdict_of(result, policy_name).splitlines())
     warnings = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
     return f"<p><strong>{escape(result.name)}</strong></p>{verdict}{_table(result)}" + (

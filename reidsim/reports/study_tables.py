@@ -78,9 +78,9 @@ _WIDTH = 24
 
 
 def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
-    """Yield tables of sensitivity, robustness, boxes and broken guarantees.
+    """Yield terminal tables of a stress test: sensitivity, robustness, boxes and broken guarantees.
 
-    Analyses that the stress test did not perform have no table.
+    Analyses that the stress test did not perform have no table. `title` begins the title of each table.
     """
     measures = {measure.column: measure for measure in outputs_among(measures_in_manifest(result.manifest))}
     tables = result.tables
@@ -122,7 +122,8 @@ def _sensitivity(indices: pd.DataFrame, title: str, measures: Mapping[str, Measu
 def bound_in_words(bound: Mapping[Hashable, Any]) -> str:
     """Return a bound of a box as text, such as ``2.5 < economics.cost <= 7``.
 
-    Without a bound, the text is ``everywhere``.
+    `bound` has the keys ``parameter``, ``low`` and ``high``; a missing end is omitted. Without a parameter, the text is
+    ``everywhere``.
     """
     left = "" if pd.isna(bound["low"]) else f"{bound['low']:.4g} < "
     right = "" if pd.isna(bound["high"]) else f" <= {bound['high']:.4g}"
@@ -130,14 +131,18 @@ def bound_in_words(bound: Mapping[Hashable, Any]) -> str:
 
 
 def amount_text(value: float, precision: float = 0.0) -> str:
-    """Write an amount with six significant digits, or fewer if its precision is low."""
+    """Return an amount as text with six significant digits, or fewer if its precision is low.
+
+    `precision` is the size of the amount's error, in the same unit; 0 if it is exact. Digits smaller than the error are
+    omitted, at least one remains.
+    """
     is_rough = precision > 0 and value > 0
     digits = max(1, min(6, math.floor(math.log10(value / precision)) + 1)) if is_rough else 6
     return f"{float(f'{value:.{digits}g}'):,.10g}"
 
 
 def switch_table(result: SwitchResult) -> Table:
-    """Return a table of the intervals of an amount, with the best policy in each."""
+    """Return a terminal table with one row per interval of an amount: its ends, the best policy, payoff and risk."""
     gain = "" if not result.link_gain else ", with gain equal to loss"
     one, several = counted_units(result.manifest["content"])
     columns = ("from", "to", "pays most", PUBLISHER_PAYOFF.label, f"{several.capitalize()} attacked", "Risk")
@@ -154,7 +159,7 @@ def switch_table(result: SwitchResult) -> Table:
 
 
 def switch_text(result: SwitchResult) -> list[str]:
-    """Return sentences on the best policy at the scenario's value, and on switches.
+    """Return lines of text on the best policy at the scenario's value of an amount, and on switches.
 
     The switches are the nearest ones below and above the scenario's value at which another policy becomes the best.
     """
@@ -173,9 +178,9 @@ def switch_text(result: SwitchResult) -> list[str]:
 
 
 def attributes_tables(result: AttributesResult) -> Iterator[Table]:
-    """Lay out payoff and risk without each column, and the column's share of them.
+    """Yield one terminal table per policy: payoff and risk without each column, and the column's share of them.
 
-    There is one table per policy.
+    Two last rows have payoff and risk with all columns and with none.
     """
     columns = ["column"]
     for measure in SHOWN:
@@ -196,10 +201,11 @@ def attributes_tables(result: AttributesResult) -> Iterator[Table]:
 
 
 def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
-    """Lay out a measure by defender and adversary, as tables of at most 80 characters.
+    """Yield terminal tables of a measure by defender and adversary, of at most 80 characters per line.
 
-    One row per defender with the adversary planned against, one column per adversary met; further adversaries follow in
-    further tables. Values are means over successful runs, ``-`` if missing. There is no table if every run failed.
+    `measure` is the name of its column. One row per defender with the adversary planned against, one column per
+    adversary met; further adversaries follow in further tables. Values are means over successful runs, ``-`` if
+    missing. There is no table if every run failed.
     """
     if result.runs.empty:
         return
@@ -215,7 +221,7 @@ def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
 
 
 def cross_play_verdict(result: CrossPlayResult) -> list[str]:
-    """Return one sentence each on the best worst case and on the smallest regret.
+    """Return the lines of a text with one sentence each on the best worst case and on the smallest regret.
 
     The first names the defender with the highest least payoff (maximin), the second the one with the lowest largest
     regret, over all adversaries and swept values; see `worst_cases_table`. Of equally good defenders, the first is
@@ -236,10 +242,10 @@ def cross_play_verdict(result: CrossPlayResult) -> list[str]:
 
 
 def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
-    """Lay out equilibrium mixtures by concept, and defenders by exploitability.
+    """Yield two terminal tables: equilibrium mixtures by concept, and defenders by exploitability.
 
-    Strategies with a probability below `_LEAST_PROBABILITY` are left out. Of a sweep, only the first `_MOST_POINTS`
-    points are shown.
+    Strategies with a probability below 0.0005 are omitted. Of a sweep, there are two tables for each of the first four
+    points. There is no table if equilibria were not computed.
     """
     if "equilibria" not in result.equilibria:
         return
@@ -267,9 +273,10 @@ def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
 
 
 def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
-    """Lay out the double-oracle iterations of a run, and the final mixtures.
+    """Yield terminal tables of the double-oracle iterations of a run, and of the final mixtures.
 
-    For several runs, mean, minimum and maximum of their last iterations are shown instead.
+    For several runs, one table shows mean, minimum and maximum of their last iterations instead. There is no table if
+    the double oracle was not run.
     """
     if "double_oracle" not in result.replies:
         return
@@ -293,9 +300,10 @@ def _money(value: float) -> str:
 
 
 def _mixtures(table: pd.DataFrame) -> list[str]:
-    """Return the mixtures of defender and adversary as text, one strategy with its probability per line.
+    """Return two texts, the mixtures of defender and adversary, one strategy with its probability per line.
 
-    The most likely strategy comes first.
+    The most likely strategy comes first; strategies with a probability below 0.0005 are omitted. `table` has one row
+    per player and strategy.
     """
     rows = table[table["probability"] >= _LEAST_PROBABILITY]
     rows = rows.sort_values("probability", ascending=False, kind="stable")

@@ -27,10 +27,10 @@ _WIDTH = 80
 
 
 def columns_that_fit(first: int, widths: Iterable[int]) -> Iterator[slice]:
-    """Yield slices of columns that fit on one line next to a first column.
+    """Yield consecutive slices of columns, each of which fits on a line of 80 characters next to a first column.
 
-    `first` and `widths` are numbers of characters of the first and of the other columns. A column that is too wide has
-    a slice of its own.
+    `first` and `widths` are numbers of characters of the first and of the other columns; slices refer to the others. A
+    column that is too wide has a slice of its own. Without other columns, there is one empty slice.
     """
     start, used = 0, 0
     for position, width in enumerate(widths):
@@ -49,9 +49,20 @@ def titled_table(
     left: Collection[str] = ("",),
     rows: Iterable[Iterable[str | Text]] = (),
 ) -> Table:
-    """Return a table with left-aligned text and right-aligned numbers.
+    """Return a terminal table with left-aligned text and right-aligned numbers.
 
-    The first column and the columns in `left` hold text.
+    Parameters
+    ----------
+    title : str
+        Title above the table.
+    columns : iterable of object
+        Headings of the columns.
+    caption : str
+        Text below the table.
+    left : collection of str
+        Headings of columns that hold text, in addition to the first column.
+    rows : iterable of iterable of str or Text
+        Cells of each row.
     """
     table = Table(title=Text(title), title_justify="left", caption=caption or None, caption_justify="left")
     for number, column in enumerate(map(str, columns)):
@@ -62,9 +73,10 @@ def titled_table(
 
 
 def table_of(title: str, table: pd.DataFrame, layout: str, caption: str = "", left: Collection[str] = ("",)) -> Table:
-    """Return a table of the rows of a DataFrame; see `texts_of` for the formats of cells.
+    """Return a terminal table of the rows of a DataFrame; see `texts_of` for the formats of cells.
 
-    The layout has the heading and format of each column, such as ``"policy {policy} | loss {loss:,.2f}"``.
+    The layout has the heading and format of each column, such as ``"policy {policy} | loss {loss:,.2f}"``; a heading
+    may be empty. For `title`, `caption` and `left`, see `titled_table`.
     """
     columns = [re.fullmatch(r"\s*([^{]*?)\s*({.*?)\s*", column) for column in layout.split("|")]
     headings, forms = zip(*(column.groups() for column in columns if column), strict=True)
@@ -72,7 +84,10 @@ def table_of(title: str, table: pd.DataFrame, layout: str, caption: str = "", le
 
 
 def text_with_interval(measure: Measure, value: float, half: float | None) -> str:
-    """Return a value of a measure, with the half-width of its interval if any."""
+    """Return a value of a measure as text, such as "0.12 ± 0.01" with the half-width of its interval.
+
+    Without a half-width (None or NaN), or if the value is missing, the text is that of the value alone.
+    """
     if pd.isna(value) or half is None or pd.isna(half):
         return measure.text(value)
     return f"{measure.text(value)} ± {measure.text(half)}"
@@ -86,9 +101,9 @@ class _Missing:
 
 
 def texts_of(table: pd.DataFrame, *forms: str) -> list[list[str]]:
-    """Return each row of a table as cells of text; a missing value is a dash.
+    """Return each row of a table as a list of cells of text; a missing value is a dash.
 
-    `forms` are the formats of the cells, such as ``"{loss:,.2f}"``, with the names of columns.
+    `forms` are the formats of a row's cells, such as ``"{loss:,.2f}"``, with the names of columns of the table.
     """
     missing, texts = _Missing(), []
     for row in table.to_dict("records"):
@@ -109,13 +124,15 @@ def summary_tables(
 ) -> Iterator[Table]:
     """Lay out the measures of a run, with as many policies per table as fit.
 
-    A table has one row per measure and one column per policy.
+    A table has one row per measure and one column per policy (in assessments, per adversary, with separate tables for
+    each size of the release).
 
     Parameters
     ----------
     summary : DataFrame
         Measures indexed by policy, or by size of the release and adversary.
     title : str
+        Title of each table.
     measures : iterable of Measure
         Measures of the scenario's kind; other columns are not shown.
     half_widths : DataFrame, optional
@@ -148,9 +165,10 @@ def _texts(measure: Measure, values: Iterable[float], halves: Iterable[float]) -
 
 
 def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
-    """Lay out the means of a batch with confidence intervals.
+    """Yield tables of the means of a batch, with the half-widths of their 95 % confidence intervals.
 
-    Of a sweep, only the first measure is shown; see `sweep_tables`. There is no table if no run is complete.
+    Without a sweep, they are those of `summary_tables`. Of a sweep, only the first measure is shown; see
+    `sweep_tables`. There is no table if no run is complete.
     """
     found, content, swept = result.statistics, result.manifest["content"], list(result.design.swept)
     if found.empty:
@@ -187,6 +205,7 @@ def sweep_tables(
     Parameters
     ----------
     measure : Measure
+        Measure to show, for its label and number format.
     means, halves : DataFrame
         The measure and the half-widths of its confidence intervals, indexed by the swept keys, with one column per
         policy (or per size of the release and adversary).
@@ -222,12 +241,12 @@ def sweep_tables(
 
 
 def key_names(keys: Sequence[str]) -> dict[str, str]:
-    """Return the shortest unambiguous ending of each key path.
+    """Return the shortest ending of each key path, in whole parts, that no other path has, by key path.
 
     Parameters
     ----------
     keys : sequence of str
-        Key paths, such as ``"economics.loss"``.
+        Key paths, such as ``"economics.loss"``, whose ending is ``loss`` unless another path ends so.
     """
     names = {}
     for key in keys:
@@ -238,9 +257,17 @@ def key_names(keys: Sequence[str]) -> dict[str, str]:
 
 
 def _blocks(table: pd.DataFrame, content: Mapping[str, Any]) -> Iterator[tuple[dict[str, list[str]], list[int]]]:
-    """Yield values of keys, and positions, of the points along each group of keys.
+    """Yield the blocks of a sweep: texts of the values of its keys, by short name, and positions of its points.
 
-    Keys that are constant within a block are not part of it.
+    If keys vary one at a time, there is a block for each group of keys, else one for all keys. Keys that are constant
+    within a block are not part of it, unless all are.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Values of the swept keys, one row per point and one column per key.
+    content : mapping
+        The scenario as plain data.
     """
     keys = [str(name) for name in table.columns]
     in_turn = next((axis for axis in validated(SweepSection, content["sweep"], "sweep").axes if len(axis) > 1), ())
@@ -258,7 +285,10 @@ def _blocks(table: pd.DataFrame, content: Mapping[str, Any]) -> Iterator[tuple[d
 
 
 def _values(column: pd.Series[Any], name: str) -> tuple[str, list[str]]:
-    """Return a key and its values as text, truncated to leave room for the measure."""
+    """Return a heading for a key, named `name`, and its values as texts.
+
+    Values that are not numbers are truncated to 24 characters, to leave room for the measure.
+    """
     if pd.api.types.is_float_dtype(column.dtype):
         return name, [f"{value:,.10g}" for value in column]
     if pd.api.types.is_integer_dtype(column.dtype):

@@ -28,9 +28,16 @@ _OF_ROUNDS = ("publisher_payoff", "participation", "share_attacked")
 
 
 def compared_policies(measures: pd.DataFrame, policies: Mapping[str, Policy]) -> pd.DataFrame:
-    """Return the measures of the policies that face the scenario's adversary.
+    """Return the measures of the policies whose payoffs can be compared, one row per policy.
 
-    If no policy does, return the measures of all policies. `policies` are those of the kind of game, by name.
+    These are the policies that face the scenario's adversary; if no policy does, all policies are returned.
+
+    Parameters
+    ----------
+    measures : DataFrame
+        Measures indexed by policy.
+    policies : mapping of str to Policy
+        Policies of the kind of game, by name; a policy with `in_another_game` faces another adversary.
     """
     apart = [name for name, policy in policies.items() if policy.in_another_game]
     compared = measures[~measures.index.astype(str).isin(apart)]
@@ -38,20 +45,27 @@ def compared_policies(measures: pd.DataFrame, policies: Mapping[str, Policy]) ->
 
 
 def least_exposed(measures: pd.DataFrame) -> str:
-    """Return the policy with the lowest risk; among equals, with the highest payoff."""
+    """Return the name of the policy with the lowest risk; among equals, with the highest payoff.
+
+    `measures` is indexed by policy, with columns ``risk`` and ``publisher_payoff``.
+    """
     order = measures.sort_values("publisher_payoff", ascending=False, kind="stable")
     return str(order["risk"].idxmin())
 
 
 def same_payoff(a: float, b: float) -> bool:
-    """Return whether two payoffs differ only by rounding."""
+    """Return whether two payoffs differ only by rounding.
+
+    The difference may be 1e-9 of the payoff with the larger size, or 1e-9 if both sizes are below 1.
+    """
     return abs(a - b) <= _SAME * max(abs(a), abs(b), 1.0)
 
 
 def has_verdict(measures: pd.DataFrame) -> bool:
-    """Return whether a table is indexed by policy and holds the measures of a verdict.
+    """Return whether a table is indexed by policy alone and holds the measures of a verdict.
 
-    These are the publisher's payoff, the share of records attacked and the risk, without missing values.
+    These are the publisher's payoff, the share of records attacked and the risk, without missing values. The table must
+    have at least one row.
     """
     needed = ["publisher_payoff", "share_attacked", "risk"]
     by_policy = measures.index.nlevels == 1 and measures.index.name == "policy" and len(measures) > 0
@@ -66,9 +80,10 @@ def verdict(
     broken: pd.DataFrame | None = None,
     name: Callable[[str], str] = str,
 ) -> str:
-    """Compare the least exposed policy with the policy of the highest payoff.
+    """Return a text that compares the least exposed policy with the policy of the highest payoff.
 
-    The text recommends no policy, because the scenario does not define how much payoff an exposure is worth.
+    The text is one line of sentences. It recommends no policy, because the scenario does not define how much payoff an
+    exposure is worth.
 
     Parameters
     ----------
@@ -77,7 +92,8 @@ def verdict(
     content : mapping
         Scenario content as played.
     rounds : DataFrame, optional
-        Measures by policy and round; empty or None for a one-shot game.
+        Measures by policy and round; empty or None for a one-shot game. Changes from the first to the last round are
+        described if there are several rounds.
     broken : DataFrame, optional
         Guarantees that did not hold in some round; see `reidsim.engine.single_run.broken_guarantees`.
     name : callable
@@ -117,9 +133,10 @@ def verdict(
 def assessment_verdict(
     runs: pd.DataFrame, name: Callable[[str], str] = str, *, cohorts: pd.DataFrame | None = None
 ) -> str:
-    """State the mean risk of a person in the worst case and by background knowledge.
+    """Return a text on the mean risk of a person in the worst case and by background knowledge.
 
-    The risks are those of the smallest release. With `cohorts`, risks are also compared with the threshold.
+    The text is one line of sentences. The risks are those of the smallest release. With `cohorts`, risks are also
+    compared with the threshold.
 
     Parameters
     ----------
@@ -145,12 +162,12 @@ def assessment_verdict(
 
 
 def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable[[str], str] = str) -> str:
-    """State the robust policies, the key parameter and the first broken guarantee.
+    """Return a text on the robust policies, the key parameter and the first broken guarantee of a stress test.
 
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        Tables of a stress test.
+        Tables of a stress test by name: ``robustness``, ``sensitivity`` and ``guarantee``, if present.
     unit : str
         Unit of the payoffs, such as record or person.
     name : callable
@@ -159,7 +176,7 @@ def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable
     Returns
     -------
     str
-        Verdict; empty if no table compares policies or no point was finished.
+        Verdict in one line; empty if no table compares policies or no point was finished.
     """
     names = ("robustness", "sensitivity", "guarantee")
     robustness, indices, guarantee = (tables.get(table, pd.DataFrame()) for table in names)
@@ -179,11 +196,12 @@ def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable
 
 
 def verdict_of(result: Result, name: Callable[[str], str] = str) -> str:
-    """Return the verdict on a result of any type; empty if it compares nothing.
+    """Return the verdict on a result of any type as text; "" if it compares nothing.
 
     Parameters
     ----------
     result : RunResult, CrossPlayResult or StressResult
+        A result; for other types, the text is "".
     name : callable
         Function that returns the display name of a policy.
     """
@@ -205,11 +223,12 @@ def verdict_of(result: Result, name: Callable[[str], str] = str) -> str:
 
 
 def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> dict[str, Any]:
-    """Return the comparison of risks with the threshold, for template `assessment`.
+    """Return the comparison of an assessment's risks with the threshold, by name, for template `assessment`.
 
-    For the largest real cohort: by background knowledge, the mean percentile risk of the whole cohort and the groups
-    whose risk is above the threshold. If there are simulated cohorts: the size from which on the risk is at most the
-    threshold in 95 % of the cohorts of each size, the real cohort included.
+    `cohorts` has one row per cohort (a sample of people of some size), background knowledge and group. For the largest
+    real cohort: by background knowledge, the mean percentile risk of the whole cohort and the groups whose risk is
+    above the threshold. If there are simulated cohorts: the size from which on the risk is at most the threshold in 95
+    % of the cohorts of each size, the real cohort included.
     """
     real = cohorts[~cohorts["simulated"]]
     threshold, largest = real["threshold"].iloc[0], real["records"].max()
@@ -248,7 +267,21 @@ def _over_rounds(
     words: Mapping[str, Measure],
     name: Callable[[str], str],
 ) -> str:
-    """State the changes of measures and best policy from first to last round."""
+    """Return a text on the changes of measures and best policy from first to last round.
+
+    Parameters
+    ----------
+    rounds : DataFrame
+        Measures by draw, policy and round; means over draws are compared.
+    shown : sequence of str
+        Policies whose measures are described, if they change.
+    compared : sequence of str
+        Policies among which the best one is determined.
+    words : mapping of str to Measure
+        Measures by column, for labels and number formats.
+    name : callable
+        Function that returns the display name of a policy.
+    """
     columns = [column for column in _OF_ROUNDS if column in rounds and column in words]
     means = rounds.astype({"policy": str}).groupby(["round", "policy"], sort=False)[columns].mean()
     first, last = (means.loc[number] for number in (rounds["round"].min(), rounds["round"].max()))
@@ -262,16 +295,16 @@ def _over_rounds(
 
 
 def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callable[[str], str] = str) -> str:
-    """State the number of distinct people re-identified over all rounds, by policy.
+    """Return a sentence on the number of distinct people re-identified over all rounds, by policy.
 
-    Beside it stands the number of re-identifications, in which a person counts once per round. Both are means over
-    draws.
+    It also has the number of re-identifications, in which a person counts once per round. Both are means over draws.
 
     Parameters
     ----------
     rounds : DataFrame
         One row per draw, policy and round; see `reidsim.engine.single_run.AgentAnalysis`.
     policies : sequence of str
+        Names of the policies to describe.
     name : callable
         Function that returns the display name of a policy.
 
@@ -292,7 +325,7 @@ def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callabl
 def broken_guarantee_sentences(
     broken: pd.DataFrame, name: Callable[[str], str] = str, payoff: str = PUBLISHER_PAYOFF.label
 ) -> str:
-    """State the wrong beliefs that let adversaries attack despite a guarantee.
+    """Return sentences on the wrong beliefs that let adversaries attack despite a guarantee, as one line of text.
 
     For each policy that ruled out attacks but was attacked, the text gives its outcome and the outcome with corrected
     beliefs. It is empty if no guarantee was broken.

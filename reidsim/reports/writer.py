@@ -31,14 +31,14 @@ _JOINTS = re.compile(r"(?<=[A-Za-z0-9][._])(?=[A-Za-z])")
 
 
 class Term(NamedTuple):
-    """Quantity with its definition."""
+    """Name of a quantity with its definition, a cell of a table."""
 
     name: str
     definition: str
 
 
 class Bar(NamedTuple):
-    """Share from 0 to 1, drawn as a bar with text."""
+    """Share from 0 to 1, drawn as a bar with text, a cell of a table."""
 
     share: float
     text: str
@@ -48,7 +48,10 @@ Cell = str | Code | Term | Bar
 
 
 class Table(NamedTuple):
-    """Table of a page; columns other than `text_columns` are right-aligned."""
+    """Table of a page: header, rows of cells and caption.
+
+    `text_columns` are the positions of the columns with text, by default the first; other columns are right-aligned.
+    """
 
     header: Sequence[Inline]
     rows: Sequence[Sequence[Cell]]
@@ -57,14 +60,14 @@ class Table(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """PNG image with its caption, which is also the alternative text."""
+    """PNG image (`data`) with its caption (`alt`), which is also the alternative text."""
 
     data: bytes
     alt: str
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Escape the unprintable characters of a text, except characters in `keep`.
+    """Return a text with unprintable characters as Python escape sequences, except characters in `keep`.
 
     Labels come from files and may contain characters that reverse the text direction.
     """
@@ -72,13 +75,16 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def shortened(text: str, limit: int = 160) -> str:
-    """Truncate text to `limit` characters, with three dots at the end if truncated."""
+    """Return a text of at most `limit` characters; a truncated text ends with three dots, which count."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 @cache
 def _environment(macros: str) -> Environment:
-    """Return the template environment with the macros of `html.jinja` or `text.jinja`."""
+    """Return the template environment with the macros of `html.jinja` or `text.jinja`.
+
+    `macros` is "html", in which values are escaped, or "text", in which they are not. There is one environment each.
+    """
 
     def escaped(value: object) -> Markup:
         if isinstance(value, Markup):
@@ -117,32 +123,38 @@ def _environment(macros: str) -> Environment:
 
 
 def render(name: str, context: Mapping[str, Any]) -> Markup:
-    """Render a template, named without its suffix, as HTML with the values in `context`."""
+    """Return a template, named without its suffix, as HTML with the values in `context`, which are escaped."""
     return Markup(_environment("html").get_template(f"{name}.jinja").render(context))
 
 
 def lines_of(template: str, /, **context: Any) -> list[str]:
-    """Render a template with the values `context` as lines of plain text."""
+    """Return a template, named without its suffix, as lines of plain text with the values `context`."""
     return _environment("text").get_template(f"{template}.jinja").render(context).splitlines()
 
 
 def said(template: str, /, **context: Any) -> str:
-    """Render a template with the values `context` as one line of plain text."""
+    """Return a template, named without its suffix, as one line of plain text with the values `context`.
+
+    Runs of spaces become one space.
+    """
     return " ".join(" ".join(lines_of(template, **context)).split())
 
 
 def amount_text(value: float) -> str:
-    """Write an amount with two decimals, or three significant digits if small."""
+    """Return an amount as text with two decimals, or with three significant digits if its size is below 0.005."""
     return f"{value:,.2f}" if abs(value) >= 0.005 or value == 0 else f"{value:.3g}"
 
 
 def odds(risk: float) -> str:
-    """Return a probability with its odds, such as ``0.0909 (1 in 11)``."""
+    """Return a probability as text with its odds, such as ``0.09091 (1 in 11)``; "0" or "1" alone."""
     return f"{risk:.4g} (1 in {1 / risk:.4g})" if 0 < risk < 1 else f"{risk:.0f}"
 
 
 def _losses_text(best: BestAt) -> str:
-    """Return as text the losses between which a policy is the best choice."""
+    """Return as text the losses between which a policy is the best choice, such as "less than 300".
+
+    A range without an upper end is "more than" its lower end; from 0 on, "any amount".
+    """
     if math.isinf(best.high):
         return f"more than {loss_text(best.low)}" if best.low else "any amount"
     return f"{loss_text(best.low)} to {loss_text(best.high)}" if best.low else f"less than {loss_text(best.high)}"

@@ -41,15 +41,19 @@ _ARROW = " \N{RIGHTWARDS ARROW} "
 
 
 def decision(run: StoredRun, releases: Releases | None, even: BreakEven | None, *, samples: bool) -> dict[str, Any]:
-    """Return the values of the template `decision`.
+    """Return the values of the template `decision`, the first page of a report, by name.
+
+    For a run of policies, they are the payoff and exposure of each policy and the release to sign. For a stress test,
+    cross-play or assessment, they are its verdict; for other results and runs that all failed, a message.
 
     Parameters
     ----------
     run : StoredRun
+        Results of the run.
     releases : Releases or None
         None if the records of the run are not from a file, or not found.
     even : BreakEven or None
-        None if it was not computed or cannot be.
+        Best policies at other losses; None if they were not computed or cannot be.
     samples : bool
         Whether to show values of sample rows.
 
@@ -71,7 +75,7 @@ def decision(run: StoredRun, releases: Releases | None, even: BreakEven | None, 
 
 
 def mean_payoffs(run: StoredRun) -> dict[str, float]:
-    """Return the publisher's mean payoff per record of each compared policy.
+    """Return the publisher's mean payoff per record of each compared policy, by policy name.
 
     The highest payoff comes first. Policies whose payoffs belong to another game are not compared, unless there is no
     other policy.
@@ -82,7 +86,8 @@ def mean_payoffs(run: StoredRun) -> dict[str, float]:
 def _means(run: StoredRun) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return mean measures over rounds and points of all policies, and of the compared ones.
 
-    The compared policies are in descending order of the payoff.
+    Both tables have one row per policy. The compared policies, whose payoffs do not belong to another game, are in
+    descending order of the payoff.
     """
     columns = [name for name in (*_MEASURES, "utility") if name in run.runs]
     means = run.runs.astype({"policy": str}).groupby("policy", sort=False)[columns].mean()
@@ -133,14 +138,15 @@ def _policies(run: StoredRun, releases: Releases | None, even: BreakEven | None,
 
 
 def _rows(run: StoredRun, order: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return payoff and exposure of each policy; averages are over records, rounds and points.
+    """Return one dict per compared policy with its payoff and exposure, averaged over records, rounds and points.
 
-    Entries: ``name``; ``payoff`` per record; ``given_up``, the difference from the highest payoff as text;
-    ``attacked``, the share of the records attacked; ``risk``, the mean probability of re-identification; ``utility``,
-    the mean share of the full benefit that the release keeps; ``people``, the expected number of people re-identified
-    (or the risk if the number of people is unknown) as text; ``high``, the 95th percentile of this number; ``highest``,
-    the highest probability over records that an attack would identify the person, whether or not it is made, 0 for
-    withheld records. Unknown values are None.
+    `order` has one row of mean measures per policy, highest payoff first. Entries: ``name``; ``payoff`` per record;
+    ``given_up``, the difference from the highest payoff as text; ``attacked``, the share of the records attacked;
+    ``risk``, the mean probability of re-identification; ``utility``, the mean share of the full benefit that the
+    release keeps; ``people``, the expected number of people re-identified (or the risk if the number of people is
+    unknown) as text; ``high``, the 95th percentile of this number; ``highest``, the highest probability over records
+    that an attack would identify the person, whether or not it is made, 0 for withheld records. Unknown values are
+    None.
     """
     found = run.table_with("reidentified", {"policy", "people", "at_most"}).astype({"policy": str})
     likely = found[found["at_most"] >= _LEVEL].groupby("policy")["people"].min()
@@ -179,10 +185,11 @@ def _difference(larger: float, smaller: float) -> str:
 
 
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
-    """Return the lead of the best policy over the second, with standard error.
+    """Return the lead in payoff of the best policy over the second, with standard error, by name.
 
-    Both are computed from differences within replications; the lead is clear if it exceeds two standard errors. None if
-    there are fewer than two policies, or fewer than two replications with both.
+    `order` is indexed by policy, best first; `runs` has one row per replication and policy. Both are computed from
+    differences within replications; the lead is clear if it exceeds two standard errors. None if there are fewer than
+    two policies, or fewer than two replications with both.
     """
     if len(order) < 2 or not {"point", "replication"} <= set(runs.columns):
         return None
@@ -195,10 +202,11 @@ def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
 
 
 def _points(run: StoredRun) -> dict[str, Any]:
-    """Return the number of points at which each policy is best, and a table of points.
+    """Return the number of points at which each policy is best (``best``), and a table of points (``table``).
 
-    Payoffs and risks are means over the replications of a point; of equally good policies, the first counts. The table
-    shows the first `_POINTS_SHOWN` points and is None if no key is varied.
+    Points are the values of the scenario keys that a sweep or uncertainty varies. Payoffs and risks are means over the
+    replications of a point; of equally good policies, the first counts. The table shows the first `_POINTS_SHOWN`
+    points and is None if no key is varied.
     """
     runs = verdict.compared_policies(run.runs.set_index("policy"), run.policies)
     means = runs.groupby(["point", "policy"], sort=False, observed=True)[["publisher_payoff", "risk"]].mean()
@@ -221,7 +229,8 @@ def _points(run: StoredRun) -> dict[str, Any]:
 def _under_uncertainty(run: StoredRun) -> dict[str, Any]:
     """Return the values of the template `decision` for a stress test or cross-play.
 
-    Of cross-play, they are the best defenders, each as a row of a table or None. ``own``: highest payoff against the
+    Of a stress test, the value is its verdict. Of cross-play, they are the best defenders, each as a dict or None.
+    ``own``: highest payoff against the
     scenario's own adversary. ``safest``: highest least payoff over all adversaries. ``least_regret``: lowest largest
     regret. ``runs`` is the number of successful runs, 0 for a single run.
     """
@@ -257,8 +266,9 @@ def columns_of_release(release: Release, *, samples: bool) -> dict[str, Any]:
     Parameters
     ----------
     release : Release
+        Released rows of a policy.
     samples : bool
-        Whether to show sample rows, which contain values of real people.
+        Whether to show up to three sample rows, which contain values of real people.
     """
     shared, source = release.shared, release.shared.source
     places = _sample_rows(release) if samples else []
@@ -292,9 +302,9 @@ def columns_of_release(release: Release, *, samples: bool) -> dict[str, Any]:
 
 
 def _sample_rows(release: Release) -> list[int]:
-    """Return the positions of sample rows in the table of released rows.
+    """Return the positions of sample rows in the table of released rows, from 0.
 
-    There are at most `_SAMPLES`. Each is the first row with its combination of released quasi-identifiers. The
+    There are at most three. Each is the first row with its combination of released quasi-identifiers. The
     combinations that match the true values of most people come first. Counterfeit rows are no samples.
     """
     real = np.flatnonzero(release.shared.is_real)
@@ -305,7 +315,11 @@ def _sample_rows(release: Release) -> list[int]:
 
 
 def _changes(shared: SharedRecords, column: str, places: list[int]) -> list[Cell]:
-    """Return the value of a column before and after the release, for some rows."""
+    """Return the value of a quasi-identifier before and after the release, as one text with an arrow per row.
+
+    `column` is its name in the source file; `places` are positions in the table of released rows. Empty values are
+    shown as ``(empty)``, long ones are shortened.
+    """
     name = column if shared.source.columns.header else shared.source.attribute_of[column]
     before = shared.source.frame[column].iloc[shared.own[places]].astype(str).str.strip()
     pairs = zip(before, shared.table[name].iloc[places].astype(str), strict=True)
@@ -313,9 +327,10 @@ def _changes(shared: SharedRecords, column: str, places: list[int]) -> list[Cell
 
 
 def _treatment(shared: SharedRecords, attribute: str) -> str:
-    """Return the treatment of a quasi-identifier as text.
+    """Return the treatment of a quasi-identifier as text, such as "generalized to year" or "suppressed".
 
-    If there are several treatments, the text gives the share of rows of each.
+    If there are several treatments, the text gives the share of released rows of each, largest first. Without a
+    released row, it is "withheld: no row is released".
     """
     rows = shared.own[shared.is_real]
     if not len(rows):
@@ -345,7 +360,11 @@ def _percent(share: float) -> str:
 
 
 def _level_names(shared: SharedRecords, attribute: str) -> Sequence[str]:
-    """Return a name for each level between the value and its suppression."""
+    """Return the names of the levels of a quasi-identifier between the value and its suppression, finest first.
+
+    The result is empty if the hierarchy is suppression alone or unknown. For a hierarchy file, whose number of levels
+    is unknown, it has 99 names.
+    """
     match getattr(getattr(shared.source.scenario, "attributes", {}).get(attribute), "hierarchy", None):
         case Dates(levels=levels):
             return levels
@@ -366,19 +385,22 @@ def _level_names(shared: SharedRecords, attribute: str) -> Sequence[str]:
 def highest_risk(run: StoredRun, shown: Sequence[str] | None = None) -> dict[str, Any] | None:
     """Return the values of the template `highest_risk`.
 
-    For each policy, they contain the cells (combinations of released values) with the highest success probability of an
-    attack; among equals, cells with more people come first.
+    For each policy, they contain the up to eight cells (combinations of released values) with the highest success
+    probability of an attack; among equals, cells with more people come first.
 
     Parameters
     ----------
     run : StoredRun
+        Results of the run.
     shown : sequence of str, optional
-        Policies to show; all if not given.
+        Names of the policies to show; all if not given.
 
     Returns
     -------
     dict or None
-        None if the run keeps no released values, or its kind or version of scenario is not installed.
+        ``rows``: policy, cell in words, number of people, and success probability, as texts; ``unit`` and ``units``:
+        the unit of counts; ``most``: eight. None if the run keeps or releases no values, or its kind or version of
+        scenario is not installed.
 
     Raises
     ------

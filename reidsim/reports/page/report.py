@@ -72,7 +72,7 @@ def write_report(folder: str | Path, output: str | Path | None = None, **options
     output : str or Path, optional
         New file; ``report.html`` in the folder if not given.
     options
-        Other parameters of `report_text`.
+        Other parameters of `report_text`, such as `author`.
 
     Returns
     -------
@@ -127,7 +127,8 @@ def report_text(
     Raises
     ------
     InputError
-        If the folder contains no results, or a file in it cannot be read.
+        If the folder contains no results, a file in it cannot be read, or a named file (`scenario_file`, `shared_file`)
+        cannot be used. Other problems of the records or of the break-even losses become warnings in the report.
     """
     run = open_results(Path(folder))
     problems: list[str] = []
@@ -203,7 +204,7 @@ def report_text(
 
 
 def _break_even_of(run: StoredRun, progress: Progress | None) -> BreakEven | None:
-    """Solve the game of a run at other losses; see `break_even`.
+    """Return the best policy of a run's game at other losses than the scenario's; see `break_even` and `BreakEven`.
 
     The result is None for batches, runs with several rounds, scenarios without policies or payoff parameters, and runs
     whose records are not from a file.
@@ -241,7 +242,9 @@ def _warnings(run: StoredRun) -> Iterator[str]:
 def _measures(run: StoredRun) -> Iterator[Table]:
     """Yield tables with one row per measure and one column per policy.
 
-    In assessments, there is one column per background knowledge, and separate tables for each size of the release.
+    In assessments, there is one column per background knowledge, and separate tables for each size of the release. A
+    table has at most four columns of values, which are means over runs; more are in further tables. There is no table
+    for other results.
     """
     group = next((name for name in ("policy", "knowledge") if name in run.runs), None)
     if group is None or not run.measures:
@@ -272,7 +275,10 @@ def _measures(run: StoredRun) -> Iterator[Table]:
 
 
 def _figures(run: StoredRun) -> Iterator[tuple[bool, str | Figure]]:
-    """Yield whether each figure shows the decision, and the figure."""
+    """Yield, for each figure of a run, whether it shows the decision, and the figure with its caption.
+
+    A file that is no PNG image is replaced by a sentence about it.
+    """
     for name, path in run.figures.items():
         with reading(path):
             data = path.read_bytes()
@@ -284,7 +290,11 @@ def _figures(run: StoredRun) -> Iterator[tuple[bool, str | Figure]]:
 
 
 def caption(sort: Literal["figures", "tables"], name: str, kind: Kind | None) -> str:
-    """Return the caption of a figure or table; its name in words if there is none."""
+    """Return the caption of a figure or table; its name in words if there is none, "Untitled" without a name.
+
+    The first number in the name of a figure, such as ``beliefs-2``, is appended to the caption. `kind` is the kind of
+    game, which may have captions of its own.
+    """
     number = re.search(r"\d+", name) if sort == "figures" else None
     plain = name if number is None else re.sub(r"\d+", "NUMBER", name)
     if plain in _CAPTIONS[sort]:
@@ -294,9 +304,10 @@ def caption(sort: Literal["figures", "tables"], name: str, kind: Kind | None) ->
 
 
 def _tables(run: StoredRun) -> dict[str, Any]:
-    """Return the other tables of the folder.
+    """Return the tables of the folder without a section of their own, for template `tables`.
 
-    Short tables are shown in full; long tables and tables of records are only named.
+    ``shown`` has short tables in full; ``named`` has pairs of file name and description of tables with more than 40
+    rows or 14 columns, or of single records. Empty tables are omitted.
     """
     shown, named = [], []
     for name in (name for name in run.tables if name not in _IN_SECTIONS):
@@ -336,7 +347,10 @@ def class_shares(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _risk_distribution(run: StoredRun) -> dict[str, Any] | None:
-    """Return the values of the template `risk_distribution`: risks of single records.
+    """Return the values of the template `risk_distribution`: distributions of the risks of single records.
+
+    The result is None without a table of records, or if it has neither success probabilities by policy nor risks by
+    background knowledge. Of several sizes of a release, the smallest and the largest are shown.
 
     Raises
     ------
@@ -369,7 +383,20 @@ def _risk_distribution(run: StoredRun) -> dict[str, Any] | None:
 
 
 def _by_class(records: pd.DataFrame, group: str, column: str, caption: str) -> Iterator[Table]:
-    """Yield the distribution of a column by group, with a few groups per table."""
+    """Yield tables of the distribution of a column of probabilities, with a column for each of at most five groups.
+
+    Rows are the shares of the probabilities in each class (see `class_shares`), their median, 95 % quantile and
+    maximum; missing ones are ignored.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per record and group.
+    group, column : str
+        Names of the columns of groups, such as policies, and of probabilities.
+    caption : str
+        Heading of the first column.
+    """
     values = list(records.groupby(group, sort=False, observed=True)[column])
     for start in range(0, len(values), _GROUPS_A_TABLE):
         names, found = zip(*values[start : start + _GROUPS_A_TABLE], strict=True)

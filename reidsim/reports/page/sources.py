@@ -32,7 +32,10 @@ _FILES = (".csv", ".csv.gz", ".csv.bz2", ".parquet", ".toml", ".data", ".test", 
 
 
 def question(run: StoredRun) -> dict[str, Any]:
-    """Return the values of the template `question`."""
+    """Return the values of the template `question`, by name: the question of a run in sentences, and its design.
+
+    The design is the number of replications and rounds, waves of releases, and uncertain and swept keys.
+    """
     content = run.content
     releases, agents = section(content, "releases"), section(content, "agents")
     replications = content.get("replications", 1)
@@ -48,7 +51,7 @@ def question(run: StoredRun) -> dict[str, Any]:
 
 
 def _listed(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values of each key as text."""
+    """Return the values of each key as one text, separated by commas and shortened to 160 characters, by key."""
     texts = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
@@ -60,11 +63,16 @@ def _listed(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def assumptions(run: StoredRun, scenario_file: Path | None = None) -> dict[str, Any]:
-    """Return the values of the templates `assumptions` and `defaults`.
+    """Return the values of the templates `assumptions` and `defaults`, by name.
+
+    ``stated`` and ``defaults`` have one row per key that the scenario states, or relevant default: key, value and
+    meaning; stated ones also have the comment in the scenario file and the origin. ``source`` and ``recipes`` are the
+    scenario's source and the recipes that it uses.
 
     Parameters
     ----------
     run : StoredRun
+        Results of the run.
     scenario_file : Path, optional
         Scenario file with comments on the sources of values; by default, the copy stored with the run.
 
@@ -95,7 +103,10 @@ def _row(run: StoredRun, path: str, value: object) -> list[Cell]:
 
 
 def _whose(run: StoredRun, texts: list[str]) -> dict[str, str]:
-    """Return the origin of each stated value: bundled scenario, paper or user."""
+    """Return the origin of each value that the scenario states, as text by key path: bundled scenario, paper or user.
+
+    `texts` are the texts of the scenario files from which the run was made, later ones in place of earlier ones.
+    """
     bundled = {read_text(bundled_folder("scenarios") / f"{name}.toml") for name in bundled_names("scenarios")}
     stated: dict[str, tuple[object, bool]] = {}
     for text in texts:
@@ -113,7 +124,11 @@ def _whose(run: StoredRun, texts: list[str]) -> dict[str, str]:
 
 
 def _defaults(run: StoredRun, stated: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """Yield key path and value of the relevant defaults."""
+    """Yield key path and value of each default that is relevant for a run.
+
+    Keys in `stated`, empty values, attributes, and settings of adversaries without a role are omitted. Nothing is
+    yielded if the kind or version of the scenario is not installed.
+    """
     try:
         scenario = validated(schemas()[run.game], run.content, run.name).model_dump(mode="json", by_alias=True)
     except (InputError, KeyError):
@@ -134,7 +149,7 @@ def _defaults(run: StoredRun, stated: Mapping[str, object]) -> Iterator[tuple[st
 
 
 def _meaning(run: StoredRun, path: str, value: object) -> str:
-    """Return the schema's description of a key; empty if there is none.
+    """Return the schema's description of a scenario key, given by its path; "" if there is none.
 
     If section types share the key, the description is from the type that allows the value.
     """
@@ -153,7 +168,11 @@ def _meaning(run: StoredRun, path: str, value: object) -> str:
 
 
 def _comments(run: StoredRun, texts: list[str]) -> dict[str, str]:
-    """Return the comments on values in the scenario files, if the run has the value."""
+    """Return the comments on values in the scenario files, by key path, if the run has the same value.
+
+    A comment follows ``key = value #`` in one line. `texts` are the texts of the files; later comments replace earlier
+    ones.
+    """
     stated = dict(leaves(run.content))
     found: dict[str, str] = {}
     for text in texts:
@@ -169,7 +188,10 @@ def _comments(run: StoredRun, texts: list[str]) -> dict[str, str]:
 
 
 def repeat(run: StoredRun) -> dict[str, Any]:
-    """Return the values of the template `repeat`."""
+    """Return the values of the template `repeat`, by name: how to run the scenario again.
+
+    They are the scenario's name, the command, the user's files that it needs, versions of packages, and hashes.
+    """
     hashes = {"scenario": run.manifest.get("scenario_hash"), "data as coded": run.manifest.get("data_hash")}
     texts = _texts([value for key, value in run.content.items() if key not in ("title", "source")])
     return {
@@ -183,7 +205,10 @@ def repeat(run: StoredRun) -> dict[str, Any]:
 
 
 def _command_of(run: StoredRun) -> str:
-    """Return the command that wrote a results folder, with the options it recorded."""
+    """Return the command that wrote a results folder (run, stress or cross-play), with the options it recorded.
+
+    The name of the program and the scenario are not part of it.
+    """
     played = run.manifest.get("cross_play")
     if not isinstance(played, Mapping):
         return "run" if "runs" in run.tables else "stress"

@@ -36,6 +36,7 @@ class StoredRun:
     Parameters
     ----------
     folder : Path
+        The results folder; for a run in memory, a path with the name of the scenario, which need not exist.
     manifest : mapping
         Description of the run: scenario, versions, seed and options.
     tables : mapping of str to Path or DataFrame
@@ -67,7 +68,7 @@ class StoredRun:
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """Scenario content as run."""
+        """Scenario as run, as plain data by section and key."""
         return section(self.manifest, "content")
 
     @property
@@ -125,7 +126,7 @@ class StoredRun:
 
     @property
     def attributes(self) -> list[str]:
-        """Names of the attributes in the scenario, or in its section ``subjects``."""
+        """Names of the attributes in the scenario, or in its section ``subjects``; [] if there are none."""
         names = self.content.get("attributes") or section(self.content, "subjects").get("attributes", ())
         return list(map(str, names))
 
@@ -152,7 +153,7 @@ class StoredRun:
 
     @cached_property
     def records(self) -> pd.DataFrame:
-        """Table of records.
+        """Table of records, one row per record and policy (in assessments, background knowledge).
 
         Raises
         ------
@@ -164,12 +165,12 @@ class StoredRun:
         return self.table("records")
 
     def table(self, name: str) -> pd.DataFrame:
-        """Read a table by name.
+        """Return a table of the run by its name, such as ``"runs"``, which must be in `tables`.
 
         Raises
         ------
         InputError
-            If the table cannot be read.
+            If the file cannot be read, is too large for the memory, or has no columns.
         """
         path = self.tables[name]
         if isinstance(path, pd.DataFrame):
@@ -182,13 +183,13 @@ class StoredRun:
         return table
 
     def table_with(self, name: str, columns: Collection[str] = ()) -> pd.DataFrame:
-        """Read a table by name; empty if it does not exist or lacks one of the columns."""
+        """Return a table of the run by its name; empty, with `columns`, if it does not exist or lacks one of them."""
         table = pd.DataFrame() if name not in self.tables else self.records if name == "records" else self.table(name)
         return table if set(columns) <= set(table.columns) else pd.DataFrame(columns=list(columns))
 
 
 def open_results(folder: Path) -> StoredRun:
-    """Open a results folder.
+    """Return the contents of a results folder; tables and figures are read later.
 
     Raises
     ------

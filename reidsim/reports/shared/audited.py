@@ -67,9 +67,9 @@ class FileRisk:
     person : float
         Highest probability, over the people in the file, that a person who is looked up is matched to an own record.
     basis : str
-        Definition of both probabilities.
+        Definition of both probabilities, as text.
     known : tuple of str
-        Kept columns that the adversary knows.
+        Names of the kept columns that the adversary is assumed to know.
     """
 
     record: float
@@ -79,7 +79,7 @@ class FileRisk:
 
     @property
     def highest(self) -> float:
-        """Larger of the two probabilities."""
+        """Larger of the two probabilities, of a record and of a person who is looked up."""
         return max(self.record, self.person)
 
     def facts(self, limit: Limit) -> dict[str, Any]:
@@ -115,11 +115,11 @@ class Limit:
     reason: str
 
     def allows(self, risk: FileRisk) -> bool:
-        """Return whether the risks of records and people are within the limit."""
+        """Return whether the risks of a record and of a person are at most the limit, apart from rounding."""
         return risk.highest <= self.value * (1 + _ROUNDING)
 
     def require(self, risk: FileRisk, policy: str, content: Mapping[str, Any]) -> None:
-        """Check that the risks of records and people are within the limit.
+        """Check that the risks of a record and of a person are within the limit; `policy` is named in messages.
 
         Parameters
         ----------
@@ -164,12 +164,12 @@ def _may_search_for_people(content: Mapping[str, Any]) -> bool:
 
 
 def limit_of(max_risk: float | None) -> Limit:
-    """Return the limit set by the user, or the default, one in eleven.
+    """Return the limit on the risk set by the user, or the default, one in eleven.
 
     Raises
     ------
     InputError
-        If the limit is not a probability.
+        If `max_risk` is not in [0, 1].
     """
     if max_risk is None:
         return Limit(_USUAL_LIMIT, "the default")
@@ -187,6 +187,7 @@ class Release:
     shared : SharedRecords
         Released rows with the kept columns.
     risk : FileRisk
+        Highest probability of re-identification.
     audit : dict
         Other counts, in the format of sidecars.
     people_of_row : ndarray of int64, shape (n_real_rows,)
@@ -200,15 +201,19 @@ class Release:
 
     @property
     def keeps_promise(self) -> bool:
-        """Whether the rows confirm the game.
+        """Whether the released rows confirm the risk that the game computes.
 
-        No person may be easier to find than the game computes, and each row must match its source record.
+        No person may be easier to find than the game computes, and each row must match its source record. Where the
+        game's risk cannot be compared with the rows, only the second condition counts.
         """
         return not (self.audit["people_more_exposed_than_promised"] or self.audit["rows_that_do_not_fit_their_record"])
 
     @property
     def revealed(self) -> list[dict[str, Any]]:
-        """Inference of the sensitive columns that the rows reveal beyond the scenario's limits."""
+        """Entries of the audit on the sensitive columns that the rows reveal beyond the scenario's limits.
+
+        The list is empty without limits.
+        """
         return [each for each in self.audit.get("inference", []) if each["rows_beyond"] or each["people_beyond"]]
 
     def require_limits(self) -> None:
@@ -217,7 +222,7 @@ class Release:
         Raises
         ------
         InputError
-            If they do not; the message names the column, the limits and the alternatives.
+            If they do not; the message names the first column, the limits and the alternatives.
         """
         for each in self.revealed:
             rows, people = counted(each["rows_beyond"], "row"), counted(each["people_beyond"], "person", "people")
@@ -233,11 +238,12 @@ class Release:
 
 
 def read_back(shared: SharedRecords, table: pd.DataFrame) -> Release:
-    """Audit the released rows of a policy.
+    """Return the released rows of a policy with their risk and audit.
 
     Parameters
     ----------
     shared : SharedRecords
+        Records that the policy releases, with their true values.
     table : DataFrame
         Columns of the released file, or `shared.table` if no file was written.
 
@@ -263,7 +269,11 @@ def read_back(shared: SharedRecords, table: pd.DataFrame) -> Release:
 
 
 def classes_of(table: pd.DataFrame, quasi_identifiers: Sequence[str]) -> NDArray[np.int64]:
-    """Return the equivalence class of each row, counted from 0, shape (n_rows,)."""
+    """Return the number of each row's equivalence class, from 0, shape (n_rows,).
+
+    Rows with equal values in the columns `quasi_identifiers` have the same number. Without quasi-identifiers, all rows
+    are in class 0.
+    """
     if not quasi_identifiers:
         return np.zeros(len(table), dtype=np.int64)
     groups = table.groupby(list(quasi_identifiers), sort=False, dropna=False, observed=True)
@@ -296,7 +306,7 @@ def _audit_of(shared: SharedRecords, written: pd.DataFrame, known: Sequence[str]
 
 
 def _file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit) -> FileRisk:
-    """Return the highest risk of a file after it was read back.
+    """Return the highest probability of re-identification in a file after it was read back.
 
     If the scenario's adversary knows who is in the file and all quasi-identifiers, risks are counted in the file; the
     adversary is assumed to know also every kept column that is not declared unknown to outsiders. The risk of a record
@@ -308,6 +318,7 @@ def _file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit
     Parameters
     ----------
     shared : SharedRecords
+        Records of the file, with their true values.
     written : DataFrame
         Columns of the file, as read back.
     audit : ReleaseAudit
@@ -326,7 +337,8 @@ def _sensitive_facts(shared: SharedRecords, written: pd.DataFrame, classes: NDAr
     """Return the diversity of the protected column over all classes, as plain data.
 
     Entries: name of the column, `m` (see `SensitiveColumn`), the fewest distinct values of a class, and the largest
-    share of a value in the rows of a class. It is empty if the policy protects no column, or the file has no rows.
+    share of a value in the rows of a class, with counterfeit rows. It is empty if the policy protects no column, or the
+    file has no rows. `classes` has the equivalence class of each row, from 0.
 
     Raises
     ------
@@ -387,7 +399,17 @@ def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
 
 
 def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tuple[str, ...]:
-    """Return warnings if a file contradicts the risk that the game computes."""
+    """Return up to two warnings if a file contradicts the risk that the game computes; () if it does not.
+
+    Parameters
+    ----------
+    facts : mapping
+        Audit of the file, in the format of sidecars.
+    policy : str
+        Name of the policy, for the warning.
+    highest : float
+        Highest success probability of an attack in the game, for the warning.
+    """
     exposed, misfits = facts["people_more_exposed_than_promised"], facts["rows_that_do_not_fit_their_record"]
     people = counted(facts["people"], "person", "people")
     alone = counted(facts["people_who_fit_one_alone"], "person matches", "people match")
@@ -410,8 +432,8 @@ def summary_of(sidecar: Mapping[str, Any]) -> str:
 def by_fitting_rows(facts: Mapping[str, Any]) -> str:
     """Return, as text, how many people have rows of how many people that fit them.
 
-    `facts` are those of `audit_facts`. A class such as ``2: 14`` means that the true values of 14 people fit the shared
-    rows of 2 people. Classes without people are left out.
+    `facts` is the audit of a file, in the format of sidecars. A class such as ``2: 14`` means that the true values of
+    14 people fit the shared rows of 2 people. Classes without people are omitted.
     """
     numbers = [int(number) for number in facts["people_by_fitting_rows"]]
     places = np.searchsorted(list(_CLASSES.values()), numbers)
@@ -422,10 +444,11 @@ def by_fitting_rows(facts: Mapping[str, Any]) -> str:
 def _inference_facts(shared: SharedRecords, written: pd.DataFrame, matching: Matching) -> list[dict[str, Any]]:
     """Return the inference of each sensitive column from a file, compared with its limits, as plain data.
 
-    The list is empty without limits. Entries: name of the column and the limits that are set; the minimum number of
-    distinct values among the records that match a row, or the rows that match a person; the largest share of a value
-    among them, which is the highest probability of a correct inference; the largest earth mover's distance from the
-    distribution of values in all records; and the number of rows, and of people, for which the limits do not hold.
+    The list has one dict per sensitive column of the file; it is empty without limits or rows. Entries: name of the
+    column and the limits that are set; the minimum number of distinct values among the records that match a row, or the
+    rows that match a person; the largest share of a value among them, which is the highest probability of a correct
+    inference; the largest earth mover's distance from the distribution of values in all records; and the number of
+    rows, and of people, for which the limits do not hold.
     """
     if shared.source.limited is None or not len(written):
         return []

@@ -53,7 +53,7 @@ _COUNTERFEIT_DEFINITION = (
 
 
 def sidecar_of(path: Path) -> Path:
-    """Return the path of the sidecar of a released file."""
+    """Return the path of the sidecar of a released file, its description: the same path with ``.json`` appended."""
     return path.with_name(f"{path.name}.json")
 
 
@@ -88,16 +88,18 @@ def share_run(
     Parameters
     ----------
     run : StoredRun
+        Results of a single run whose records come from a file.
     path : Path
         New CSV file; its sidecar is written to the same folder.
     max_risk : float, optional
-        See `reidsim.reports.shared.audited.limit_of`.
+        Largest accepted probability of re-identification; one in eleven if not given.
     accept_risk : bool
         Whether to write the file even if its risk is above the limit.
     rulebook : Path, optional
         New file for the decisions per cell; see `reidsim.reports.shared.rulebook`.
     kept, options
-        See `reidsim.reports.shared.records.shared_records`.
+        Columns to copy unchanged, and `policy`, `data` and `allow_code`; see
+        `reidsim.reports.shared.records.shared_records`.
 
     Returns
     -------
@@ -138,7 +140,9 @@ def write_shared(
     path : Path
         Path of the new file.
     run : StoredRun
+        Results of the run.
     shared : SharedRecords
+        Records to write.
     limit : Limit
         Limit on the risk of a record, and of a person who is looked up, as audited in the file that was read back.
     accept_risk : bool
@@ -203,13 +207,16 @@ def write_shared(
 
 
 def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
-    """Return a text table as UTF-8 CSV with a header."""
+    """Return a text table as UTF-8 CSV with a header and without the index; cells are quoted only if necessary."""
     rows = [map(str, table.columns), *table.itertuples(index=False, name=None)]
     return "".join(delimited_line(row, delimiter) for row in rows).encode()
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a sidecar with the hash of its content as the last entry."""
+    """Return a copy of a sidecar with the SHA-256 hash of its other content as the last entry, in hexadecimal digits.
+
+    An earlier hash in the sidecar is replaced.
+    """
     content = {key: value for key, value in sidecar.items() if key != SEAL}
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
     return {**content, SEAL: hashlib.sha256(text.encode()).hexdigest()}
@@ -226,7 +233,7 @@ def verify_shared(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If a file is missing or changed; the message names it.
+        If a file is missing or changed, or the sidecar was not written by `share`; the message names the file.
     """
     place = sidecar_of(path)
     require_file(place, "a sidecar written by reidsim share")
@@ -241,7 +248,10 @@ def verify_shared(path: Path) -> dict[str, Any]:
 
 
 def _facts(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dict[str, Any]:
-    """Return the entries of a sidecar that do not depend on the written file."""
+    """Return the entries of a sidecar other than its risk and audit, which require the file to be read back.
+
+    `name` and `digest` are the name and the SHA-256 hash of the released file. Infinite and undefined numbers are None.
+    """
     source, quasi, records = shared.source, shared.quasi_identifiers, len(shared.source.frame)
     sizes = np.bincount(classes_of(shared.table, list(quasi)))
     distinct, numbers = np.unique(sizes, return_counts=True)
@@ -286,10 +296,15 @@ def _facts(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dic
 
 
 def _outcomes(run: StoredRun, policy: str) -> dict[str, Any]:
-    """Return the round of the records, and the measures of a policy with definitions.
+    """Return the round of the records (``round``), and the measures of a policy with definitions (``expected``).
 
     In scenarios with rounds or waves, records and measures are from the last one in the first draw. The round is None
     for a one-shot game.
+
+    Raises
+    ------
+    InputError
+        If the results of a scenario with rounds or waves have no table of rounds.
     """
     agents, waves = run.content.get("agents"), run.content.get("releases")
     table, last, drawn = run.runs, None, ""
@@ -316,6 +331,7 @@ class Releases:
     Parameters
     ----------
     by_policy : mapping of str to Release
+        Released rows of each policy, with their audit.
     limit : Limit
         Limit on the risk of a record, and of a person who is looked up.
     written : Path or None
@@ -330,21 +346,27 @@ class Releases:
     sidecar: Mapping[str, Any]
 
     def is_within_limit(self, policy: str) -> bool:
-        """Return whether a release meets the risk limit and the inference limits."""
+        """Return whether the release of a policy meets the risk limit and the scenario's limits on inference."""
         release = self.by_policy[policy]
         return self.limit.allows(release.risk) and not release.revealed
 
     def is_safe(self, policy: str) -> bool:
-        """Return whether a release meets the limits and confirms the game's risk."""
+        """Return whether the release of a policy meets the limits and confirms the risk that the game computes.
+
+        See `is_within_limit`, and `keeps_promise` of `Release`.
+        """
         return self.is_within_limit(policy) and self.by_policy[policy].keeps_promise
 
     @property
     def within_limit(self) -> list[str]:
-        """Policies whose releases meet the limits."""
+        """Names of the policies whose releases meet the risk limit and the limits on inference."""
         return [policy for policy in self.by_policy if self.is_within_limit(policy)]
 
     def contradiction(self, policy: str) -> str:
-        """Return the contradictions between rows and game as text; empty if none."""
+        """Return how the released rows of a policy contradict the game or exceed a limit, as text; "" if they do not.
+
+        The text joins up to four clauses: people easier to find, rows that do not match, risk and inference.
+        """
         release = self.by_policy[policy]
         people, risk = counted(release.audit["people"], "person", "people"), odds(release.risk.highest)
         easier = release.audit["people_more_exposed_than_promised"]
@@ -359,9 +381,9 @@ class Releases:
         return " and ".join(text for text, applies in parts.items() if applies)
 
     def ranked(self, payoffs: Mapping[str, float]) -> list[str]:
-        """Return the policies within the limits by payoff, then the others by risk.
+        """Return the names of the policies within the limits by payoff, then the others by risk.
 
-        The highest payoff and the lowest risk come first. Policies without a release are left out.
+        The highest payoff and the lowest risk come first. Policies without a release are omitted.
 
         Parameters
         ----------
@@ -373,17 +395,18 @@ class Releases:
         return sorted(found, key=lambda name: (beyond.get(name, 0.0), -payoffs[name]))
 
     def to_sign(self, payoffs: Mapping[str, float]) -> str:
-        """Return the policy whose release is to be signed.
+        """Return the name of the policy whose release is to be signed.
 
-        It is the policy of the written file; without a file, the first one of `ranked`.
+        It is the policy of the file that `share` wrote; without a file, the first one of `ranked`. `payoffs` are the
+        publisher's payoffs by policy.
         """
         return str(self.sidecar["policy"]) if self.sidecar else self.ranked(payoffs)[0]
 
 
 def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | None:
-    """Read back the release of every policy of a run.
+    """Assemble the release of every policy of a run from the source records, and audit it.
 
-    The result is None if the records of the run are not from a file.
+    The result is None if the records of the run are not from a file, or are not kept, as in a batch.
 
     Kept columns and the limit come from the file that `share` wrote for this run, if it is named or found. Otherwise,
     sensitive columns with limits are kept, and the risk limit is the default.
@@ -391,14 +414,16 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     Parameters
     ----------
     run : StoredRun
+        Results of the run.
     shared_file : Path, optional
         File written by `share`. If not given, the newest file of this run in the results folder or its parent folder is
-        used.
+        used, if there is one.
 
     Raises
     ------
     InputError
-        If the records are not found or cannot be used, or the file was changed or belongs to another run.
+        If the records are not found or cannot be used; if the file was changed or belongs to another run or version; or
+        if its sidecar differs from the release as assembled.
     """
     if "release_file" not in run.manifest or "records" not in run.tables or "design" in run.manifest:
         return None
@@ -439,7 +464,7 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
 
 
 def _found(run: StoredRun) -> Path | None:
-    """Return the newest released file of a run with a sidecar.
+    """Return the newest released file of a run with a sidecar; None if there is none.
 
     The results folder and its parent folder are searched.
     """

@@ -33,7 +33,15 @@ _MOST_SETS = 2_000
 
 
 def require_file(path: Path, expected: str, *, source: str | Path | None = None, hint: str | None = None) -> None:
-    """Check that a file exists; errors show `source` in place of its path, if given."""
+    """Check that a path is an existing file.
+
+    `expected` (a description of the file), `source` (a name in place of the path) and `hint` are for the message.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
     if not path.is_file():
         raise InputError("no such file", source=source or path, expected=expected, hint=hint)
 
@@ -53,7 +61,12 @@ class Kept:
     unknown_to_outsiders : sequence of str
         Kept columns whose values no outsider can know, in addition to columns declared in the scenario.
     max_singled_out : float
-        Maximum share of people singled out by kept columns without such a declaration.
+        Maximum share of people, in [0, 1], singled out by kept columns without such a declaration.
+
+    Raises
+    ------
+    InputError
+        If the share is out of range, or a column in `unknown_to_outsiders` is not kept.
     """
 
     columns: Sequence[str] = ()
@@ -77,7 +90,9 @@ class Kept:
         return list(dict.fromkeys((*self.columns, *self.identifiers)))
 
     def declared(self, content: Mapping[str, Any]) -> dict[str, str]:
-        """Return the kept columns that no outsider knows, with the reason.
+        """Return the reason why no outsider knows a kept column, by name of each column that is so declared.
+
+        A reason in the scenario takes precedence over the user's option.
 
         Parameters
         ----------
@@ -95,12 +110,12 @@ class Kept:
         persons: NDArray[np.int64] | None = None,
         declared: Collection[str] = (),
     ) -> dict[str, str]:
-        """Return the kept columns that identify most people, with the reason.
+        """Return the reason why a kept column identifies most people, by name of each such column.
 
         Parameters
         ----------
         frame : DataFrame
-            The records.
+            The records, as text, with the kept columns.
         source : Path
             Path shown in error messages.
         persons : ndarray of int, shape (n_records,), optional
@@ -111,8 +126,8 @@ class Kept:
         Raises
         ------
         InputError
-            If an identifying column was not explicitly kept as an identifier, or a column holds free text and free
-            text was not allowed; the message names the first one.
+            If an identifying column is not in `identifiers`, or a column in `columns` holds free text and free text is
+            not allowed; the message names the first one.
         """
         identifying = {
             name: why
@@ -171,7 +186,8 @@ def singled_out(
     Returns
     -------
     dict
-        Counts and declarations as plain data.
+        Plain data: definition, number of people, people singled out by the quasi-identifiers alone and with all kept
+        columns, and each declared column with its reason and the people singled out by it with the quasi-identifiers.
 
     Raises
     ------
@@ -289,7 +305,10 @@ def revealing_sets(
 
 
 def numbered(columns: pd.DataFrame) -> dict[str, Codes]:
-    """Return the codes of each column's values, shape (n_rows,), by column."""
+    """Return the codes of each column's values, from 0, shape (n_rows,), by column name.
+
+    Values that differ only in surrounding spaces have the same code.
+    """
     return {str(name): pd.factorize(columns[name].str.strip())[0].astype(np.int64) for name in columns}
 
 

@@ -39,6 +39,7 @@ class ChosenForms:
     Parameters
     ----------
     policy : str
+        Name of the policy.
     labels : DataFrame
         One text column per quasi-identifier, one row per record in the order of the source file; ``*`` if suppressed or
         masked.
@@ -47,7 +48,7 @@ class ChosenForms:
     success : ndarray of float64, shape (n_records,)
         Success probability of an attack on each record in the game; 0 if the record is not released.
     strategies : Series of str
-        Strategy of each record.
+        Strategy of each record as in results, such as levels ``"0,3,1"``.
     """
 
     policy: str
@@ -69,11 +70,12 @@ class SharedRecords:
     Parameters
     ----------
     policy : str
+        Name of the policy.
     table : DataFrame
         Text, one row per released record, with the columns of the source file in their order. Rows are in the order of
         the source file. With counterfeit records, rows are sorted, so that their position reveals nothing.
     quasi_identifiers : dict of str to str
-        Attribute name of each quasi-identifier column.
+        Attribute name of each quasi-identifier column, by column of `table`.
     forms : ChosenForms
         Strategy of the policy for every source record.
     source : SourceRecords
@@ -113,7 +115,7 @@ class SharedRecords:
 
     @property
     def kept_columns(self) -> list[str]:
-        """Columns of the table that are not quasi-identifiers."""
+        """Names of the columns of the table that are not quasi-identifiers."""
         return [str(name) for name in self.table.columns if name not in self.quasi_identifiers]
 
 
@@ -124,10 +126,13 @@ class SourceRecords:
     Parameters
     ----------
     run : StoredRun
+        Results of the run.
     kind : Kind
+        Kind of game of the scenario.
     scenario : ScenarioHead
         Scenario as run.
     columns : SharedColumns
+        Columns of the file: quasi-identifiers, person key and hierarchies.
     path : Path
         File of the records.
     frame : DataFrame
@@ -143,7 +148,7 @@ class SourceRecords:
 
     @property
     def attribute_of(self) -> dict[str, str]:
-        """Attribute of each column that is a quasi-identifier."""
+        """Name of the attribute of each quasi-identifier, by column of the file."""
         return {column: attribute for attribute, column in self.columns.column_of.items()}
 
     @cached_property
@@ -161,7 +166,7 @@ class SourceRecords:
 
     @cached_property
     def truth(self) -> pd.DataFrame:
-        """True quasi-identifiers, one text column per attribute."""
+        """True quasi-identifiers, one row per record and one text column per attribute."""
         return self.kind.true_values(self.scenario, self.frame, self.path)
 
     @cached_property
@@ -171,12 +176,12 @@ class SourceRecords:
 
     @cached_property
     def hierarchies(self) -> dict[str, list[list[str]]]:
-        """Rows of the hierarchy files as text, by attribute.
+        """Rows of the hierarchy files as text, without a header, by attribute; {} if no attribute has a file.
 
         Raises
         ------
         InputError
-            If a file is missing or was changed.
+            If a file is missing or was changed, or the run does not record it.
         """
         release, rows = self.run.manifest["release_file"], {}
         for name, file in (self.columns.hierarchies or {}).items():
@@ -195,7 +200,7 @@ class SourceRecords:
 
 
 def policies_of(run: StoredRun) -> list[str]:
-    """Return the policies whose records a run holds.
+    """Return the names of the policies whose records a run holds, in the order of its table of records.
 
     Raises
     ------
@@ -213,11 +218,12 @@ def policies_of(run: StoredRun) -> list[str]:
 def chosen_forms(
     run: StoredRun, kind: Kind, scenario: ScenarioHead, attributes: Sequence[str], policy: str
 ) -> ChosenForms:
-    """Read the strategies and released values that a policy of a run chose.
+    """Read the strategies and released values that a policy of a run chose for each record.
 
     Parameters
     ----------
     run : StoredRun
+        Results of the run.
     kind : Kind
         Kind of game of the scenario.
     scenario : ScenarioHead
@@ -256,12 +262,13 @@ def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool
     data : Path, optional
         Path of the records, if the file was moved.
     allow_code : bool
-        Whether to execute the module of a game kind named by the scenario.
+        Whether the module of a kind of game that the scenario names may be imported.
 
     Raises
     ------
     InputError
-        If the run is a batch or has no file of records, or the file is not the one of the run.
+        If the run is a batch or has no file of records, the file is missing or not the one of the run, a column of a
+        quasi-identifier is missing, or two attributes use the same column.
     """
     if "design" in run.manifest:
         hint = f"run reidsim rerun {run.folder} --run POINT/REPLICATION -o NEW to repeat a run with records"
@@ -296,13 +303,22 @@ def shared_records(
 ) -> SharedRecords:
     """Assemble the records that a policy of a run releases.
 
-    The policy may be omitted if the run has only one. See also `source_records` and `records_of_policy`.
+    Parameters
+    ----------
+    run : StoredRun
+        Results of a single run whose records come from a file.
+    policy : str, optional
+        Name of the policy; may be omitted if the run has only one.
+    kept : Kept
+        Columns to copy unchanged in addition to the quasi-identifiers.
+    data, allow_code
+        See `source_records`.
 
     Raises
     ------
     InputError
-        If no policy has this name, the run has several policies and no name is given, or `source_records` or
-        `records_of_policy` raises it.
+        If no policy has this name, the run has several policies and no name is given, the policy protects a column that
+        is not kept, or `source_records` or `records_of_policy` raises it.
     """
     source, policies = source_records(run, data=data, allow_code=allow_code), policies_of(run)
     if policy is None and len(policies) > 1:
@@ -327,6 +343,7 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     Parameters
     ----------
     source : SourceRecords
+        Records of the run as read from their file.
     policy : str
         One of the policies whose records the run holds.
     kept : Kept
@@ -335,7 +352,8 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     Raises
     ------
     InputError
-        If the records cannot be used, a column is missing, or a kept column identifies people.
+        If the records cannot be used; if a kept column is missing, named twice, a quasi-identifier or a key of people
+        or households, or identifies people; or if there is no column to release.
     """
     run, columns, frame, attribute_of = source.run, source.columns, source.frame, source.attribute_of
     forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), policy)
@@ -386,12 +404,14 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
 def _counterfeits(
     source: SourceRecords, policy: str, sensitive: str, others: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the counterfeit records of the last round.
+    """Return the counterfeit records that a policy adds to the release of the last round, in the first draw.
 
     Parameters
     ----------
     source : SourceRecords
+        Records of the run.
     policy : str
+        Name of the policy.
     sensitive : str
         Name of the sensitive column.
     others : sequence of str
@@ -400,12 +420,13 @@ def _counterfeits(
     Returns
     -------
     like, value_of : ndarray of int64, shape (n_counterfeits,)
-        Source records whose released quasi-identifiers, and whose sensitive value, each counterfeit has.
+        Source records, from 0, whose released quasi-identifiers, and whose sensitive value, each counterfeit has.
 
     Raises
     ------
     InputError
-        If the run does not list its counterfeit records, or they would lack a value of another column.
+        If the run does not list its counterfeit records, lists too few or too many, or they would lack a value of
+        another column.
     """
     run, tables = source.run, []
     columns = {"rounds": {"round", "counterfeits"}, "counterfeits": {"round", "record", "value_of"}}
@@ -433,7 +454,21 @@ def _counterfeits(
 def _warnings(
     table: pd.DataFrame, frame: pd.DataFrame, columns: SharedColumns, identifying: Mapping[str, str], counterfeits: int
 ) -> list[str]:
-    """Return the problems to review before the release."""
+    """Return the problems to review before the release, one text each; [] if there are none.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Released rows, as text.
+    frame : DataFrame
+        Source records, as text.
+    columns : SharedColumns
+        Columns of the quasi-identifiers. Values ``*`` in the records are reported.
+    identifying : mapping of str to str
+        Reason why a kept column could identify most people, by column.
+    counterfeits : int
+        Number of counterfeit rows.
+    """
     # Such values merge with suppressed values in equivalence classes.
     suspected = [column for name, column in columns.column_of.items() if name not in columns.stars]
     stars = [column for column in suspected if (frame[column].str.strip() == SUPPRESSED).any()]

@@ -25,6 +25,7 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     Parameters
     ----------
     shared : SharedRecords
+        Records that the policy releases, with the policy's decision on every source record.
 
     Returns
     -------
@@ -36,7 +37,8 @@ def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If records with the same values are released differently, which a rule by values cannot express.
+        If records with the same values are released differently, or the policy decides by a sensitive column and adds
+        records, which rules by values cannot express; or if there is no quasi-identifier.
     """
     source, forms = shared.source, shared.forms
     if shared.sensitive is not None:
@@ -109,14 +111,15 @@ def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT, *, encodin
     new : Path
         Delimited text or Parquet, with the columns of the quasi-identifiers.
     kept : Kept
-        Columns to copy unchanged.
+        Columns to copy unchanged; other columns except the quasi-identifiers are omitted.
     encoding : str, optional
         Encoding of the new file if it is a CSV file; UTF-8 if not given.
 
     Raises
     ------
     InputError
-        If a file cannot be read or is not a rulebook, a column is missing, or a kept column identifies people.
+        If a file cannot be read or is not a rulebook, a column is missing, or a kept column is a quasi-identifier or
+        identifies people.
     """
     rules, values = _read_rulebook(rulebook)
     require_file(new, "new records")
@@ -144,7 +147,14 @@ def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT, *, encodin
 
 
 def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rules, and the names of the quasi-identifiers."""
+    """Return the rules of a rulebook, one row of text each, and the names of the quasi-identifiers.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, has other columns than a rulebook, two rules for the same values, or a decision that is
+        neither yes nor no.
+    """
     require_file(path, "a rulebook written by reidsim share")
     rules = read_table(path, trim=False)
     names = [str(name) for name in rules.columns]
