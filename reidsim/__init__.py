@@ -115,7 +115,9 @@ __all__ = [*" ".join(_PUBLIC.values()).split(), "__version__"]
 
 @cache
 def __getattr__(name: str) -> Any:
-    """Return a public object of the package, imported on first use, which keeps ``import reidsim`` fast.
+    """Return a public object of the package, imported on first use.
+
+    The late import keeps ``import reidsim`` fast.
 
     Raises
     ------

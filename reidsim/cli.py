@@ -31,7 +31,10 @@ class _Grouped(TyperGroup):
     """A command group whose help lists the commands under headings."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands of each group, with the first sentence of their docstrings, under its heading."""
+        """Write the commands of each group under its heading.
+
+        The text of a command is the first sentence of its docstring.
+        """
         for heading, functions in _GROUPS.items():
             with formatter.section(heading):
                 formatter.write_dl([(_name_of(each), (each.__doc__ or "").partition(".\n")[0]) for each in functions])
@@ -146,9 +149,10 @@ def _ending(error: BaseException) -> tuple[str, int] | None:
 
 
 def _report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
-    """Report an error that Python cannot raise as Python does, unless it is an interrupt.
+    """Report an error that Python cannot raise, unless it is an interrupt.
 
-    An interrupt inside a callback of compiled code is recorded elsewhere and ends the run.
+    The report is that of Python. An interrupt inside a callback of compiled code is recorded elsewhere and ends the
+    run.
     """
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)

@@ -62,7 +62,7 @@ _RECORD = re.compile(r"\d{6,}|[A-Za-z]{1,5}[-_/ ]?\d{3,}|\d{2,}[-_/]\d{3,}([-_/]
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """Return the words of a column's name, or of another text, in lower case without accents.
+    """Return the words of a name or another text in lower case without accents.
 
     Words consist of letters and digits; ``camelCase`` is split, except in names in capitals. German umlauts are written
     as two letters, such as ``ae``.
@@ -99,13 +99,16 @@ def named_identifier(name: str) -> str:
 
 
 def is_numbered(name: str) -> bool:
-    """Return whether the last word of a name is that of a record number, as in ``household_id``."""
+    """Return whether a name ends like a record number, such as ``household_id``.
+
+    Its last word is compared with a list.
+    """
     words = words_of(name)
     return bool(words) and words[-1] in _WORDS["numbered"]
 
 
 def delimited(phrases: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return pairs of phrase and meaning, the phrases in the format that `meaning_of` requires.
+    """Return pairs of phrase and meaning, in the format for `meaning_of`.
 
     Parameters
     ----------
@@ -140,7 +143,7 @@ IDENTIFIERS = delimited(_WORDS["identifiers"])
 def why_identifying(
     name: str, column: pd.Series[str], persons: NDArray[np.generic] | None = None, *, unique: bool = True
 ) -> str:
-    """Return the reason, as text, why a column identifies most people; "" if it does not.
+    """Return the reason why a column identifies most people; "" if it does not.
 
     The reasons are, in this order: the column's name, the format of its values, and the number of people with a value
     of their own. Last come a name or format of record numbers, if a value has at most 5 people on average. Marks of
@@ -184,9 +187,9 @@ def why_values_identify(
     *,
     unique: bool = True,
 ) -> str:
-    """Return the reason, as text, why counted values of a column identify most people; "" if they do not.
+    """Return the reason why counted values identify most people; "" if they do not.
 
-    For the reasons, see `why_identifying`.
+    The reason is a text. For the reasons, see `why_identifying`.
 
     Parameters
     ----------
@@ -228,10 +231,10 @@ def why_values_identify(
 
 
 def format_of(values: Sequence[str], *, telephones: bool = False) -> str:
-    """Return the kind of direct identifier that values are by format, such as "payment cards"; "" if none.
+    """Return the kind of direct identifier that values are by format; "" if none.
 
-    At least half of the values, which should be distinct, must have the format. Check digits must be correct. Telephone
-    numbers are recognized only if `telephones` is true.
+    A kind is a text such as "payment cards". At least half of the values, which should be distinct, must have the
+    format. Check digits must be correct. Telephone numbers are recognized only if `telephones` is true.
     """
     return _first(values, _STRONG | ({_TELEPHONES: _is_telephone} if telephones else {}))
 

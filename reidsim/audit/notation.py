@@ -61,9 +61,10 @@ class ColumnReader:
         return {label: np.array(sorted(found), dtype=np.intp) for label, found in members.items()}
 
     def fitting(self, cell: str) -> Positions:
-        """Return the distinct positions, in `values`, of the true values that fit a released cell, shape (n,).
+        """Return the positions of the true values that fit a released cell, shape (n,).
 
-        For the notations, see `ColumnReader`. The array is empty if no value fits. Spaces around the cell are ignored.
+        Positions in `values` are distinct. For the notations, see `ColumnReader`. The array is empty if no value fits.
+        Spaces around the cell are ignored.
         """
         cell = cell.strip()
         if cell == ANYTHING:
@@ -111,7 +112,7 @@ class ColumnReader:
         return {text: np.array(sorted(found), dtype=np.intp) for text, found in members.items()}
 
     def _unmasked(self, cell: str) -> Positions:
-        """Return the positions of values that equal a cell with stars in all places without a star.
+        """Return the positions of values that agree with a cell except at its stars.
 
         They must have the same length as the cell, with the stars. The result is empty if there are none.
         """
@@ -140,9 +141,10 @@ class ColumnReader:
         return numeric[order], positions[order]
 
     def _within(self, low: float, high: float, above: bool, below: bool) -> Positions:
-        """Return the positions of values that are numbers from `low` to `high`, in ascending order of the numbers.
+        """Return the positions of values that are numbers from `low` to `high`.
 
-        Exclude `low` if `above`, `high` if `below`. A day or month counts as its year.
+        They are in ascending order of the numbers. Exclude `low` if `above`, `high` if `below`. A day or month counts
+        as its year.
         """
         numbers, positions = self._sorted
         first = int(np.searchsorted(numbers, low, side="right" if above else "left"))
@@ -151,18 +153,18 @@ class ColumnReader:
 
 
 def is_all_numbers(values: Sequence[str]) -> bool:
-    """Return whether all values that are not empty are numbers, such as ``48``, ``-1.5``, ``1,5`` or ``90+``.
+    """Return whether all values that are not empty are numbers.
 
-    The result is False if there is no number.
+    Numbers are such as ``48``, ``-1.5``, ``1,5`` or ``90+``. The result is False if there is no number.
     """
     present = [value for value in values if value]
     return bool(present) and all(_as_number(value) is not None for value in present)
 
 
 def numeric_order(values: Sequence[str]) -> NDArray[np.intp]:
-    """Return the positions that sort values numerically, shape (n,), with empty values first.
+    """Return the positions that sort values numerically, shape (n,).
 
-    Values must be numbers or empty; equal numbers keep their order.
+    Empty values come first. Values must be numbers or empty; equal numbers keep their order.
     """
     numbers = [_as_number(value) if value else -np.inf for value in values]
     return np.argsort(np.array(numbers, dtype=np.float64), kind="stable")
@@ -182,9 +184,10 @@ def _as_number(text: str) -> float | None:
 
 
 def _interval(cell: str) -> tuple[float, float, bool, bool] | None:
-    """Return the low and high end of an interval, and whether each end is open (excluded).
+    """Return both ends of an interval, and whether each end is open (excluded).
 
-    A missing end is infinite. The result is None if the cell is not an interval; for the notations, see `ColumnReader`.
+    The results are low end, high end, whether the low end is open, and whether the high end is. A missing end is
+    infinite. The result is None if the cell is not an interval; for the notations, see `ColumnReader`.
     """
     if found := _IN_BRACKETS.fullmatch(cell):
         return float(found[2] or "-inf"), float(found[3] or "inf"), found[1] in "](", found[4] in "[)"

@@ -119,7 +119,9 @@ def audit_release(
     persons: NDArray[np.generic] | None = None,
     hierarchies: Mapping[str, Sequence[Sequence[str]]] | None = None,
 ) -> ReleaseAudit:
-    """Return the audit of a release that was read from its file: group sizes and rows that do not fit.
+    """Return the audit of a release that was read from its file.
+
+    It has group sizes, class sizes, and the number of rows that do not fit their record.
 
     Parameters
     ----------
@@ -149,7 +151,7 @@ def audit_release(
 
 
 def _membership(group: NDArray[np.intp], person: Counts, n_groups: int) -> tuple[csr_array, Counts]:
-    """Return the distinct sets of groups in which people have rows, and the number of people per set.
+    """Return the distinct sets of groups with rows of a person, and people per set.
 
     The first result, shape (n_groups, n_sets), marks the groups of each set; the second has shape (n_sets,).
 
@@ -168,9 +170,9 @@ def _membership(group: NDArray[np.intp], person: Counts, n_groups: int) -> tuple
 
 
 def _people_in(fits: csr_array, groups: csr_array, people: Counts) -> Counts:
-    """Return the number of distinct people in the groups that each row of `fits` marks, shape (n_rows,).
+    """Return the number of distinct people in the groups marked by each row of `fits`.
 
-    `fits` has shape (n_rows, n_groups); `groups` and `people` are the results of `_membership`.
+    The shape is (n_rows,). `fits` has shape (n_rows, n_groups); `groups` and `people` are the results of `_membership`.
     """
     starts = range(0, max(fits.shape[0], 1), _ROWS_AT_ONCE)
     return np.concatenate([fits[start : start + _ROWS_AT_ONCE] @ groups @ people for start in starts])
@@ -212,11 +214,12 @@ def values_of_groups(
 
 
 def _match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str, Sequence[Sequence[str]]]) -> Matching:
-    """Match the distinct rows of two tables of text with the same columns: true values and released labels.
+    """Match the distinct rows of true values and of released labels.
 
-    `hierarchies` has the rows of the hierarchy of a column, by column name: the value, then its labels. The labels of a
-    column are divided into layers, so that a value fits at most one label of a layer. Forms whose labels come from the
-    same layers then share no cell, and cells can be matched with all these forms by one key.
+    Both tables hold text and have the same columns. `hierarchies` has the rows of the hierarchy of a column, by column
+    name: the value, then its labels. The labels of a column are divided into layers, so that a value fits at most one
+    label of a layer. Forms whose labels come from the same layers then share no cell, and cells can be matched with all
+    these forms by one key.
     """
     columns, values, labels = [], [], []
     for name in truth.columns:
@@ -250,7 +253,7 @@ def _match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str
 
 
 def _layers(n_values: int, fits: Sequence[Positions]) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
-    """Divide the labels of a column into layers, so that a value fits at most one label of a layer.
+    """Divide a column's labels into layers with at most one fitting label per value.
 
     Parameters
     ----------
@@ -310,7 +313,7 @@ class Diversity:
 
 
 def diversity(name: str, column: pd.Series[str], classes: Counts) -> Diversity:
-    """Return the l-diversity and t-closeness of a column in the worst equivalence class.
+    """Return l-diversity and t-closeness of a column in the worst equivalence class.
 
     A missing cell counts as a value, "". The distance is ordered if all other values are numbers, else equal.
 
@@ -348,13 +351,14 @@ def diversity(name: str, column: pd.Series[str], classes: Counts) -> Diversity:
 
 
 def _ordered_distance(of_class: Counts, value: Counts, share: Floats, overall: Floats) -> Floats:
-    """Return the distance of each class from all rows by ordered values, shape (n_classes,).
+    """Return the distance of each class from all rows by ordered values.
 
-    It is the mean gap between the cumulative shares of the values in the class and in all rows; 0 with a single value.
-    The first three parameters have one entry for each combination of class and value that occurs, sorted by class and
-    value: class, value, and share of the value in the class. `overall` has the share of each value in all rows. Between
-    two values of a class, the cumulative share of the class is constant and the cumulative share of all rows increases.
-    Therefore the gap is summed separately on both sides of the point where the two are equal.
+    The shape is (n_classes,). It is the mean gap between the cumulative shares of the values in the class and in all
+    rows; 0 with a single value. The first three parameters have one entry for each combination of class and value that
+    occurs, sorted by class and value: class, value, and share of the value in the class. `overall` has the share of
+    each value in all rows. Between two values of a class, the cumulative share of the class is constant and the
+    cumulative share of all rows increases. Therefore the gap is summed separately on both sides of the point where the
+    two are equal.
     """
     last = len(overall) - 1
     cumulative = np.cumsum(overall)[:-1]

@@ -190,7 +190,9 @@ class BatchOptions:
                 )
 
     def latest_folder(self, name: str) -> Path:
-        """Return the folder ``results/NAME-NNN``, for `name`, with the highest three-digit number.
+        """Return the folder ``results/NAME-NNN`` with the highest three-digit number.
+
+        NAME is `name`.
 
         Raises
         ------
@@ -275,9 +277,10 @@ def _option_name(parameter: str) -> str:
 
 
 def overrides_of(texts: Sequence[str]) -> dict[str, object]:
-    """Return the values of the option `--set`, by key path; of equal keys, the last counts.
+    """Return the values of the option `--set`, by key path.
 
-    Texts have the form ``economics.loss=600``. A value is parsed as TOML; if it is not valid TOML, it is text.
+    Of equal keys, the last counts. Texts have the form ``economics.loss=600``. A value is parsed as TOML; if it is not
+    valid TOML, it is text.
 
     Raises
     ------
@@ -302,9 +305,9 @@ def waiting(task: str) -> Iterator[DelayedProgress]:
 
 
 def results_folder(output: Path | None, name: str) -> Path:
-    """Return the folder for results: `output`, or the next free folder ``results/NAME-NNN`` for `name`.
+    """Return the folder for results: `output`, or the next free one.
 
-    The folder is not created.
+    The next free folder is ``results/NAME-NNN``, for `name`. The folder is not created.
 
     Raises
     ------
@@ -341,10 +344,10 @@ def print_tables(tables: Iterable[Table], *, always: bool = False) -> None:
 
 
 def print_json(result: RunResult, folder: Path) -> None:
-    """Print the summary of a run or batch as JSON to standard output, even with the option `--quiet`.
+    """Print the summary of a run or batch as JSON to standard output.
 
-    The object has the name of the scenario, the folder, state, seed, summary (one object per row, null for a missing
-    value) and warnings.
+    It is also printed with the option `--quiet`. The object has the name of the scenario, the folder, state, seed,
+    summary (one object per row, null for a missing value) and warnings.
     """
     import pandas as pd
 
@@ -371,7 +374,7 @@ def print_warnings(warnings: Sequence[str]) -> None:
 def print_results(
     result: Result, tables: Iterable[Table], *, verdict: bool = False, below: Iterable[Table | str] = ()
 ) -> None:
-    """Print tables of a result, its verdict, further tables or lines, and the warnings.
+    """Print tables of a result, its verdict, further tables, and the warnings.
 
     With the option `--quiet`, nothing is printed.
 

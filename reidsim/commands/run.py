@@ -76,10 +76,10 @@ def run(
 def _run_several(
     loaded: Scenario[ScenarioHead], folder: Path | None, batch: arguments.BatchOptions
 ) -> tuple[RunResult, Path]:
-    """Run or continue a batch and write its results folder; return the result and the folder.
+    """Run or continue a batch and write its results folder; return both.
 
-    If `folder` is None, it is the next free one in ``results/`` or, to continue a batch, the latest one of the
-    scenario. If a batch has no folder to continue, InputError is raised.
+    The first value is the result, the second the folder. If `folder` is None, it is the next free one in ``results/``
+    or, to continue a batch, the latest one of the scenario. If a batch has no folder to continue, InputError is raised.
     """
     from reidsim.engine.batch.folder import telling_kept
     from reidsim.engine.results import next_free_folder
@@ -105,9 +105,10 @@ def _run_several(
 
 
 def _print_measures(loaded: Scenario[ScenarioHead], result: RunResult, folder: Path, *, as_json: bool) -> None:
-    """Print the measures of a run or batch as tables, the verdict of a single run, and the warnings.
+    """Print the measures of a run or batch, the verdict and the warnings.
 
-    If `as_json` is true, print the summary as JSON, with `folder`, instead of tables and verdict.
+    Measures are printed as tables; only a single run has a verdict. If `as_json` is true, print the summary as JSON,
+    with `folder`, instead of tables and verdict.
     """
     from reidsim.engine.batch.statistics import BatchResult
     from reidsim.reports.terminal import batch_tables, summary_tables

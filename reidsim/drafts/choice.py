@@ -77,7 +77,10 @@ class ChosenColumn:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Population category or usual spelling used in place of a value, by value; only values that are replaced."""
+        """Replacement of each value of the records that is read differently, by value.
+
+        The replacement is a category of the population or the usual spelling.
+        """
         category = {} if self.match is None else self.match.values
         values = {value: category.get(usual, usual) for value, usual in self.profile.merged.items()}
         return {value: read_as for value, read_as in (category | values).items() if value != read_as}
@@ -121,12 +124,18 @@ class Choice:
 
     @property
     def is_large(self) -> bool:
-        """Whether strategies times distinct records exceed `MOST_EVALUATED`, which would take over about a minute."""
+        """Whether exhaustive evaluation would take more than about a minute.
+
+        It would if strategies times distinct records exceed `MOST_EVALUATED`.
+        """
         return self.strategies * self.cells > MOST_EVALUATED
 
     @property
     def left_out_levels(self) -> str:
-        """Columns with dropped levels and the number dropped, as one text such as "age (2), zip (1)"; "" if none."""
+        """Columns with dropped levels and the number dropped, as text; empty if none.
+
+        An example is "age (2), zip (1)".
+        """
         short = [column for column in self.chosen if column.hierarchy.left_out]
         return ", ".join(f"{column.profile.name} ({column.hierarchy.left_out})" for column in short)
 
@@ -296,9 +305,10 @@ def _require_matches(candidates: Sequence[ColumnProfile], reasons: Mapping[str, 
 
 
 def _reason(profile: ColumnProfile, options: DraftOptions) -> str:
-    """Return the first reason why a column cannot be chosen automatically; "" if it can.
+    """Return why a column cannot be chosen automatically; "" if it can.
 
-    Reasons are, for example, that the user drops it, that it is a direct identifier, or that it has too many values.
+    If there are several reasons, the first is returned. Reasons are, for example, that the user drops it, that it is a
+    direct identifier, or that it has too many values.
     """
     most = _MOST_CODES if profile.hint is not None and profile.kind == "code" else _MOST_VALUES
     reasons = {
@@ -343,7 +353,7 @@ def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnP
 
 
 def names_look_like_values(profiles: Sequence[ColumnProfile]) -> bool:
-    """Return whether no column's name contains a letter, as in a file without a header.
+    """Return whether no column name contains a letter, as in a file without a header.
 
     The values of the columns are not examined.
     """

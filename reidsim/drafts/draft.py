@@ -86,14 +86,20 @@ class Draft:
         return f"{self.name}.toml"
 
     def write(self, folder: Path) -> None:
-        """Write the files of the draft to an existing folder; existing files are overwritten, subfolders created."""
+        """Write the files of the draft to an existing folder.
+
+        Existing files are overwritten, and subfolders are created.
+        """
         for path, text in self.files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text, encoding="utf-8", newline="")
 
 
 def name_of(data: Path) -> str:
-    """Return the name of a data file, without folder and without table suffixes such as ``.csv.gz``."""
+    """Return the name of a data file without table suffixes such as ``.csv.gz``.
+
+    The folder is not part of it.
+    """
     name = data.name
     while Path(name).suffix.lower() in TABLE_ENDINGS:
         name = Path(name).stem
@@ -410,10 +416,10 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, set_aside: Sequ
 
 
 def _notes(column: ChosenColumn) -> Iterator[str]:
-    """Yield notes, as texts, about unread, misspelled, merged and unknown values of a column.
+    """Yield notes about unread, misspelled, merged and unknown values of a column.
 
-    Unread values do not fit the column's type; unknown ones are no categories of the population. A column without
-    such values has no notes.
+    Each note is a text. Unread values do not fit the column's type; unknown ones are no categories of the population. A
+    column without such values has no notes.
     """
     profile, basis, unlike = column.profile, column.basis, column.hierarchy.unlike
     if unlike:

@@ -118,7 +118,8 @@ def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     """Draft intervals: of round widths for whole numbers, of two widths for other numbers.
 
     Whole numbers of ages and birth years have widths of their own, such as 5 and 10 years. At most `most` widths are
-    used. The result is None if no width fits the range, as for equal values. Values that are no numbers form one group.
+    used. The result is None if no width fits the range, as for equal values. Values that are neither numbers nor
+    missing form one group.
     """
     whole = column.kind == "whole number"
     pattern = WHOLE_NUMBER if whole else NUMBER
@@ -290,7 +291,10 @@ def _table(
 
 
 def _other_than(labels: Collection[str]) -> str:
-    """Return "other", followed by " values" as often as needed to differ from `labels`."""
+    """Return a label for the remaining values that is not in use.
+
+    It is "other", followed by " values" as often as needed to differ from `labels`.
+    """
     name = "other"
     while name in labels:
         name += " values"

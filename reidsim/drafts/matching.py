@@ -127,7 +127,7 @@ class ColumnMatch:
 
     @property
     def strange(self) -> tuple[str, ...]:
-        """Values of the column that are neither matched to a population category nor missing."""
+        """Values of the column that match no population category and are not missing."""
         return tuple(value for value in self.unknown if value not in MISSING_MARKS)
 
 
@@ -184,9 +184,10 @@ def match_columns(
 
 
 def _match(attribute: str, profile: ColumnProfile, people: Mapping[str, float], names: Names) -> ColumnMatch:
-    """Match the values of a column to the categories of an attribute of the population.
+    """Match the values of a column to the categories of an attribute.
 
-    If the column holds dates and none has an order of day and month that matters, the order of the population is used.
+    The attribute is one of the population. If the column holds dates and none has an order of day and month that
+    matters, the order of the population is used.
 
     Parameters
     ----------
@@ -227,7 +228,7 @@ def _single(categories: Iterable[str], key: Callable[[str], str]) -> dict[str, s
     """Return the category of each key, without keys that several categories have.
 
     `key` computes the key of a category, such as its letters. Categories without letters, and keys that are "", are
-    left out.
+    omitted.
     """
     groups: dict[str, list[str]] = defaultdict(list)
     for category in categories:

@@ -38,7 +38,10 @@ class Hint:
 
 
 def letters_of(value: str) -> str:
-    """Return the letters and digits of a value, in lower case and without accents, as one word."""
+    """Return the letters and digits of a value as one word.
+
+    They are in lower case and without accents.
+    """
     return "".join(words_of(value.casefold()))
 
 
@@ -89,7 +92,7 @@ class Names(Section):
 
     @classmethod
     def read(cls, path: Path | None = None) -> Names:
-        """Return the package vocabulary, extended by the words of a user's TOML file if given.
+        """Return the package vocabulary, extended by a user's TOML file if given.
 
         Raises
         ------
@@ -101,17 +104,21 @@ class Names(Section):
         return validated(cls, _joined(NAMES.model_dump(mode="json"), read_toml(path)), path)
 
     def hint_of(self, name: str) -> Hint | None:
-        """Return the concept, see `Hint`, inferred from a column name; None if no known phrase is in the name."""
+        """Return the concept inferred from a column name; None if there is none.
+
+        See `Hint`; a phrase of the vocabulary must occur in the name.
+        """
         return meaning_of(name, self._hints)
 
     def names_quantity(self, name: str) -> bool:
-        """Return whether a column name indicates a count or measurement, not a code."""
+        """Return whether a word of a name indicates a count or measurement, not a code."""
         return not self.quantities.isdisjoint(words_of(name))
 
     def meaning(self, value: str) -> str:
-        """Return the category of a value in any language, such as ``"female"`` for ``w``; "" if none is known.
+        """Return the category of a value, such as ``"female"`` for ``w``; else "".
 
-        Case and accents are ignored. A spelling of several categories means the sex: ``f`` is female, not no.
+        Values may be in several languages. Case and accents are ignored. A spelling of several categories means the
+        sex: ``f`` is female, not no.
         """
         return self._categories.get(letters_of(value), "")
 
@@ -125,7 +132,10 @@ class Names(Section):
 
     @cached_property
     def ranks(self) -> dict[str, int]:
-        """Rank (1 to 3, highest first) by concept that others may know; the highest if it has several."""
+        """Rank of each concept that others may know: 1 (highest) to 3.
+
+        A concept with several ranks has the highest.
+        """
         ranked = sorted(self.known.items(), reverse=True)
         return {concept: int(rank) for rank, concepts in ranked for concept in concepts}
 
@@ -137,7 +147,10 @@ class Names(Section):
 
     @cached_property
     def _hints(self) -> list[tuple[str, Hint]]:
-        """Pairs of phrase and hint: phrases of more words first, then direct identifiers, then by rank."""
+        """Pairs of phrase and hint, in the order of their priority.
+
+        Phrases of more words come first, then direct identifiers, then the others by rank.
+        """
         hints = [(phrase, Hint(concept, "direct")) for phrase, concept in (*IDENTIFIERS, *delimited(self.direct))]
         for rank, concepts in sorted(self.known.items()):
             hints += [(phrase, Hint(concept, "known", int(rank))) for phrase, concept in delimited(concepts)]
@@ -145,9 +158,10 @@ class Names(Section):
 
 
 def _joined(words: Any, more: Any) -> Any:
-    """Return nested word lists with additional words appended; neither argument is changed.
+    """Return nested word lists with additional words appended.
 
-    Dictionaries are merged by key, lists are joined, and any other value in `more` replaces that in `words`.
+    Neither argument is changed. Dictionaries are merged by key, lists are joined, and any other value in `more`
+    replaces that in `words`.
     """
     if isinstance(words, dict) and isinstance(more, dict):
         return words | {key: _joined(words.get(key), value) for key, value in more.items()}

@@ -63,6 +63,9 @@ class DraftOptions:
 
     @property
     def amounts(self) -> dict[str, float]:
-        """Payoff parameters (benefit, loss, gain, cost) that are not None, by key of section ``economics``."""
+        """Payoff parameters that are given, by key of section ``economics``.
+
+        The keys are benefit, loss, gain and cost; parameters that are None are omitted.
+        """
         amounts = {key: getattr(self, key) for key in ("benefit", "loss", "gain", "cost")}
         return {key: value for key, value in amounts.items() if value is not None}

@@ -81,7 +81,10 @@ class PeopleKeys(NamedTuple):
 
     @property
     def keys(self) -> dict[str, str | list[str]]:
-        """Key columns in the form of scenario section ``release``."""
+        """Key columns in the form of scenario section ``release``.
+
+        Keys are ``person`` (a list for a pair of columns) and ``household``, if there is such a key.
+        """
         person = self.person[0] if len(self.person) == 1 else list(self.person)
         return ({"person": person} if person else {}) | ({"household": self.household} if self.household else {})
 
@@ -199,14 +202,15 @@ class _Finder:
     def lifelong(self) -> dict[str, NDArray[np.intp]]:
         """Codes of each lifelong attribute (birth date, birth year, sex), shape (n_rows,), by column.
 
-        Race is used only if there is no other, because it is often entered anew.
+        These are birth date, birth year and sex. Race is used only if there is no other, because it is often entered
+        anew.
         """
         found = [profile for profile in self.profiles if profile.concept in _LIFELONG and profile.distinct > 1]
         lasting = [profile for profile in found if profile.concept != "race"]
         return {profile.name: self.codes(profile) for profile in lasting or found}
 
     def person(self) -> tuple[str, ...]:
-        """Return the column or pair of columns that identifies people with several rows; () if there is none.
+        """Return the column or pair that identifies people with several rows; () if none.
 
         First come columns named as patient numbers that lifelong attributes do not contradict; then the column with the
         fewest values among those on whose values lifelong attributes agree; then such a pair. A column with missing
@@ -257,18 +261,20 @@ class _Finder:
         return sum(share >= _MOSTLY and beyond_chance for share, beyond_chance in found) > 1
 
     def is_contradicted(self, key: str) -> bool:
-        """Return whether rows with the same value in the column `key` mostly differ in a lifelong attribute.
+        """Return whether rows with one key value mostly differ in a lifelong attribute.
 
-        They do if fewer than half of the values with several rows agree in birth date, birth year, sex or race.
+        `key` is a column. They do if fewer than half of the values with several rows agree in birth date, birth year,
+        sex or race.
         """
         groups = self.groups((key,))
         return any(_agreement(groups, codes)[0] < _HARDLY for codes in self.lifelong.values())
 
     def is_shown(self, key: tuple[str, ...]) -> bool:
-        """Return whether rows with the same values in the columns `key` agree in all lifelong attributes.
+        """Return whether rows with one key value agree in all lifelong attributes.
 
-        They agree if at least 95 % of the keys with several rows have one value of birth date, birth year, sex or race.
-        At least one attribute must agree beyond chance; without such attributes the result is False.
+        `key` is one column or several. They agree if at least 95 % of the keys with several rows have one value of
+        birth date, birth year, sex or race. At least one attribute must agree beyond chance; without such attributes
+        the result is False.
         """
         groups = self.groups(key)
         found = [_agreement(groups, codes) for codes in self.lifelong.values()]
@@ -311,7 +317,7 @@ def _agreement(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float
 
 
 def names_weight(name: str) -> bool:
-    """Return whether a column name clearly denotes sampling weights, as ``wt`` alone does.
+    """Return whether a column name clearly denotes sampling weights.
 
     Examples
     --------
@@ -323,9 +329,10 @@ def names_weight(name: str) -> bool:
 
 
 def may_name_weight(name: str) -> bool:
-    """Return whether a column name may denote sampling weights, although ``weight`` may be that of the body.
+    """Return whether a column name may denote sampling weights.
 
-    A name that shows a body weight, such as ``birth weight``, does not.
+    A name such as ``weight`` may, although it may also be the weight of the body. A name that shows a body weight, such
+    as ``birth weight``, does not.
     """
     words = set(words_of(name))
     return names_weight(name) or bool(words & _AMBIGUOUS and not words & _WEIGHED)

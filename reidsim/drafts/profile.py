@@ -248,7 +248,7 @@ def _profile(
 def _concept(
     rows: Mapping[str, int], names: Names, read_as: str, name: str, *, has_age: bool, no_ages: bool
 ) -> str | None:
-    """Return the concept inferred from the values of a column, such as "age"; None if none.
+    """Return the concept of a column by its values, such as "age"; None if none.
 
     Parameters
     ----------
@@ -334,9 +334,9 @@ def _kind(
 
 
 def rows_with(rows: Mapping[str, int], values: Iterable[str]) -> int:
-    """Return the number of rows with one of `values`, which must be distinct keys of `rows`.
+    """Return the number of rows with one of some distinct values.
 
-    `rows` holds the number of rows with each value.
+    `values` must be keys of `rows`, each once. `rows` holds the number of rows with each value.
     """
     return sum(rows[value] for value in values)
 
@@ -402,7 +402,7 @@ def separator_of(rows: Mapping[str, int]) -> str:
 
 
 def merged_spellings(rows: Mapping[str, int], names: Names) -> dict[str, str]:
-    """Return ``yes``, ``no``, ``male`` or ``female`` for each variant spelling in a column.
+    """Return ``yes``, ``no``, ``male`` or ``female`` for each variant spelling.
 
     A column holds either yes and no or the two sexes.
 

@@ -62,14 +62,20 @@ class FoundReading:
 
     @property
     def content(self) -> dict[str, Any]:
-        """Reading as a scenario section, by key (type, order and settings); {} if raw values are used unchanged."""
+        """Reading as a scenario section; empty if raw values are used unchanged.
+
+        Keys are the type, the order of dates and other settings that differ from defaults.
+        """
         if self.reading == _UNCHANGED:
             return {}
         return self.reading.model_dump(include={"type", "order"}) | self.reading.model_dump(exclude_defaults=True)
 
     @property
     def kind(self) -> str:
-        """Type of the values after reading: "text", "number", "date", or "age" of a date of birth."""
+        """Type of the values after reading: text, number, date, or age of a birth date.
+
+        It is one of "text", "number", "date" and "age".
+        """
         return "age" if "age_on" in self.content else self.content.get("type", "text")
 
 
@@ -121,8 +127,9 @@ def find_reading(rows: Mapping[str, int], hint: Hint | None, age_on: date | None
 def _thousands(values: Sequence[str]) -> Thousands | None:
     """Return the thousands separator of numbers; None if there is none.
 
-    At least 90 % of the values must be numbers with groups of three digits, and no other value a number with decimals.
-    If every number has the same count of separators, the values may be codes or decimals, and the result is None.
+    At least 90 % of the values must be numbers with groups of three digits, such as ``1,234`` or ``56``, and no other
+    value a number, such as ``1234``. If every number has the same count of separators, the values may be codes or
+    decimals, and the result is None.
     """
     for sign in THOUSANDS:
         if any(sign in value for value in values):
@@ -134,7 +141,10 @@ def _thousands(values: Sequence[str]) -> Thousands | None:
 
 
 def _are_whole(values: Sequence[str]) -> bool:
-    """Return whether at least 90 % of the values are numbers and all numbers are whole (2 or 2.0)."""
+    """Return whether most values are numbers and all numbers are whole.
+
+    At least 90 % must be numbers; ``2`` and ``2.0`` are whole.
+    """
     whole = [as_number(value).is_integer() for value in sample_of(values) if NUMBER.fullmatch(value)]
     return all(whole) and len(whole) >= MOSTLY * len(sample_of(values))
 

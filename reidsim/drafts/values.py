@@ -44,7 +44,7 @@ def sample_of(values: Sequence[str]) -> Sequence[str]:
 
 
 def share_matching(pattern: re.Pattern[str], values: Sequence[str]) -> float:
-    """Return the share of values, in [0, 1], that a pattern matches fully; 0 without values.
+    """Return the share of values that a pattern matches fully; 0 without values.
 
     Of many values, a sample is examined; see `sample_of`.
     """
@@ -66,9 +66,9 @@ def is_free_text(values: Sequence[str]) -> bool:
 
 
 def as_number(value: str) -> float:
-    """Return the number of a value that matches `NUMBER` or `WHOLE_NUMBER`, such as ``1,5`` or ``90+``.
+    """Return the number that a text of digits denotes, such as ``1,5`` or ``90+``.
 
-    A comma is a decimal point, and a plus sign at the end is ignored.
+    The text must match `NUMBER` or `WHOLE_NUMBER`. A comma is a decimal point, and a plus sign at the end is ignored.
     """
     return float(value.removesuffix("+").replace(",", "."))
 
@@ -164,7 +164,7 @@ def regions_of(values: Iterable[str]) -> Regions | None:
 
 
 def are_places(first: str, second: str) -> bool:
-    """Return whether two values are different countries, or different states of the United States."""
+    """Return whether two values are different countries, or different US states."""
     one, other = words_of(first.title()), words_of(second.title())
     return one != other and any(one in places and other in places for places in _PLACES.values())
 

@@ -202,10 +202,10 @@ def cell_edges(values: Floats) -> Floats:
 
 
 def _draw_cells(axes: Axes, surface: pd.DataFrame, colours: str | Colormap, limits: tuple[float, float]) -> QuadMesh:
-    """Draw values over two increasing parameters as coloured cells, and return the mesh of cells.
+    """Draw values over two increasing parameters as coloured cells.
 
-    `surface` has the values, with those of the y parameter as index and of the x parameter as columns. Each axis is
-    linear or logarithmic. `limits` are the values of the first and the last colour.
+    Return the mesh of cells. `surface` has the values, with those of the y parameter as index and of the x parameter as
+    columns. Each axis is linear or logarithmic. `limits` are the values of the first and the last colour.
     """
     x, y = (np.asarray(labels, dtype=np.float64) for labels in (surface.columns, surface.index))
     edges, (low, high) = (cell_edges(x), cell_edges(y)), limits

@@ -115,9 +115,10 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
 
 
 def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
-    """Draw, by policy, the distribution function of the number of re-identified people.
+    """Draw, by policy, the distribution of the number of re-identified people.
 
-    The x axis ends where every policy has reached probability 0.999; it is logarithmic if this is above 50 people.
+    The y axis is the probability of at most this many. The x axis ends where every policy has reached probability
+    0.999; it is logarithmic if this is above 50 people.
 
     Parameters
     ----------
@@ -142,9 +143,10 @@ def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
 
 
 def _drawn_steps(steps: Mapping[str, tuple[list[float], list[float]]], **labels: str) -> tuple[Figure, Axes]:
-    """Draw a step function per policy in one panel, and return the figure and its axes.
+    """Draw a step function per policy; return the figure and its axes.
 
-    `steps` has x and y of the steps by policy. For `labels` (title, x, y, numbers), see `style.label_axes`.
+    The figure has one panel. `steps` has x and y of the steps by policy. For `labels` (title, x, y, numbers), see
+    `style.label_axes`.
     """
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
     lines: list[Artist] = []
@@ -195,7 +197,9 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
 
 
 def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
-    """Draw the publisher's belief about the weight (probability) of each adversary, by round.
+    """Draw the publisher's belief about each adversary's weight, by round.
+
+    The weight is the probability of the adversary.
 
     Parameters
     ----------

@@ -98,10 +98,10 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 
 
 def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of maps, if the sweep has a second axis, else of lines of both payoffs.
+    """Yield name and figure of maps, if the sweep has a second axis, else of lines.
 
-    The name is ``sweep-map`` or ``sweep-lines``, with ``-1``, ``-2``, ... if there are several figures (at most six).
-    Without columns of both payoffs, no lines are drawn.
+    Both show the payoffs. The name is ``sweep-map`` or ``sweep-lines``, with ``-1``, ``-2``, ... if there are several
+    figures (at most six). Without columns of both payoffs, no lines are drawn.
     """
     name, drawn = "sweep-lines", []
     if swept.second:
@@ -200,7 +200,10 @@ def _value_words(value: object) -> str:
 
 
 def short_name(key: str) -> str:
-    """Return a scenario key without the leading ``economics.`` of payoff parameters; other keys unchanged."""
+    """Return a scenario key without the ``economics.`` of payoff parameters.
+
+    Other keys are unchanged.
+    """
     return key.removeprefix("economics.")
 
 

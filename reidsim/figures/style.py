@@ -75,9 +75,9 @@ _ROBUST = {
 
 @dataclass(frozen=True)
 class Look:
-    """Style of the lines and markers of a policy: matplotlib's colour, line style and marker.
+    """Style of a policy's lines and markers: colour, line style and marker.
 
-    Line style and marker identify the policy without colour.
+    These are values of matplotlib. Line style and marker identify the policy without colour.
     """
 
     colour: str
@@ -86,26 +86,27 @@ class Look:
 
 
 def policy_name(policy: str) -> str:
-    """Return the displayed name of a policy of any kind of scenario, or of a stress test's robust choice.
+    """Return the displayed name of a policy; unknown names are unchanged.
 
-    Other names are unchanged.
+    Policies of all kinds of scenario and robust choices of stress tests are known. Other names are unchanged.
     """
     label = next((kind.policies[policy].label for kind in kinds_at_hand() if policy in kind.policies), policy)
     return _ROBUST.get(policy, label)
 
 
 def _fixed_looks() -> tuple[str, ...]:
-    """Return the names of the policies of the default kind that have a fixed colour each, at most six, in order.
+    """Return the policies of the default kind that have a fixed colour each.
 
-    They come first in rows and legends of figures.
+    At most six names are returned, in order. They come first in rows and legends of figures.
     """
     return tuple(kind_named(DEFAULT_KIND).policies)[: len(_COLOURS) - 1]
 
 
 def parameter_label(parameter: str) -> str:
-    """Return the axis label of a payoff parameter, with symbol and unit, or of another scenario key, in words.
+    """Return the axis label of a payoff parameter or another scenario key.
 
-    A payoff parameter may have the prefix ``economics.``.
+    That of a payoff parameter has its symbol and unit; other keys are in words. A payoff parameter may have the prefix
+    ``economics.``.
     """
     name = parameter.removeprefix("economics.")
     return _PARAMETER_LABELS.get(name) or sentence(key_words(parameter))
@@ -126,9 +127,10 @@ def key_words(key: str) -> str:
 
 
 def with_unit(words: str, key: str) -> str:
-    """Return `words` with "(per record)" appended if `key` is a payoff parameter, but no cost of a resource.
+    """Return words for a key, with the unit if the key is a payoff parameter.
 
-    The words describe the scenario key, such as ``economics.loss``; for other keys, they are returned unchanged.
+    "(per record)" is appended to `words`, but not for the cost of a resource. The words describe the scenario key, such
+    as ``economics.loss``; for other keys, they are returned unchanged.
     """
     section, _, name = key.rpartition(".")
     # The cost of a resource is paid once, not per record.
@@ -136,38 +138,56 @@ def with_unit(words: str, key: str) -> str:
 
 
 def given_name(name: str) -> str:
-    """Return a name from a scenario, such as ``"voter-list"``, with spaces in place of hyphens."""
+    """Return a name from a scenario with spaces in place of hyphens.
+
+    An example is ``"voter list"`` for ``"voter-list"``.
+    """
     return name.replace("-", " ")
 
 
 def sentence(words: str) -> str:
-    """Return words with the first letter as a capital, the others unchanged, for titles and axis labels."""
+    """Return words with a first capital letter, for titles and axis labels.
+
+    The other letters are unchanged.
+    """
     return words[:1].upper() + words[1:]
 
 
 def ordered_policies(policies: Iterable[str]) -> list[str]:
-    """Return distinct policies: policies with a fixed colour in fixed order, then the others as they come."""
+    """Return distinct policies: known ones in fixed order, then the others.
+
+    Known are the policies with a fixed colour; the others stay in their order.
+    """
     return known_first(policies, _fixed_looks())
 
 
 def ordered_looks(policies: Iterable[str]) -> dict[str, Look]:
-    """Return the style of each distinct policy, by policy in the order of `ordered_policies`."""
+    """Return the style of each distinct policy, by policy.
+
+    The order is that of `ordered_policies`.
+    """
     return looks(ordered_policies(policies))
 
 
 def ordered_parameters(parameters: Iterable[str]) -> list[str]:
-    """Return distinct parameters: loss, loss and gain, gain, benefit and cost first, then the others as they come."""
+    """Return distinct parameters: payoff parameters in fixed order, then the others.
+
+    The fixed order is loss, loss and gain, gain, benefit, cost; the others stay in their order.
+    """
     return known_first(parameters, _PARAMETER_LABELS)
 
 
 def known_first(names: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return the distinct names in `names`: known ones first, in the order of `known`, then the others as they come."""
+    """Return the distinct names in `names`, known ones first.
+
+    Names in `known` come first, in its order; the others stay in their order.
+    """
     distinct = list(dict.fromkeys(names))
     return [name for name in known if name in distinct] + [name for name in distinct if name not in known]
 
 
 def looks(policies: Sequence[str]) -> dict[str, Look]:
-    """Return the style of each name, by name: a fixed one for known policies, else the next that is free.
+    """Return the style of each name: a fixed one for known policies, else a free one.
 
     Names of adversaries and other lines have no fixed style.
     """
@@ -198,7 +218,7 @@ def new_figure(
     sharex: bool | Literal["col"] = False,
     sharey: bool | Literal["col"] = False,
 ) -> tuple[Figure, list[list[Axes]]]:
-    """Return a new figure of rows x columns panels, and the axes of each panel by row and column.
+    """Return a new figure of rows x columns panels, and the axes by row and column.
 
     `panel` is the approximate width and height of a panel with its labels, inches. With `sharex` or `sharey`, all
     panels (with ``"col"``, all panels of a column) have the same axis.
@@ -215,9 +235,10 @@ def new_figure(
 
 
 def panels(number: int, columns: int, *, panel: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    """Return a new figure of `number` panels in at most `columns` columns, and their axes, row by row.
+    """Return a new figure of `number` panels in at most `columns` columns.
 
-    `panel` is the width and height of a panel; see `new_figure`.
+    The second value has the axes of the panels, row by row. `panel` is the width and height of a panel; see
+    `new_figure`.
     """
     figure, grid = new_figure(-(-number // columns), min(number, columns), panel=panel)
     every = [axes for row in grid for axes in row]
@@ -227,9 +248,10 @@ def panels(number: int, columns: int, *, panel: tuple[float, float]) -> tuple[Fi
 
 
 def draw_line(axes: Axes, x: Any, y: Any, look: Look, label: str, *, marks: int = 12, **more: Any) -> list[Line2D]:
-    """Draw a line with about `marks` markers (more markers blur a long line), and return its legend handle in a list.
+    """Draw a line with about `marks` markers; return its legend handle in a list.
 
-    `label` is its name in the legend; `more` are options of matplotlib's ``plot``, which override the style.
+    More markers blur a long line. `label` is its name in the legend; `more` are options of matplotlib's ``plot``, which
+    override the style.
     """
     every = max(1, len(x) // marks)
     own = {"color": look.colour, "linestyle": look.dashes, "marker": look.marker, "markevery": every}
@@ -237,9 +259,10 @@ def draw_line(axes: Axes, x: Any, y: Any, look: Look, label: str, *, marks: int 
 
 
 def draw_lines(axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Mapping[str, Look], **more: Any) -> list[Line2D]:
-    """Draw column `y` over column `x`, with one line per policy, and return the legend handles.
+    """Draw column `y` over column `x`, with one line per policy.
 
-    `rows` has a column ``policy``; `look` has the style of each policy to draw. For `more`, see `draw_line`.
+    Return the legend handles of the lines. `rows` has a column ``policy``; `look` has the style of each policy to draw.
+    For `more`, see `draw_line`.
     """
     handles = []
     for policy, own in look.items():
@@ -249,7 +272,10 @@ def draw_lines(axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Mapping[str
 
 
 def draw_steps(axes: Axes, x: Any, y: Any, look: Look, label: str) -> list[Line2D]:
-    """Draw a step function that jumps to `y` at each `x`, and return its legend handle, named `label`, in a list."""
+    """Draw a step function that jumps to `y` at each `x`.
+
+    Return its legend handle, named `label`, in a list.
+    """
     return axes.step(x, y, where="post", color=look.colour, linestyle=look.dashes, label=label)
 
 
@@ -303,9 +329,9 @@ def is_geometric(values: Floats) -> bool:
 
 
 def scale_axis(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
-    """Set a linear or logarithmic scale that suits increasing values, and format its numbers.
+    """Set a linear or logarithmic scale that suits the values, and format numbers.
 
-    The scale is logarithmic if `is_geometric` is true of the values.
+    `values` are increasing. The scale is logarithmic if `is_geometric` is true of the values.
     """
     axis = axes.xaxis if which == "x" else axes.yaxis
     if not is_geometric(values):
@@ -339,7 +365,7 @@ def number_text(value: float) -> str:
 
 
 def money_text(value: float) -> str:
-    """Return an amount of money with two decimals and without a currency, such as ``"1,049.70"``."""
+    """Return an amount with two decimals and no currency, such as ``"1,049.70"``."""
     return f"{value:,.2f}".replace("-", "\N{MINUS SIGN}")
 
 
@@ -360,8 +386,8 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) ->
     """Put one legend for all panels below them, in at most `columns` columns.
 
     The legend has as many columns as fit into the figure's width. The figure grows if it is too narrow for one column
-    or too low for the rows. If the only handle is a line, its label becomes the title of a figure without one, and
-    there is no legend.
+    or too low for the rows. If the only handle is a line (not a marker), its label becomes the title of a figure
+    without one, and there is no legend.
     """
     if len(handles) == 1 and not figure.get_suptitle():
         only = handles[0]

@@ -112,10 +112,11 @@ def read_day(text: str, order: DayOrder = "day-month", two_digit_years_from: int
 
 
 def _written_day(parts: dict[str, str], order: DayOrder, two_digit_years_from: int | None) -> Day | None:
-    """Return the day with these parts; None if it does not exist, or the year is short without a century.
+    """Return the day with these parts; None if it does not exist.
 
-    `parts` are texts by name: ``day``, ``year`` and either ``month`` (number) or ``name`` (of the month); ``sign`` is
-    the separator if the year is last. The other parameters are those of `read_day`.
+    The result is also None if the year has two digits and no century is given. `parts` are texts by name: ``day``,
+    ``year`` and either ``month`` (number) or ``name`` (of the month); ``sign`` is the separator if the year is last.
+    The other parameters are those of `read_day`.
     """
     year, is_short = int(parts["year"]), len(parts["year"]) == 2
     if is_short and two_digit_years_from is None:
@@ -147,7 +148,7 @@ def _day(year: str | int, month: str | int, day: str | int) -> str | None:
 
 
 def has_short_year(text: str) -> bool:
-    """Return whether a text is a date with a two-digit year, such as ``10/7/70``; False if it is no date."""
+    """Return whether a text is a date with a two-digit year, such as ``10/7/70``."""
     return (read := read_day(text, two_digit_years_from=2000)) is not None and read.short_year
 
 

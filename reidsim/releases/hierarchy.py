@@ -144,9 +144,9 @@ class Hierarchy:
         return sizes
 
     def parents(self, level: int) -> NDArray[np.int32]:
-        """Return for each group of `level` the number of its group at ``level + 1``, shape (n_groups,).
+        """Return for each group of `level` its group number at ``level + 1``.
 
-        `level` must be below the last level.
+        The shape is (n_groups,). `level` must be below the last level.
         """
         parents = np.empty(self.n_groups[level], dtype=np.int32)
         parents[self.groups[level]] = self.groups[level + 1]
@@ -154,7 +154,7 @@ class Hierarchy:
 
 
 def require_rows_of_values(rows: Sequence[Sequence[str]], *, first_row: int = 1) -> None:
-    """Check that the rows of a hierarchy table have equal length, and each value at most one row.
+    """Check that a hierarchy table has rows of equal length, at most one per value.
 
     Parameters
     ----------
@@ -217,7 +217,9 @@ def hierarchy_from_rows(
 
 
 def read_hierarchy_rows(path: Path, *, delimiter: str = ";") -> list[list[str]]:
-    """Return the rows of a hierarchy file, each a list of its cells as text, with a header if there is one.
+    """Return the rows of a hierarchy file, with a header if there is one.
+
+    Each row is a list of its cells as text.
 
     Raises
     ------

@@ -159,15 +159,15 @@ def group_levels(attribute: Attribute, groups: Sequence[Sequence[Sequence[str]]]
 
 
 def suppression_level(attribute: Attribute) -> list[str]:
-    """Return the label of a suppressed value, ``*``, once per category of the attribute."""
+    """Return the suppressed label, ``*``, once per category of the attribute."""
     return [SUPPRESSED] * attribute.size
 
 
 def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None) -> list[int]:
-    """Return the categories of an attribute as whole numbers, in their order; ``"90+"`` is 90.
+    """Return the categories of an attribute as whole numbers; ``"90+"`` is 90.
 
-    If `categories` are given, these are converted instead, and the attribute is only named in messages. The empty
-    category is no number.
+    They are in the order of the categories. If `categories` are given, these are converted instead, and the attribute
+    is only named in messages. The empty category is no number.
 
     Raises
     ------

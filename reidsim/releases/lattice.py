@@ -26,10 +26,10 @@ NO_BENEFIT = 1.0 - 1e-12
 
 @dataclass(frozen=True, eq=False)
 class GeneralizationLattice(StrategySpace):
-    """All combinations of hierarchy levels for a set of records; level 0 keeps a value.
+    """All combinations of hierarchy levels for a set of records.
 
-    Strategies are numbered in lexicographic order of their level vectors, the first attribute being the most
-    significant; so every strategy comes after the strategies that it generalizes.
+    Level 0 keeps a value. Strategies are numbered in lexicographic order of their level vectors, the first attribute
+    being the most significant; so every strategy comes after the strategies that it generalizes.
 
     Utility is 1 - the entropy-based information loss of Wan et al. 2015, Eqs. 1 to 3: the loss of a strategy is the sum
     over attributes of the logarithm of the number of values in the record's group, divided by the sum of the logarithms
@@ -112,7 +112,7 @@ class GeneralizationLattice(StrategySpace):
         return (strategy - stride for level, stride in steps if level > 0)
 
     def join(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the least general strategies that generalize both, element by element, shape (n,).
+        """Return the least general strategies that generalize both, shape (n,).
 
         They have the higher level of each attribute. `first` and `second` are strategy numbers of shape (n,).
         """
@@ -146,9 +146,9 @@ class GeneralizationLattice(StrategySpace):
         )
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return 1 - information loss of a strategy for each record, or each of `rows`, in [0, 1].
+        """Return 1 - information loss of each record under a strategy, in [0, 1].
 
-        It is 0 for a loss within rounding (1e-12) of 1.
+        With `rows`, only these records are returned, in this order. It is 0 for a loss within rounding (1e-12) of 1.
         """
         loss = np.zeros(self.n_records if rows is None else len(rows))
         for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):

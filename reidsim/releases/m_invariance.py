@@ -107,7 +107,7 @@ def m_invariant_groups(
 
 
 def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Integers]:
-    """Return a record of the same group, and the sensitive value, of each counterfeit in a release.
+    """Return a record of the same group and the sensitive value of each counterfeit.
 
     Both arrays have shape (n_counterfeits,). A group has one counterfeit for each value of its signature that none of
     its records has; the record is the first one of the group.
@@ -168,10 +168,10 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
 
 
 def _balance(buckets: Buckets, new: dict[int, list[int]], m: int) -> int:
-    """Fill up each bucket, in place, until all its sensitive values have as many records as the most frequent.
+    """Fill up every sensitive value of a bucket to the most frequent one.
 
-    New records are used, and removed from `new`, where groups of the others still exist (`_may_take`), else
-    counterfeits. Return the number of counterfeits added.
+    `buckets` are changed in place. New records are used, and removed from `new`, where groups of the others still exist
+    (`_may_take`), else counterfeits. Return the number of counterfeits added.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def _require_eligible(new: dict[int, list[int]], m: int, number: int) -> None:
 
 
 def _assign(buckets: Buckets, new: dict[int, list[int]], m: int) -> None:
-    """Move all new records from `new` to `buckets`, several of each of the most frequent values.
+    """Move all new records to buckets, several of each of the most frequent values.
 
     At most one in m of the new records may have the same sensitive value. A new signature gets a new bucket. For the
     parameters, see `_balance`.
@@ -235,10 +235,10 @@ def _assign(buckets: Buckets, new: dict[int, list[int]], m: int) -> None:
 
 
 def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
-    """Return the number of sensitive values to take for a bucket, and of records of each.
+    """Return the number of values to take for a bucket, and of records of each.
 
-    It is the smallest number of values, m or more, and for it the largest number of records, such that groups of the
-    other records exist: at most one in m of them have the same value.
+    Values are sensitive values. It is the smallest number of values, m or more, and for it the largest number of
+    records, such that groups of the other records exist: at most one in m of them have the same value.
 
     `counts` are the numbers of records of each value, in falling order, with a 0 at the end.
     """

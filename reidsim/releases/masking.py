@@ -86,7 +86,11 @@ class MaskingSpace(StrategySpace):
         return tuple(len(shares) for shares in self.kept)
 
     def levels(self, strategies: Strategies | int) -> NDArray[np.int64]:
-        """Return the level of each attribute in each strategy, (..., n_attributes)."""
+        """Return the level of each attribute in each strategy.
+
+        `strategies` are numbers of strategies, the result has shape (..., n_attributes). Level 0 shares a value
+        unchanged; the last level masks it.
+        """
         return self.all_levels(strategies)
 
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
@@ -97,7 +101,10 @@ class MaskingSpace(StrategySpace):
         return self.number(np.where(shared, 0, np.array(self.shape) - 1))
 
     def shared(self, strategies: Strategies | int) -> NDArray[np.bool_]:
-        """Return whether each strategy shares each attribute unchanged, shape (..., n_attributes)."""
+        """Return whether each strategy shares each attribute unchanged.
+
+        The result has shape (..., n_attributes).
+        """
         return np.asarray(self.levels(strategies) == 0)
 
     def generalized(self, attribute: int, level: int, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -122,9 +129,9 @@ class MaskingSpace(StrategySpace):
 
     @property
     def is_nested(self) -> bool:
-        """Whether values in one group at a level are in one group at all later levels, for every attribute.
+        """Whether values in one group at a level are in one group at all later levels.
 
-        It is true if no attribute has two levels between shared and masked.
+        This must hold for every attribute. It is true if no attribute has two levels between shared and masked.
         """
         for maps in self.groups:
             for finer, coarser in pairwise(maps):
@@ -137,7 +144,8 @@ class MaskingSpace(StrategySpace):
     def successors(self, strategy: int) -> Iterator[int]:
         """Yield the strategies with one attribute in focus one level further towards masked.
 
-        They are in lattice order: ascending numbers.
+        They are numbers in ascending order. Attributes in focus are the ones that the adversary uses; without a focus,
+        all are. A masked attribute has no further level.
         """
         steps = zip(self.attributes[::-1], self.strides[::-1], self.shape[::-1], strict=True)
         return (
@@ -156,7 +164,10 @@ class MaskingSpace(StrategySpace):
         return np.broadcast_to(self._utility_of(weights, self.levels(strategy)), (n,))
 
     def utilities(self, strategies: Strategies) -> Floats:
-        """Return the utility of each record under its own strategy, in [0, 1], shape (n_records,)."""
+        """Return the utility of each record under its own strategy, in [0, 1].
+
+        The result has shape (n_records,); `strategies` has one number per record.
+        """
         return self._utility_of(self.weights, self.levels(strategies))
 
     def average_utility(self, strategy: int) -> float:
@@ -164,7 +175,7 @@ class MaskingSpace(StrategySpace):
         return float(np.mean(self._utility_of(self.weights, self.levels(strategy))))
 
     def describe(self, strategy: int) -> str:
-        """Return the names of attributes that a strategy does not mask, separated by spaces.
+        """Return the names of attributes that a strategy does not mask, with spaces.
 
         Levels between shared and masked are appended, such as ``"age~1"``; the result is "nothing" if all are masked.
         """
@@ -195,9 +206,9 @@ def space_of_all(spaces: Sequence[StrategySpace]) -> StrategySpace:
 
 
 def entropy(values: NDArray[np.generic]) -> float:
-    """Return the entropy of a column in natural units; 0 if all values are equal or there are none.
+    """Return the entropy of a column in natural units; 0 if it has one value.
 
-    In Wan et al. 2021, it is the weight of an attribute in the utility.
+    It is also 0 without values. In Wan et al. 2021, it is the weight of an attribute in the utility.
     """
     shares = np.unique(values, return_counts=True)[1] / len(values)
     return float(-(shares * log(shares)).sum())

@@ -44,9 +44,10 @@ RACES = {
 
 
 def records_of(table: Population) -> pd.DataFrame:
-    """Return a DataFrame of text with one row per person of a population and one column per attribute.
+    """Return one row of labels per person of a population, as a DataFrame.
 
-    Rows are in the order of the population's cells (combinations of values).
+    It holds text and has one column per attribute. Rows are in the order of the population's cells (combinations of
+    values).
 
     Raises
     ------
@@ -99,9 +100,9 @@ def select_columns(
 def read_labels(
     values: pd.Series[str], reading: Callable[[str], str], source: str | Path, column: str
 ) -> pd.Series[str]:
-    """Return the label that `reading` returns for each value of a column, with the index of `values`.
+    """Return the label that `reading` returns for each value of a column.
 
-    `source` (the file) and `column` are names for messages.
+    The result has the index of `values`. `source` (the file) and `column` are names for messages.
 
     Raises
     ------

@@ -24,7 +24,7 @@ _SET = re.compile(r"\{(.*)\}", re.DOTALL)
 def released_table(
     lattice: GeneralizationLattice, strategies: Strategies, cell_of_record: NDArray[np.intp]
 ) -> pd.DataFrame:
-    """Return the released quasi-identifiers as a table of labels, in the order of the records.
+    """Return the released quasi-identifiers as labels, in the order of the records.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class CellReader:
         self._read: dict[str, Members | None] = {}
 
     def read(self, text: str) -> Members | None:
-        """Return whether a cell may denote each category of the attribute, bool of shape (n_categories,), or None.
+        """Return whether a cell may denote each category, shape (n_categories,), or None.
 
         Spaces around the text are ignored. The result is None if the cell cannot be read or no category fits. A
         suppressed cell may denote any category: stars only, or empty or ``NA`` if this is no label of the hierarchy.

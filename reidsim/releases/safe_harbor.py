@@ -173,10 +173,10 @@ def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float
 
 
 def zip3_population_of(population: Population, zip_code: str) -> dict[str, float]:
-    """Return the number of people in each three-digit ZIP code area of a population, by the three digits.
+    """Return the number of people in each three-digit ZIP code area of a population.
 
-    `zip_code` is the name of the attribute with ZIP codes. A person with several rows in an area counts once there.
-    People with a missing ZIP code are under "".
+    Numbers are by the three digits. `zip_code` is the name of the attribute with ZIP codes. A person with several rows
+    in an area counts once there. People with a missing ZIP code are under "".
     """
     marginal = population.marginal([zip_code])
     codes = [code[:ZIP_DIGITS] for code in marginal.domain.attributes[0].categories]
@@ -190,10 +190,11 @@ def zip3_population_of(population: Population, zip_code: str) -> dict[str, float
 
 
 def _lowest_levels(hierarchy: Hierarchy, accepted: NDArray[np.bool_], expected: str) -> NDArray[np.int64]:
-    """Return the lowest accepted level of each value, shape (n_values,); a missing value must be suppressed.
+    """Return the lowest accepted level of each value, shape (n_values,).
 
-    `accepted` is whether each level is accepted for each value, shape (n_levels, n_values); it is changed for the
-    missing value, the empty category. `expected` describes an accepted level in messages.
+    A missing value must be suppressed. `accepted` is whether each level is accepted for each value, shape (n_levels,
+    n_values); it is changed for the missing value, the empty category. `expected` describes an accepted level in
+    messages.
 
     Raises
     ------

@@ -32,14 +32,17 @@ class StrategySpace:
         raise NotImplementedError
 
     def successors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies that are one level more general in one attribute, in the order of the space."""
+        """Yield the strategies one level more general in one attribute.
+
+        They are in the order of the space.
+        """
         raise NotImplementedError
 
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the share of the full benefit that each record keeps under a strategy, in [0, 1].
+        """Return the share of the full benefit that each record keeps, in [0, 1].
 
-        The result covers all records, or those in `rows` (numbers of records), in one dimension. No strategy that
-        generalizes `strategy` keeps more.
+        The records are released by one strategy. The result covers all records, or those in `rows` (numbers of
+        records), in one dimension. No strategy that generalizes `strategy` keeps more.
         """
         raise NotImplementedError
 
@@ -48,7 +51,7 @@ class StrategySpace:
         raise NotImplementedError
 
     def describe(self, strategy: int) -> str:
-        """Return the name of a strategy for results."""
+        """Return the name of a strategy in results, such as its levels as text."""
         raise NotImplementedError
 
     @property
@@ -62,7 +65,10 @@ class StrategySpace:
         return tuple(prod(self.shape[position + 1 :]) for position in range(len(self.shape)))
 
     def all_levels(self, strategies: Strategies | int) -> NDArray[np.int64]:
-        """Return the level of each attribute in each strategy, (..., n_attributes)."""
+        """Return the level of each attribute in each strategy.
+
+        `strategies` are numbers of strategies, the result has shape (..., n_attributes).
+        """
         return np.asarray(np.asarray(strategies)[..., None] // self.strides % self.shape)
 
     def number(self, levels: NDArray[np.int64]) -> Strategies:
@@ -73,23 +79,25 @@ class StrategySpace:
         return np.asarray(np.asarray(levels, dtype=np.int64) @ np.array(self.strides, dtype=np.int64))
 
     def at_least(self, strategy: int, minimum: Strategies) -> NDArray[np.bool_]:
-        """Return whether a strategy has at least the level of each minimum strategy in every attribute.
+        """Return whether a strategy is at least as general as each minimum.
 
-        The shape is that of `minimum`, the numbers of the minimum strategies.
+        It must have at least the level of the minimum strategy in every attribute. The shape is that of `minimum`, the
+        numbers of the minimum strategies.
         """
         return np.asarray((self.all_levels(strategy) >= self.all_levels(minimum)).all(axis=-1))
 
     def meet(self, first: Strategies, second: Strategies) -> Strategies:
-        """Return the strategies that disclose as much as two strategies together, shape (n,).
+        """Return the strategies that disclose as much as two together, shape (n,).
 
         They have the lower level of each attribute, element by element of `first` and `second`; levels must be nested.
         """
         return self.number(np.minimum(self.all_levels(first), self.all_levels(second)))
 
     def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the sum of levels of each strategy as a share of the largest possible sum, in [0, 1].
+        """Return the sum of levels as a share of the largest possible sum, in [0, 1].
 
-        The shape is that of `strategies`. This is Eq. 5 of Wan et al. 2015; 0 if no attribute has several levels. If
-        attributes are only shared or masked, it is the share of attributes that are masked.
+        The result has one share per strategy. The shape is that of `strategies`. This is Eq. 5 of Wan et al. 2015; 0 if
+        no attribute has several levels. If attributes are only shared or masked, it is the share of attributes that are
+        masked.
         """
         return np.asarray(self.all_levels(strategies).sum(axis=-1) / max(sum(self.shape) - len(self.shape), 1))

@@ -116,7 +116,7 @@ class FileDescription:
 
     @property
     def estimates(self) -> tuple[UniquenessEstimate, ...]:
-        """Estimates of population uniqueness, one per method; () if the file is the population."""
+        """Estimates of population uniqueness by method; () if the file is the population."""
         return () if self.uniqueness is None else self.uniqueness.estimates
 
     @property
@@ -247,9 +247,10 @@ def describe_file(
 
 
 def group_sizes(codes: pd.DataFrame, counts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-    """Return the number of records with each combination of codes that occurs, shape (n_groups,).
+    """Return the number of records of each combination of codes that occurs.
 
-    Groups are numbered in the order of their first rows. A group whose counts are all 0 has size 0.
+    The result has shape (n_groups,). Groups are numbered in the order of their first rows. A group whose counts are all
+    0 has size 0.
 
     Parameters
     ----------
@@ -264,9 +265,9 @@ def group_sizes(codes: pd.DataFrame, counts: NDArray[np.int64] | None = None) ->
 
 
 def _people(file: CodedFile, person: str, source: Path) -> tuple[CodedFile, NDArray[np.intp]]:
-    """Return the file without the person column, and the person number of each row, from 0, shape (n_rows,).
+    """Return the file without the person column, and the person number of each row.
 
-    `person` is the name of the column; `source` is the file, for messages.
+    Person numbers are from 0, shape (n_rows,). `person` is the name of the column; `source` is the file, for messages.
 
     Raises
     ------
@@ -286,7 +287,9 @@ def _people(file: CodedFile, person: str, source: Path) -> tuple[CodedFile, NDAr
 
 
 def _by_people(codes: pd.DataFrame, of_record: NDArray[np.intp]) -> tuple[GroupFrequencies, KAnonymityProfile]:
-    """Return the sizes of groups in people, and the k-anonymity profile of people by their smallest group.
+    """Return group sizes counted in people, and people by their smallest group.
+
+    The second value is a k-anonymity profile.
 
     Parameters
     ----------
@@ -405,10 +408,10 @@ def read_coded_file(
 
 
 def _codes(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int32]:
-    """Return the code of each value of a column: 0 if missing, else 1 or more; shape (n_rows,).
+    """Return the code of each value of a column: 0 if missing, else 1 or more.
 
-    Values that differ only in surrounding spaces have the same code; blank text is missing. `name` and `path` are for
-    messages.
+    The result has shape (n_rows,). Values that differ only in surrounding spaces have the same code; blank text is
+    missing. `name` and `path` are for messages.
 
     Raises
     ------

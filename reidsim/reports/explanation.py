@@ -18,9 +18,9 @@ from reidsim.scenarios.schema import ScenarioHead, economics_of
 
 
 def explanation(loaded: Scenario[ScenarioHead]) -> str:
-    """Return the agents of a scenario and the phases of its rounds as text of several lines.
+    """Return the agents of a scenario and the phases of its rounds as text.
 
-    A scenario without section ``agents`` is described with the defaults of its kind.
+    The text has several lines. A scenario without section ``agents`` is described with the defaults of its kind.
 
     Raises
     ------
@@ -62,10 +62,11 @@ def explanation(loaded: Scenario[ScenarioHead]) -> str:
 
 
 def _phase(phase: Phase, kind: Kind, scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
-    """Return the name of a phase of a round, its actors, decision and information as texts, and its random draws.
+    """Return the actors, decision, information and random draws of a phase.
 
-    Keys: ``name``, ``actors``, ``decides``, ``knowing`` and ``drawn``, the names of the random streams that are used;
-    empty if outcomes are expected values. The information is empty if no agent acts.
+    Actors, decision and information are texts. Keys: ``name``, ``actors``, ``decides``, ``knowing`` and ``drawn``, the
+    names of the random streams that are used; empty if outcomes are expected values. The information is empty if no
+    agent acts.
     """
     publisher = "data subjects" if kind.decides == "subject" else "publisher"
     actors, decision, information = phase.actors.replace("publisher", publisher), phase.decision, phase.information
@@ -85,10 +86,10 @@ def _phase(phase: Phase, kind: Kind, scenario: ScenarioHead, agents: AgentsSecti
 
 
 def _learning(publisher: str, scenario: ScenarioHead, agents: AgentsSection) -> tuple[str, str, str]:
-    """Return three texts on the learning phase: its actors, the beliefs or decisions learned, and the information.
+    """Return three texts on the learning phase: actors, decisions and information.
 
-    `publisher` is the name of the publishing agents. If no agent learns, the first text states this and the others are
-    "".
+    A decision may be a belief that is learned. `publisher` is the name of the publishing agents. If no agent learns,
+    the first text states this and the others are "".
     """
     has_accuracy = any(section.expected_accuracy is not None for section in types_of(scenario).values())
     experience = "re-identifications experienced or heard of"

@@ -31,10 +31,11 @@ _METHOD_NAMES = {
 
 
 def draft_table(draft: Draft, title: str) -> Table:
-    """Return a terminal table with one row per column of a drafted file: type, values, missing values and use.
+    """Return a terminal table with one row per column of a drafted file.
 
-    Quasi-identifiers come first, then direct identifiers, columns that an adversary may know nevertheless, and others,
-    at most 12 of each; the caption counts the remaining columns.
+    It has the column's type, number of values, number of missing values, and use. Quasi-identifiers come first, then
+    direct identifiers, columns that an adversary may know nevertheless, and others, at most 12 of each; the caption
+    counts the remaining columns.
     """
     by_use: dict[str, list[ColumnProfile]] = {"quasi-identifier": [], "direct": [], "possible": [], "other": []}
     for profile in draft.profiles:
@@ -106,7 +107,10 @@ def description_tables(description: FileDescription) -> Iterator[Table]:
 
 
 def _of_population(uniqueness: Uniqueness) -> Iterator[Table]:
-    """Yield a table of population uniqueness, and one of the risk by estimated group sizes, with a row per method."""
+    """Yield tables of population uniqueness and of risk, with a row per method.
+
+    The risk is that of a uniform guess, by estimated group sizes.
+    """
     table = titled_table("Unique in the population", ["", "Expected people", "P(unique | unique in file)"])
     notes: dict[str, list[str]] = {}
     for estimate in uniqueness.estimates:

@@ -42,7 +42,9 @@ from reidsim.scenarios.kind import kind_of_content
 
 
 def illustrate(result: Result, folder: Path) -> list[str]:
-    """Write the figures of a result to a folder, which is created if it does not exist.
+    """Write the figures of a result to a folder.
+
+    The folder is created if it does not exist.
 
     Returns
     -------
@@ -61,9 +63,10 @@ def illustrate(result: Result, folder: Path) -> list[str]:
 
 
 def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
-    """Yield name and figure of each figure that the tables of a result allow, the main ones first.
+    """Yield name and figure of each figure that the tables of a result allow.
 
-    The figures depend on the type of the result, such as payoffs by policy for a run; other types have none.
+    The main figures come first. The figures depend on the type of the result, such as payoffs by policy for a run;
+    other types have none.
     """
     if isinstance(result, CrossPlayResult):
         if not result.runs.empty:

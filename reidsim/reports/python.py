@@ -396,7 +396,10 @@ def share(
 
 
 def result_html(result: Result) -> str:
-    """Return the notebook view of a result as HTML: name, verdict, main table and warnings."""
+    """Return the notebook view of a result: verdict, main table and warnings.
+
+    The view is HTML and begins with the name of the result.
+    """
     verdict = "".join(f"<p>{escape(line)}</p>" for line in verdict_of(result, policy_name).splitlines())
     warnings = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
     return f"<p><strong>{escape(result.name)}</strong></p>{verdict}{_table(result)}" + (

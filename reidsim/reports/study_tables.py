@@ -78,9 +78,10 @@ _WIDTH = 24
 
 
 def stress_tables(result: StressResult, title: str) -> Iterator[Table]:
-    """Yield terminal tables of a stress test: sensitivity, robustness, boxes and broken guarantees.
+    """Yield terminal tables of sensitivity, robustness, boxes and broken guarantees.
 
-    Analyses that the stress test did not perform have no table. `title` begins the title of each table.
+    They are the results of a stress test. Analyses that the stress test did not perform have no table. `title` begins
+    the title of each table.
     """
     measures = {measure.column: measure for measure in outputs_among(measures_in_manifest(result.manifest))}
     tables = result.tables
@@ -131,10 +132,10 @@ def bound_in_words(bound: Mapping[Hashable, Any]) -> str:
 
 
 def amount_text(value: float, precision: float = 0.0) -> str:
-    """Return an amount as text with six significant digits, or fewer if its precision is low.
+    """Return an amount with six significant digits, or fewer if it is not precise.
 
-    `precision` is the size of the amount's error, in the same unit; 0 if it is exact. Digits smaller than the error are
-    omitted, at least one remains.
+    The result is text. `precision` is the size of the amount's error, in the same unit; 0 if it is exact. Digits
+    smaller than the error are omitted, at least one remains.
     """
     is_rough = precision > 0 and value > 0
     digits = max(1, min(6, math.floor(math.log10(value / precision)) + 1)) if is_rough else 6
@@ -142,7 +143,11 @@ def amount_text(value: float, precision: float = 0.0) -> str:
 
 
 def switch_table(result: SwitchResult) -> Table:
-    """Return a terminal table with one row per interval of an amount: its ends, the best policy, payoff and risk."""
+    """Return a terminal table of the intervals of an amount.
+
+    A row has the ends of an interval, the best policy in it, its payoffs at both ends, and attacks and risk at the
+    middle.
+    """
     gain = "" if not result.link_gain else ", with gain equal to loss"
     one, several = counted_units(result.manifest["content"])
     columns = ("from", "to", "pays most", PUBLISHER_PAYOFF.label, f"{several.capitalize()} attacked", "Risk")
@@ -159,7 +164,7 @@ def switch_table(result: SwitchResult) -> Table:
 
 
 def switch_text(result: SwitchResult) -> list[str]:
-    """Return lines of text on the best policy at the scenario's value of an amount, and on switches.
+    """Return lines of text on the best policy at the scenario's value and on switches.
 
     The switches are the nearest ones below and above the scenario's value at which another policy becomes the best.
     """
@@ -178,9 +183,10 @@ def switch_text(result: SwitchResult) -> list[str]:
 
 
 def attributes_tables(result: AttributesResult) -> Iterator[Table]:
-    """Yield one terminal table per policy: payoff and risk without each column, and the column's share of them.
+    """Yield a table per policy of payoff and risk without each column.
 
-    Two last rows have payoff and risk with all columns and with none.
+    It also has the column's Shapley share of payoff and risk. Two last rows have payoff and risk with all columns and
+    with none.
     """
     columns = ["column"]
     for measure in SHOWN:
@@ -201,11 +207,11 @@ def attributes_tables(result: AttributesResult) -> Iterator[Table]:
 
 
 def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
-    """Yield terminal tables of a measure by defender and adversary, of at most 80 characters per line.
+    """Yield terminal tables of a measure by defender and adversary.
 
-    `measure` is the name of its column. One row per defender with the adversary planned against, one column per
-    adversary met; further adversaries follow in further tables. Values are means over successful runs, ``-`` if
-    missing. There is no table if every run failed.
+    A line has at most 80 characters. `measure` is the name of its column. One row per defender with the adversary
+    planned against, one column per adversary met; further adversaries follow in further tables. Values are means over
+    successful runs, ``-`` if missing. There is no table if every run failed.
     """
     if result.runs.empty:
         return
@@ -221,11 +227,11 @@ def cross_play_tables(result: CrossPlayResult, measure: str) -> Iterator[Table]:
 
 
 def cross_play_verdict(result: CrossPlayResult) -> list[str]:
-    """Return the lines of a text with one sentence each on the best worst case and on the smallest regret.
+    """Return lines of text on the best worst case and on the smallest regret.
 
-    The first names the defender with the highest least payoff (maximin), the second the one with the lowest largest
-    regret, over all adversaries and swept values; see `worst_cases_table`. Of equally good defenders, the first is
-    named and the others are counted. A criterion without a defender has no sentence.
+    There is one sentence on each. The first names the defender with the highest least payoff (maximin), the second the
+    one with the lowest largest regret, over all adversaries and swept values; see `worst_cases_table`. Of equally good
+    defenders, the first is named and the others are counted. A criterion without a defender has no sentence.
     """
     found = []
     for criterion, (value, label, words, end) in ({} if result.runs.empty else _CRITERIA).items():
@@ -242,10 +248,10 @@ def cross_play_verdict(result: CrossPlayResult) -> list[str]:
 
 
 def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
-    """Yield two terminal tables: equilibrium mixtures by concept, and defenders by exploitability.
+    """Yield tables of equilibrium mixtures, and of defenders by exploitability.
 
-    Strategies with a probability below 0.0005 are omitted. Of a sweep, there are two tables for each of the first four
-    points. There is no table if equilibria were not computed.
+    The mixtures are by concept. Strategies with a probability below 0.0005 are omitted. Of a sweep, there are two
+    tables for each of the first four points. There is no table if equilibria were not computed.
     """
     if "equilibria" not in result.equilibria:
         return
@@ -273,10 +279,10 @@ def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
 
 
 def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
-    """Yield terminal tables of the double-oracle iterations of a run, and of the final mixtures.
+    """Yield tables of the double-oracle iterations of a run, and of its mixtures.
 
-    For several runs, one table shows mean, minimum and maximum of their last iterations instead. There is no table if
-    the double oracle was not run.
+    The mixtures are the final ones. For several runs, one table shows mean, minimum and maximum of their last
+    iterations instead. There is no table if the double oracle was not run.
     """
     if "double_oracle" not in result.replies:
         return
@@ -300,10 +306,10 @@ def _money(value: float) -> str:
 
 
 def _mixtures(table: pd.DataFrame) -> list[str]:
-    """Return two texts, the mixtures of defender and adversary, one strategy with its probability per line.
+    """Return the mixtures of defender and adversary, one text each.
 
-    The most likely strategy comes first; strategies with a probability below 0.0005 are omitted. `table` has one row
-    per player and strategy.
+    A line of the text has a strategy and its probability. The most likely strategy comes first; strategies with a
+    probability below 0.0005 are omitted. `table` has one row per player and strategy.
     """
     rows = table[table["probability"] >= _LEAST_PROBABILITY]
     rows = rows.sort_values("probability", ascending=False, kind="stable")

@@ -27,10 +27,11 @@ _WIDTH = 80
 
 
 def columns_that_fit(first: int, widths: Iterable[int]) -> Iterator[slice]:
-    """Yield consecutive slices of columns, each of which fits on a line of 80 characters next to a first column.
+    """Yield slices of columns that fit on one line next to a first column.
 
-    `first` and `widths` are numbers of characters of the first and of the other columns; slices refer to the others. A
-    column that is too wide has a slice of its own. Without other columns, there is one empty slice.
+    Slices are consecutive; a line has 80 characters. `first` and `widths` are numbers of characters of the first and of
+    the other columns; slices refer to the others. A column that is too wide has a slice of its own. Without other
+    columns, there is one empty slice.
     """
     start, used = 0, 0
     for position, width in enumerate(widths):
@@ -73,10 +74,10 @@ def titled_table(
 
 
 def table_of(title: str, table: pd.DataFrame, layout: str, caption: str = "", left: Collection[str] = ("",)) -> Table:
-    """Return a terminal table of the rows of a DataFrame; see `texts_of` for the formats of cells.
+    """Return a terminal table of the rows of a DataFrame.
 
-    The layout has the heading and format of each column, such as ``"policy {policy} | loss {loss:,.2f}"``; a heading
-    may be empty. For `title`, `caption` and `left`, see `titled_table`.
+    See `texts_of` for the formats of cells. The layout has the heading and format of each column, such as ``"policy
+    {policy} | loss {loss:,.2f}"``; a heading may be empty. For `title`, `caption` and `left`, see `titled_table`.
     """
     columns = [re.fullmatch(r"\s*([^{]*?)\s*({.*?)\s*", column) for column in layout.split("|")]
     headings, forms = zip(*(column.groups() for column in columns if column), strict=True)
@@ -84,9 +85,10 @@ def table_of(title: str, table: pd.DataFrame, layout: str, caption: str = "", le
 
 
 def text_with_interval(measure: Measure, value: float, half: float | None) -> str:
-    """Return a value of a measure as text, such as "0.12 ± 0.01" with the half-width of its interval.
+    """Return a value of a measure as text, with the half-width of its interval.
 
-    Without a half-width (None or NaN), or if the value is missing, the text is that of the value alone.
+    An example is "0.12 ± 0.01". Without a half-width (None or NaN), or if the value is missing, the text is that of the
+    value alone.
     """
     if pd.isna(value) or half is None or pd.isna(half):
         return measure.text(value)
@@ -101,7 +103,7 @@ class _Missing:
 
 
 def texts_of(table: pd.DataFrame, *forms: str) -> list[list[str]]:
-    """Return each row of a table as a list of cells of text; a missing value is a dash.
+    """Return each row of a table as a list of texts; a missing value is a dash.
 
     `forms` are the formats of a row's cells, such as ``"{loss:,.2f}"``, with the names of columns of the table.
     """
@@ -165,10 +167,10 @@ def _texts(measure: Measure, values: Iterable[float], halves: Iterable[float]) -
 
 
 def batch_tables(result: BatchResult, title: str) -> Iterator[Table]:
-    """Yield tables of the means of a batch, with the half-widths of their 95 % confidence intervals.
+    """Yield tables of the means of a batch, with confidence intervals.
 
-    Without a sweep, they are those of `summary_tables`. Of a sweep, only the first measure is shown; see
-    `sweep_tables`. There is no table if no run is complete.
+    Half-widths of 95 % intervals are shown. Without a sweep, they are those of `summary_tables`. Of a sweep, only the
+    first measure is shown; see `sweep_tables`. There is no table if no run is complete.
     """
     found, content, swept = result.statistics, result.manifest["content"], list(result.design.swept)
     if found.empty:
@@ -241,7 +243,9 @@ def sweep_tables(
 
 
 def key_names(keys: Sequence[str]) -> dict[str, str]:
-    """Return the shortest ending of each key path, in whole parts, that no other path has, by key path.
+    """Return the shortest ending of each key path that no other path has, by path.
+
+    Endings consist of whole parts.
 
     Parameters
     ----------
@@ -257,10 +261,10 @@ def key_names(keys: Sequence[str]) -> dict[str, str]:
 
 
 def _blocks(table: pd.DataFrame, content: Mapping[str, Any]) -> Iterator[tuple[dict[str, list[str]], list[int]]]:
-    """Yield the blocks of a sweep: texts of the values of its keys, by short name, and positions of its points.
+    """Yield the blocks of a sweep: values of keys, and positions, of its points.
 
-    If keys vary one at a time, there is a block for each group of keys, else one for all keys. Keys that are constant
-    within a block are not part of it, unless all are.
+    Values are texts, by short name of the key. If keys vary one at a time, there is a block for each group of keys,
+    else one for all keys. Keys that are constant within a block are not part of it, unless all are.
 
     Parameters
     ----------

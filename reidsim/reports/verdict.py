@@ -28,9 +28,10 @@ _OF_ROUNDS = ("publisher_payoff", "participation", "share_attacked")
 
 
 def compared_policies(measures: pd.DataFrame, policies: Mapping[str, Policy]) -> pd.DataFrame:
-    """Return the measures of the policies whose payoffs can be compared, one row per policy.
+    """Return the measures of the policies whose payoffs can be compared.
 
-    These are the policies that face the scenario's adversary; if no policy does, all policies are returned.
+    The result has one row per policy. These are the policies that face the scenario's adversary; if no policy does, all
+    policies are returned.
 
     Parameters
     ----------
@@ -45,9 +46,9 @@ def compared_policies(measures: pd.DataFrame, policies: Mapping[str, Policy]) ->
 
 
 def least_exposed(measures: pd.DataFrame) -> str:
-    """Return the name of the policy with the lowest risk; among equals, with the highest payoff.
+    """Return the policy with the lowest risk; among equals, with the highest payoff.
 
-    `measures` is indexed by policy, with columns ``risk`` and ``publisher_payoff``.
+    The result is its name. `measures` is indexed by policy, with columns ``risk`` and ``publisher_payoff``.
     """
     order = measures.sort_values("publisher_payoff", ascending=False, kind="stable")
     return str(order["risk"].idxmin())
@@ -62,7 +63,7 @@ def same_payoff(a: float, b: float) -> bool:
 
 
 def has_verdict(measures: pd.DataFrame) -> bool:
-    """Return whether a table is indexed by policy alone and holds the measures of a verdict.
+    """Return whether a table is by policy alone and holds the measures of a verdict.
 
     These are the publisher's payoff, the share of records attacked and the risk, without missing values. The table must
     have at least one row.
@@ -80,10 +81,10 @@ def verdict(
     broken: pd.DataFrame | None = None,
     name: Callable[[str], str] = str,
 ) -> str:
-    """Return a text that compares the least exposed policy with the policy of the highest payoff.
+    """Return a text comparing the least exposed policy with the best-paid one.
 
-    The text is one line of sentences. It recommends no policy, because the scenario does not define how much payoff an
-    exposure is worth.
+    The latter has the highest payoff. The text is one line of sentences. It recommends no policy, because the scenario
+    does not define how much payoff an exposure is worth.
 
     Parameters
     ----------
@@ -133,10 +134,10 @@ def verdict(
 def assessment_verdict(
     runs: pd.DataFrame, name: Callable[[str], str] = str, *, cohorts: pd.DataFrame | None = None
 ) -> str:
-    """Return a text on the mean risk of a person in the worst case and by background knowledge.
+    """Return a text on a person's mean risk in the worst case and by knowledge.
 
-    The text is one line of sentences. The risks are those of the smallest release. With `cohorts`, risks are also
-    compared with the threshold.
+    Knowledge is the adversary's background knowledge. The text is one line of sentences. The risks are those of the
+    smallest release. With `cohorts`, risks are also compared with the threshold.
 
     Parameters
     ----------
@@ -162,7 +163,9 @@ def assessment_verdict(
 
 
 def stress_verdict(tables: Mapping[str, pd.DataFrame], unit: str, name: Callable[[str], str] = str) -> str:
-    """Return a text on the robust policies, the key parameter and the first broken guarantee of a stress test.
+    """Return a text on robust policies, key parameter and first broken guarantee.
+
+    They are results of a stress test.
 
     Parameters
     ----------
@@ -223,12 +226,12 @@ def verdict_of(result: Result, name: Callable[[str], str] = str) -> str:
 
 
 def _against_threshold(cohorts: pd.DataFrame, name: Callable[[str], str]) -> dict[str, Any]:
-    """Return the comparison of an assessment's risks with the threshold, by name, for template `assessment`.
+    """Return the comparison of risks with the threshold, for template `assessment`.
 
-    `cohorts` has one row per cohort (a sample of people of some size), background knowledge and group. For the largest
-    real cohort: by background knowledge, the mean percentile risk of the whole cohort and the groups whose risk is
-    above the threshold. If there are simulated cohorts: the size from which on the risk is at most the threshold in 95
-    % of the cohorts of each size, the real cohort included.
+    Values are by name. `cohorts` has one row per cohort (a sample of people of some size), background knowledge and
+    group. For the largest real cohort: by background knowledge, the mean percentile risk of the whole cohort and the
+    groups whose risk is above the threshold. If there are simulated cohorts: the size from which on the risk is at most
+    the threshold in 95 % of the cohorts of each size, the real cohort included.
     """
     real = cohorts[~cohorts["simulated"]]
     threshold, largest = real["threshold"].iloc[0], real["records"].max()
@@ -267,7 +270,9 @@ def _over_rounds(
     words: Mapping[str, Measure],
     name: Callable[[str], str],
 ) -> str:
-    """Return a text on the changes of measures and best policy from first to last round.
+    """Return a text on changes of measures and best policy over the rounds.
+
+    The first and the last round are compared.
 
     Parameters
     ----------
@@ -295,7 +300,7 @@ def _over_rounds(
 
 
 def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callable[[str], str] = str) -> str:
-    """Return a sentence on the number of distinct people re-identified over all rounds, by policy.
+    """Return a sentence on the distinct people re-identified in all rounds, by policy.
 
     It also has the number of re-identifications, in which a person counts once per round. Both are means over draws.
 
@@ -325,7 +330,7 @@ def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callabl
 def broken_guarantee_sentences(
     broken: pd.DataFrame, name: Callable[[str], str] = str, payoff: str = PUBLISHER_PAYOFF.label
 ) -> str:
-    """Return sentences on the wrong beliefs that let adversaries attack despite a guarantee, as one line of text.
+    """Return sentences on wrong beliefs that allow attacks despite a guarantee.
 
     For each policy that ruled out attacks but was attacked, the text gives its outcome and the outcome with corrected
     beliefs. It is empty if no guarantee was broken.

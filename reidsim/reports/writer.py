@@ -67,15 +67,19 @@ class Figure(NamedTuple):
 
 
 def printable(text: str, keep: str = "") -> str:
-    """Return a text with unprintable characters as Python escape sequences, except characters in `keep`.
+    """Return a text with its unprintable characters as Python escape sequences.
 
-    Labels come from files and may contain characters that reverse the text direction.
+    Characters in `keep` are unchanged. Labels come from files and may contain characters that reverse the text
+    direction.
     """
     return "".join(sign if sign.isprintable() or sign in keep else repr(sign)[1:-1] for sign in text)
 
 
 def shortened(text: str, limit: int = 160) -> str:
-    """Return a text of at most `limit` characters; a truncated text ends with three dots, which count."""
+    """Return a text of at most `limit` characters.
+
+    A truncated text ends with three dots, which count.
+    """
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
@@ -123,37 +127,49 @@ def _environment(macros: str) -> Environment:
 
 
 def render(name: str, context: Mapping[str, Any]) -> Markup:
-    """Return a template, named without its suffix, as HTML with the values in `context`, which are escaped."""
+    """Return a template as HTML with the values in `context`, which are escaped.
+
+    `name` is that of the template without its suffix.
+    """
     return Markup(_environment("html").get_template(f"{name}.jinja").render(context))
 
 
 def lines_of(template: str, /, **context: Any) -> list[str]:
-    """Return a template, named without its suffix, as lines of plain text with the values `context`."""
+    """Return a template as lines of plain text with the values `context`.
+
+    `template` is its name without suffix.
+    """
     return _environment("text").get_template(f"{template}.jinja").render(context).splitlines()
 
 
 def said(template: str, /, **context: Any) -> str:
-    """Return a template, named without its suffix, as one line of plain text with the values `context`.
+    """Return a template as one line of plain text with the values `context`.
 
-    Runs of spaces become one space.
+    `template` is its name without suffix. Runs of spaces become one space.
     """
     return " ".join(" ".join(lines_of(template, **context)).split())
 
 
 def amount_text(value: float) -> str:
-    """Return an amount as text with two decimals, or with three significant digits if its size is below 0.005."""
+    """Return an amount with two decimals, or three significant digits if small.
+
+    The result is text; sizes below 0.005, except 0, are small.
+    """
     return f"{value:,.2f}" if abs(value) >= 0.005 or value == 0 else f"{value:.3g}"
 
 
 def odds(risk: float) -> str:
-    """Return a probability as text with its odds, such as ``0.09091 (1 in 11)``; "0" or "1" alone."""
+    """Return a probability with its odds, such as ``0.09091 (1 in 11)``.
+
+    The result is text; "0" or "1" alone.
+    """
     return f"{risk:.4g} (1 in {1 / risk:.4g})" if 0 < risk < 1 else f"{risk:.0f}"
 
 
 def _losses_text(best: BestAt) -> str:
-    """Return as text the losses between which a policy is the best choice, such as "less than 300".
+    """Return as text the losses between which a policy is the best choice.
 
-    A range without an upper end is "more than" its lower end; from 0 on, "any amount".
+    An example is "less than 300". A range without an upper end is "more than" its lower end; from 0 on, "any amount".
     """
     if math.isinf(best.high):
         return f"more than {loss_text(best.low)}" if best.low else "any amount"

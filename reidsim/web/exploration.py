@@ -60,12 +60,18 @@ class Explored:
 
     @cached_property
     def measures(self) -> pd.DataFrame:
-        """Table of measures, one row per policy in the scenario's order; with agents, means over rounds."""
+        """Table of measures, one row per policy in the scenario's order.
+
+        With agents, measures are means over rounds.
+        """
         return self.result.summary
 
     @property
     def attributes(self) -> list[str]:
-        """Names of the columns of the result's table of records that contain the released quasi-identifiers."""
+        """Names of the columns of the records with released quasi-identifiers.
+
+        The records are the table of the result.
+        """
         # Without keys for persons and households, columns with these names are ordinary attributes.
         named = {"person", "household"} & set(self.content.get("release", {}))
         others = (*RECORD_COLUMNS, PERSON, HOUSEHOLD) if named else RECORD_COLUMNS
@@ -73,7 +79,7 @@ class Explored:
 
     @property
     def rounds(self) -> pd.DataFrame | None:
-        """Table of measures, one row per draw, policy and round; None if no rounds were played."""
+        """Table of measures by draw, policy and round; None if no rounds were played."""
         return self.result.analysis.tables().get("rounds")
 
 
@@ -116,10 +122,11 @@ class Explorer:
         self._lock = threading.Lock()
 
     def solve(self, values: Mapping[str, Value], *, with_rounds: bool = False) -> Explored:
-        """Return the result of the game solved once under a set of values, or of all rounds of the scenario's agents.
+        """Return the result of the game, or of all rounds, under a set of values.
 
-        `values` are by scenario key; see `changed`. Rounds are played if `with_rounds` is true and the scenario has
-        agents. If the values cannot be used, the result has the error message; see `Explored`.
+        The game is solved once, or the scenario's agents play all rounds. `values` are by scenario key; see `changed`.
+        Rounds are played if `with_rounds` is true and the scenario has agents. If the values cannot be used, the result
+        has the error message; see `Explored`.
         """
         with self._lock:
             try:
@@ -136,9 +143,10 @@ class Explorer:
 
 
 def changed(loaded: Scenario[ScenarioHead], values: Mapping[str, Value]) -> Scenario[ScenarioHead]:
-    """Return a copy of a scenario with changed values, as a single run without figures.
+    """Return a scenario with changed values, as a single run without figures.
 
-    `values` are by key path, such as ``economics.loss``; a key whose value is None is removed from the scenario.
+    It is a copy. `values` are by key path, such as ``economics.loss``; a key whose value is None is removed from the
+    scenario.
 
     Raises
     ------
@@ -158,10 +166,11 @@ def changed(loaded: Scenario[ScenarioHead], values: Mapping[str, Value]) -> Scen
 
 
 def one_game(loaded: Scenario[ScenarioHead]) -> Scenario[ScenarioHead]:
-    """Return a copy of a scenario without rounds, or with a single round if rounds are required.
+    """Return a scenario without rounds, or with a single one if rounds are required.
 
-    One round is needed if adversaries own or buy resources, or if all adversaries attack together: rounds define these
-    adversaries. In this round, nobody decides on participation or learns, and outcomes are expected values.
+    It is a copy. One round is needed if adversaries own or buy resources, or if all adversaries attack together: rounds
+    define these adversaries. In this round, nobody decides on participation or learns, and outcomes are expected
+    values.
     """
     agents, scenario = loaded.content.get("agents"), cast("Any", loaded.scenario)
     # The weights of adversaries that attack together may not sum to 1, as those of a single adversary do.
@@ -173,12 +182,17 @@ def one_game(loaded: Scenario[ScenarioHead]) -> Scenario[ScenarioHead]:
 
 
 def without(loaded: Scenario[ScenarioHead], *keys: str) -> Scenario[ScenarioHead]:
-    """Return a copy of a scenario without some sections or other keys of the top level; missing ones are ignored."""
+    """Return a copy of a scenario without some sections or other top-level keys.
+
+    Keys that the scenario lacks are ignored.
+    """
     return loaded.with_content({key: value for key, value in loaded.content.items() if key not in keys})
 
 
 def form_shares(records: pd.DataFrame, attributes: list[str], policy: str) -> pd.DataFrame:
-    """Return the share of records by form of release, for each attribute, under a policy.
+    """Return the share of records by form of release, for each attribute.
+
+    The records are released under a policy.
 
     Parameters
     ----------
@@ -216,9 +230,9 @@ _offered: list[Explorer] = []
 
 
 def offer(loaded: Scenario[ScenarioHead]) -> None:
-    """Set the scenario to show, and start to solve it in a thread, before the page is opened.
+    """Set the scenario to show, and start to solve it before the page is opened.
 
-    It replaces a scenario that was set before.
+    It is solved in a thread. It replaces a scenario that was set before.
     """
     _offered[:] = [Explorer(loaded)]
     threading.Thread(target=_offered[0].solve, args=({},), daemon=True).start()

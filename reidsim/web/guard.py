@@ -84,7 +84,10 @@ class Guard:
             await self._pass_on(scope, receive, send)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Forward a request; if the application raises an error, log it and close a websocket."""
+        """Forward a request; if the application raises an error, log it.
+
+        A websocket is then closed.
+        """
         try:
             await self._application(scope, receive, send)
         except Exception as error:  # the page must survive any malformed message
@@ -95,9 +98,9 @@ class Guard:
                     await send({"type": "websocket.close", "code": _INVALID_DATA})
 
     def _problem(self, headers: Mapping[str, str]) -> str:
-        """Return, as text, why a request does not come from the page's address; "" if it does.
+        """Return why a request does not come from the page's address; "" if it does.
 
-        The headers ``Host`` and, if there is one, ``Origin`` are examined; the token is not.
+        The reason is a text. The headers ``Host`` and, if there is one, ``Origin`` are examined; the token is not.
         """
         if headers.get("host", "") not in self._hosts:
             return f"this page is available only at {self._hosts[0]}"

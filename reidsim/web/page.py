@@ -28,7 +28,10 @@ _STYLESHEET = Path(__file__).with_suffix(".css")
 
 @solara.component
 def Page() -> None:  # noqa: N802 - solara's name for the component that is served
-    """Show the scenario that the server offers: controls, verdict, measures, figures and rounds of its agents."""
+    """Show the scenario that the server offers.
+
+    The page has controls, verdict, measures, figures and rounds of agents.
+    """
     explorer = offered()
     values: solara.Reactive[dict[str, Value]] = solara.use_reactive({})
     # The values for which rounds were requested; rounds of other values are hidden.
@@ -117,7 +120,7 @@ def _answer(shown: Explored, solved: Explored) -> None:
 
 @solara.component
 def _figures(shown: Explored) -> None:
-    """Show the figures of a result, drawn in the background so that the numbers appear first.
+    """Show the figures, drawn in the background so that the numbers appear first.
 
     They are payoffs and risks by policy, and how a selected policy (by default the best) releases each attribute.
     """
@@ -156,7 +159,7 @@ def _by_policy(shown: Explored, best: str) -> list[tuple[str, str]]:
 
 
 def _forms(shown: Explored, policy: str) -> tuple[str, str] | None:
-    """Return a figure of how each attribute is released under a policy, and its description.
+    """Return a figure of how a policy releases each attribute, and its description.
 
     The figure has stacked bars and is the text of a PNG image (data URL). The result is None without attributes.
     """

@@ -74,9 +74,10 @@ class _OneLine(logging.Formatter):
     """Format each event as one line without traceback and control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a log event: its message and, in parentheses, its error; at most 200 characters of both.
+        """Return the line of a log event: message and error after ``reidsim:``.
 
-        Of a group of errors, the first is named. Control characters become spaces.
+        The error is in parentheses. Message and error have at most 200 characters. Of a group of errors, the first is
+        named. Control characters become spaces.
         """
         error = record.exc_info[1] if record.exc_info else None
         while isinstance(error, BaseExceptionGroup):
@@ -87,7 +88,10 @@ class _OneLine(logging.Formatter):
 
 
 def _log_in_lines() -> None:
-    """Log warnings and errors of libraries to standard error as single lines, without tracebacks."""
+    """Log messages of libraries as single lines, without tracebacks.
+
+    Warnings and errors are written to standard error.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(_OneLine())
     # Irrelevant here: the page has its own cookie and is never embedded in another page.
@@ -96,9 +100,9 @@ def _log_in_lines() -> None:
 
 
 def _stay_on_this_machine() -> None:
-    """Set environment variables by which solara, imported later, sends no telemetry and fetches no assets.
+    """Configure solara, before its import, to send no telemetry and fetch no assets.
 
-    They also limit the number of open pages to 8.
+    Settings are environment variables. They also limit the number of open pages to 8.
     """
     os.environ.update(
         {

@@ -41,10 +41,11 @@ _ARROW = " \N{RIGHTWARDS ARROW} "
 
 
 def decision(run: StoredRun, releases: Releases | None, even: BreakEven | None, *, samples: bool) -> dict[str, Any]:
-    """Return the values of the template `decision`, the first page of a report, by name.
+    """Return the values of the template `decision`, the first page of a report.
 
-    For a run of policies, they are the payoff and exposure of each policy and the release to sign. For a stress test,
-    cross-play or assessment, they are its verdict; for other results and runs that all failed, a message.
+    Values are by name. For a run of policies, they are the payoff and exposure of each policy and the release to sign.
+    For a stress test, cross-play or assessment, they are its verdict; for other results and runs that all failed, a
+    message.
 
     Parameters
     ----------
@@ -75,10 +76,10 @@ def decision(run: StoredRun, releases: Releases | None, even: BreakEven | None, 
 
 
 def mean_payoffs(run: StoredRun) -> dict[str, float]:
-    """Return the publisher's mean payoff per record of each compared policy, by policy name.
+    """Return the publisher's mean payoff per record of each compared policy.
 
-    The highest payoff comes first. Policies whose payoffs belong to another game are not compared, unless there is no
-    other policy.
+    Payoffs are by policy name. The highest payoff comes first. Policies whose payoffs belong to another game are not
+    compared, unless there is no other policy.
     """
     return {str(name): float(payoff) for name, payoff in _means(run)[1]["publisher_payoff"].items()}
 
@@ -138,15 +139,15 @@ def _policies(run: StoredRun, releases: Releases | None, even: BreakEven | None,
 
 
 def _rows(run: StoredRun, order: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return one dict per compared policy with its payoff and exposure, averaged over records, rounds and points.
+    """Return payoff and exposure of each compared policy, one dict per policy.
 
-    `order` has one row of mean measures per policy, highest payoff first. Entries: ``name``; ``payoff`` per record;
-    ``given_up``, the difference from the highest payoff as text; ``attacked``, the share of the records attacked;
-    ``risk``, the mean probability of re-identification; ``utility``, the mean share of the full benefit that the
-    release keeps; ``people``, the expected number of people re-identified (or the risk if the number of people is
-    unknown) as text; ``high``, the 95th percentile of this number; ``highest``, the highest probability over records
-    that an attack would identify the person, whether or not it is made, 0 for withheld records. Unknown values are
-    None.
+    Numbers are averages over records, rounds and points. `order` has one row of mean measures per policy, highest
+    payoff first. Entries: ``name``; ``payoff`` per record; ``given_up``, the difference from the highest payoff as
+    text; ``attacked``, the share of the records attacked; ``risk``, the mean probability of re-identification;
+    ``utility``, the mean share of the full benefit that the release keeps; ``people``, the expected number of people
+    re-identified (or the risk if the number of people is unknown) as text; ``high``, the 95th percentile of this
+    number; ``highest``, the highest probability over records that an attack would identify the person, whether or not
+    it is made, 0 for withheld records. Unknown values are None.
     """
     found = run.table_with("reidentified", {"policy", "people", "at_most"}).astype({"policy": str})
     likely = found[found["at_most"] >= _LEVEL].groupby("policy")["people"].min()
@@ -177,7 +178,10 @@ def _people_text(number: float) -> str:
 
 
 def _difference(larger: float, smaller: float) -> str:
-    """Write the difference of two amounts so that it agrees with the rounded amounts; a dash if they are equal."""
+    """Return the difference of two amounts as text; "-" if they are equal.
+
+    The text agrees with the rounded amounts.
+    """
     if verdict.same_payoff(larger, smaller):
         return "-"
     written = round(larger, 2), round(smaller, 2)
@@ -185,11 +189,12 @@ def _difference(larger: float, smaller: float) -> str:
 
 
 def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
-    """Return the lead in payoff of the best policy over the second, with standard error, by name.
+    """Return the lead in payoff of the best policy over the second, and its error.
 
-    `order` is indexed by policy, best first; `runs` has one row per replication and policy. Both are computed from
-    differences within replications; the lead is clear if it exceeds two standard errors. None if there are fewer than
-    two policies, or fewer than two replications with both.
+    Entries: names of both policies (``first``, ``second``), ``number`` of differences, ``mean``, standard ``error`` and
+    ``is_clear``. `order` is indexed by policy, best first; `runs` has one row per replication and policy. Both are
+    computed from differences within replications; the lead is clear if it exceeds two standard errors. None if there
+    are fewer than two policies, or fewer than two replications with both.
     """
     if len(order) < 2 or not {"point", "replication"} <= set(runs.columns):
         return None
@@ -202,11 +207,11 @@ def _paired(runs: pd.DataFrame, order: pd.DataFrame) -> dict[str, Any] | None:
 
 
 def _points(run: StoredRun) -> dict[str, Any]:
-    """Return the number of points at which each policy is best (``best``), and a table of points (``table``).
+    """Return the number of points at which each policy is best, and a table of points.
 
-    Points are the values of the scenario keys that a sweep or uncertainty varies. Payoffs and risks are means over the
-    replications of a point; of equally good policies, the first counts. The table shows the first `_POINTS_SHOWN`
-    points and is None if no key is varied.
+    The entries are ``best`` and ``table``. Points are the values of the scenario keys that a sweep or uncertainty
+    varies. Payoffs and risks are means over the replications of a point; of equally good policies, the first counts.
+    The table shows the first 30 points and is None if no key is varied.
     """
     runs = verdict.compared_policies(run.runs.set_index("policy"), run.policies)
     means = runs.groupby(["point", "policy"], sort=False, observed=True)[["publisher_payoff", "risk"]].mean()
@@ -230,9 +235,8 @@ def _under_uncertainty(run: StoredRun) -> dict[str, Any]:
     """Return the values of the template `decision` for a stress test or cross-play.
 
     Of a stress test, the value is its verdict. Of cross-play, they are the best defenders, each as a dict or None.
-    ``own``: highest payoff against the
-    scenario's own adversary. ``safest``: highest least payoff over all adversaries. ``least_regret``: lowest largest
-    regret. ``runs`` is the number of successful runs, 0 for a single run.
+    ``own``: highest payoff against the scenario's own adversary. ``safest``: highest least payoff over all adversaries.
+    ``least_regret``: lowest largest regret. ``runs`` is the number of successful runs, 0 for a single run.
     """
     if len(run.table_with("robustness", {"policy", "mean_payoff", "worst_payoff", "largest_regret", "points"})):
         tables = {name: run.table_with(name) for name in ("robustness", "sensitivity", "guarantee")}
@@ -315,10 +319,10 @@ def _sample_rows(release: Release) -> list[int]:
 
 
 def _changes(shared: SharedRecords, column: str, places: list[int]) -> list[Cell]:
-    """Return the value of a quasi-identifier before and after the release, as one text with an arrow per row.
+    """Return the value of a quasi-identifier before and after the release, by row.
 
-    `column` is its name in the source file; `places` are positions in the table of released rows. Empty values are
-    shown as ``(empty)``, long ones are shortened.
+    Both are one text with an arrow. `column` is its name in the source file; `places` are positions in the table of
+    released rows. Empty values are shown as ``(empty)``, long ones are shortened.
     """
     name = column if shared.source.columns.header else shared.source.attribute_of[column]
     before = shared.source.frame[column].iloc[shared.own[places]].astype(str).str.strip()
@@ -327,10 +331,10 @@ def _changes(shared: SharedRecords, column: str, places: list[int]) -> list[Cell
 
 
 def _treatment(shared: SharedRecords, attribute: str) -> str:
-    """Return the treatment of a quasi-identifier as text, such as "generalized to year" or "suppressed".
+    """Return the treatment of a quasi-identifier as text, such as "suppressed".
 
-    If there are several treatments, the text gives the share of released rows of each, largest first. Without a
-    released row, it is "withheld: no row is released".
+    Another treatment is "generalized to year". If there are several treatments, the text gives the share of released
+    rows of each, largest first. Without a released row, it is "withheld: no row is released".
     """
     rows = shared.own[shared.is_real]
     if not len(rows):
@@ -360,10 +364,10 @@ def _percent(share: float) -> str:
 
 
 def _level_names(shared: SharedRecords, attribute: str) -> Sequence[str]:
-    """Return the names of the levels of a quasi-identifier between the value and its suppression, finest first.
+    """Return the names of the levels between a value and its suppression.
 
-    The result is empty if the hierarchy is suppression alone or unknown. For a hierarchy file, whose number of levels
-    is unknown, it has 99 names.
+    They are levels of a quasi-identifier, finest first. The result is empty if the hierarchy is suppression alone or
+    unknown. For a hierarchy file, whose number of levels is unknown, it has 99 names.
     """
     match getattr(getattr(shared.source.scenario, "attributes", {}).get(attribute), "hierarchy", None):
         case Dates(levels=levels):

@@ -204,10 +204,10 @@ def report_text(
 
 
 def _break_even_of(run: StoredRun, progress: Progress | None) -> BreakEven | None:
-    """Return the best policy of a run's game at other losses than the scenario's; see `break_even` and `BreakEven`.
+    """Return the best policy of a run's game at other losses; see `break_even`.
 
-    The result is None for batches, runs with several rounds, scenarios without policies or payoff parameters, and runs
-    whose records are not from a file.
+    The result is a `BreakEven`. The result is None for batches, runs with several rounds, scenarios without policies or
+    payoff parameters, and runs whose records are not from a file.
 
     Raises
     ------
@@ -275,9 +275,9 @@ def _measures(run: StoredRun) -> Iterator[Table]:
 
 
 def _figures(run: StoredRun) -> Iterator[tuple[bool, str | Figure]]:
-    """Yield, for each figure of a run, whether it shows the decision, and the figure with its caption.
+    """Yield whether each figure of a run shows the decision, and the figure.
 
-    A file that is no PNG image is replaced by a sentence about it.
+    The figure has its caption. A file that is no PNG image is replaced by a sentence about it.
     """
     for name, path in run.figures.items():
         with reading(path):
@@ -290,10 +290,10 @@ def _figures(run: StoredRun) -> Iterator[tuple[bool, str | Figure]]:
 
 
 def caption(sort: Literal["figures", "tables"], name: str, kind: Kind | None) -> str:
-    """Return the caption of a figure or table; its name in words if there is none, "Untitled" without a name.
+    """Return the caption of a figure or table; its name in words if there is none.
 
-    The first number in the name of a figure, such as ``beliefs-2``, is appended to the caption. `kind` is the kind of
-    game, which may have captions of its own.
+    Without a name, the text is "Untitled". The first number in the name of a figure, such as ``beliefs-2``, is appended
+    to the caption. `kind` is the kind of game, which may have captions of its own.
     """
     number = re.search(r"\d+", name) if sort == "figures" else None
     plain = name if number is None else re.sub(r"\d+", "NUMBER", name)
@@ -304,7 +304,7 @@ def caption(sort: Literal["figures", "tables"], name: str, kind: Kind | None) ->
 
 
 def _tables(run: StoredRun) -> dict[str, Any]:
-    """Return the tables of the folder without a section of their own, for template `tables`.
+    """Return the tables without a section of their own, for template `tables`.
 
     ``shown`` has short tables in full; ``named`` has pairs of file name and description of tables with more than 40
     rows or 14 columns, or of single records. Empty tables are omitted.
@@ -347,10 +347,11 @@ def class_shares(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _risk_distribution(run: StoredRun) -> dict[str, Any] | None:
-    """Return the values of the template `risk_distribution`: distributions of the risks of single records.
+    """Return the values of the template `risk_distribution`: risks of single records.
 
-    The result is None without a table of records, or if it has neither success probabilities by policy nor risks by
-    background knowledge. Of several sizes of a release, the smallest and the largest are shown.
+    Risks are shown as distributions. The result is None without a table of records, or if it has neither success
+    probabilities by policy nor risks by background knowledge. Of several sizes of a release, the smallest and the
+    largest are shown.
 
     Raises
     ------
@@ -383,10 +384,10 @@ def _risk_distribution(run: StoredRun) -> dict[str, Any] | None:
 
 
 def _by_class(records: pd.DataFrame, group: str, column: str, caption: str) -> Iterator[Table]:
-    """Yield tables of the distribution of a column of probabilities, with a column for each of at most five groups.
+    """Yield tables of the distribution of a column of probabilities by group.
 
-    Rows are the shares of the probabilities in each class (see `class_shares`), their median, 95 % quantile and
-    maximum; missing ones are ignored.
+    A table has a column for each of at most five groups. Rows are the shares of the probabilities in each class (see
+    `class_shares`), their median, 95 % quantile and maximum; missing ones are ignored.
 
     Parameters
     ----------

@@ -32,9 +32,10 @@ _FILES = (".csv", ".csv.gz", ".csv.bz2", ".parquet", ".toml", ".data", ".test", 
 
 
 def question(run: StoredRun) -> dict[str, Any]:
-    """Return the values of the template `question`, by name: the question of a run in sentences, and its design.
+    """Return the values of the template `question`, by name.
 
-    The design is the number of replications and rounds, waves of releases, and uncertain and swept keys.
+    They are the question of a run in sentences, and its design. The design is the number of replications and rounds,
+    waves of releases, and uncertain and swept keys.
     """
     content = run.content
     releases, agents = section(content, "releases"), section(content, "agents")
@@ -51,7 +52,10 @@ def question(run: StoredRun) -> dict[str, Any]:
 
 
 def _listed(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values of each key as one text, separated by commas and shortened to 160 characters, by key."""
+    """Return the values of each key as one text, by key.
+
+    Values are separated by commas; a text is shortened to 160 characters.
+    """
     texts = {}
     for key, value in values.items():
         if isinstance(value, Mapping):
@@ -103,9 +107,10 @@ def _row(run: StoredRun, path: str, value: object) -> list[Cell]:
 
 
 def _whose(run: StoredRun, texts: list[str]) -> dict[str, str]:
-    """Return the origin of each value that the scenario states, as text by key path: bundled scenario, paper or user.
+    """Return the origin of each stated value: bundled scenario, paper or user.
 
-    `texts` are the texts of the scenario files from which the run was made, later ones in place of earlier ones.
+    Origins are texts by key path of the values that the scenario states. `texts` are the texts of the scenario files
+    from which the run was made, later ones in place of earlier ones.
     """
     bundled = {read_text(bundled_folder("scenarios") / f"{name}.toml") for name in bundled_names("scenarios")}
     stated: dict[str, tuple[object, bool]] = {}
@@ -149,9 +154,10 @@ def _defaults(run: StoredRun, stated: Mapping[str, object]) -> Iterator[tuple[st
 
 
 def _meaning(run: StoredRun, path: str, value: object) -> str:
-    """Return the schema's description of a scenario key, given by its path; "" if there is none.
+    """Return the schema's description of a scenario key; "" if there is none.
 
-    If section types share the key, the description is from the type that allows the value.
+    The key is given by its path. If section types share the key, the description is from the type that allows the
+    value.
     """
     models: list[type[Section]] = [model for name, model in schemas().items() if name == run.game]
     description = ""
@@ -168,10 +174,10 @@ def _meaning(run: StoredRun, path: str, value: object) -> str:
 
 
 def _comments(run: StoredRun, texts: list[str]) -> dict[str, str]:
-    """Return the comments on values in the scenario files, by key path, if the run has the same value.
+    """Return the comments on values in the scenario files, by key path.
 
-    A comment follows ``key = value #`` in one line. `texts` are the texts of the files; later comments replace earlier
-    ones.
+    A comment counts only if the run has the same value. A comment follows ``key = value #`` in one line. `texts` are
+    the texts of the files; later comments replace earlier ones.
     """
     stated = dict(leaves(run.content))
     found: dict[str, str] = {}
@@ -188,9 +194,10 @@ def _comments(run: StoredRun, texts: list[str]) -> dict[str, str]:
 
 
 def repeat(run: StoredRun) -> dict[str, Any]:
-    """Return the values of the template `repeat`, by name: how to run the scenario again.
+    """Return the values of the template `repeat`, by name.
 
-    They are the scenario's name, the command, the user's files that it needs, versions of packages, and hashes.
+    They show how to run the scenario again. They are the scenario's name, the command, the user's files that it needs,
+    versions of packages, and hashes.
     """
     hashes = {"scenario": run.manifest.get("scenario_hash"), "data as coded": run.manifest.get("data_hash")}
     texts = _texts([value for key, value in run.content.items() if key not in ("title", "source")])
@@ -205,9 +212,9 @@ def repeat(run: StoredRun) -> dict[str, Any]:
 
 
 def _command_of(run: StoredRun) -> str:
-    """Return the command that wrote a results folder (run, stress or cross-play), with the options it recorded.
+    """Return the command that wrote a results folder, with the options it recorded.
 
-    The name of the program and the scenario are not part of it.
+    It is run, stress or cross-play. The name of the program and the scenario are not part of it.
     """
     played = run.manifest.get("cross_play")
     if not isinstance(played, Mapping):

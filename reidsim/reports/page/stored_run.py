@@ -53,12 +53,12 @@ class StoredRun:
 
     @classmethod
     def from_result(cls, result: RunResult) -> StoredRun:
-        """Wrap a result in memory as a stored run without files."""
+        """Return a result in memory as a stored run without files and figures."""
         return cls(Path(result.name), result.manifest, result.stored_tables())
 
     @property
     def is_in_memory(self) -> bool:
-        """Whether the run was not written to disk."""
+        """Whether the tables are in memory, not in a results folder."""
         return any(isinstance(table, pd.DataFrame) for table in self.tables.values())
 
     @property
@@ -73,7 +73,7 @@ class StoredRun:
 
     @property
     def game(self) -> str:
-        """Name of the kind of game."""
+        """Name of the kind of game; that of the default kind if the scenario states none."""
         return str(self.content.get("game", DEFAULT_KIND))
 
     @cached_property
@@ -126,7 +126,10 @@ class StoredRun:
 
     @property
     def attributes(self) -> list[str]:
-        """Names of the attributes in the scenario, or in its section ``subjects``; [] if there are none."""
+        """Names of the attributes in the scenario, or in its section ``subjects``.
+
+        The list is empty if there are none.
+        """
         names = self.content.get("attributes") or section(self.content, "subjects").get("attributes", ())
         return list(map(str, names))
 
@@ -153,7 +156,9 @@ class StoredRun:
 
     @cached_property
     def records(self) -> pd.DataFrame:
-        """Table of records, one row per record and policy (in assessments, background knowledge).
+        """Table of records, one row per record and policy.
+
+        In assessments, there is one row per record and background knowledge.
 
         Raises
         ------
@@ -165,7 +170,9 @@ class StoredRun:
         return self.table("records")
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return a table of the run by its name, such as ``"runs"``, which must be in `tables`.
+        """Return a table of the run by its name, such as ``"runs"``.
+
+        The name must be in `tables`.
 
         Raises
         ------
@@ -183,7 +190,10 @@ class StoredRun:
         return table
 
     def table_with(self, name: str, columns: Collection[str] = ()) -> pd.DataFrame:
-        """Return a table of the run by its name; empty, with `columns`, if it does not exist or lacks one of them."""
+        """Return a table of the run by its name; empty if it lacks a needed column.
+
+        It is also empty, with `columns`, if it does not exist.
+        """
         table = pd.DataFrame() if name not in self.tables else self.records if name == "records" else self.table(name)
         return table if set(columns) <= set(table.columns) else pd.DataFrame(columns=list(columns))
 

@@ -115,7 +115,10 @@ class Limit:
     reason: str
 
     def allows(self, risk: FileRisk) -> bool:
-        """Return whether the risks of a record and of a person are at most the limit, apart from rounding."""
+        """Return whether the risks of a record and of a person are within the limit.
+
+        They may exceed it by rounding.
+        """
         return risk.highest <= self.value * (1 + _ROUNDING)
 
     def require(self, risk: FileRisk, policy: str, content: Mapping[str, Any]) -> None:
@@ -210,9 +213,9 @@ class Release:
 
     @property
     def revealed(self) -> list[dict[str, Any]]:
-        """Entries of the audit on the sensitive columns that the rows reveal beyond the scenario's limits.
+        """Entries of the audit on sensitive columns that exceed the scenario's limits.
 
-        The list is empty without limits.
+        The released rows reveal more of these columns than the limits allow. The list is empty without limits.
         """
         return [each for each in self.audit.get("inference", []) if each["rows_beyond"] or each["people_beyond"]]
 
@@ -306,11 +309,12 @@ def _audit_of(shared: SharedRecords, written: pd.DataFrame, known: Sequence[str]
 
 
 def _file_risk(shared: SharedRecords, written: pd.DataFrame, audit: ReleaseAudit) -> FileRisk:
-    """Return the highest probability of re-identification in a file after it was read back.
+    """Return the highest probability of re-identification in a file.
 
-    If the scenario's adversary knows who is in the file and all quasi-identifiers, risks are counted in the file; the
-    adversary is assumed to know also every kept column that is not declared unknown to outsiders. The risk of a record
-    is at least the highest success probability in the game, if the game counts re-identifications.
+    The file was read back. If the scenario's adversary knows who is in the file and all quasi-identifiers, risks are
+    counted in the file; the adversary is assumed to know also every kept column that is not declared unknown to
+    outsiders. The risk of a record is at least the highest success probability in the game, if the game counts
+    re-identifications.
 
     Other adversaries cannot determine whether a person is in the file. For them, both risks are the highest success
     probability in the game, because looking up a person succeeds no more often than attacking the matching record.
@@ -399,7 +403,9 @@ def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
 
 
 def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tuple[str, ...]:
-    """Return up to two warnings if a file contradicts the risk that the game computes; () if it does not.
+    """Return warnings if a file contradicts the risk that the game computes.
+
+    There are at most two; the result is () if there is no contradiction.
 
     Parameters
     ----------
@@ -424,7 +430,10 @@ def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tup
 
 
 def summary_of(sidecar: Mapping[str, Any]) -> str:
-    """Return a summary of the sidecar of a released file, in a few lines of text."""
+    """Return a summary of the sidecar of a released file, as text of a few lines.
+
+    The sidecar is the description of the file, as a mapping.
+    """
     lines = lines_of("shared", sidecar=sidecar, by_fitting_rows=by_fitting_rows(sidecar["audit"]))
     return "\n".join(filter(str.strip, lines))
 

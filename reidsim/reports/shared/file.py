@@ -53,12 +53,17 @@ _COUNTERFEIT_DEFINITION = (
 
 
 def sidecar_of(path: Path) -> Path:
-    """Return the path of the sidecar of a released file, its description: the same path with ``.json`` appended."""
+    """Return the path of the sidecar of a released file, its description.
+
+    It is the same path with ``.json`` appended.
+    """
     return path.with_name(f"{path.name}.json")
 
 
 def require_new_files(path: Path) -> None:
     """Check that neither a released file nor its sidecar exists.
+
+    The sidecar is the description of the file; see `sidecar_of`.
 
     Raises
     ------
@@ -207,15 +212,18 @@ def write_shared(
 
 
 def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
-    """Return a text table as UTF-8 CSV with a header and without the index; cells are quoted only if necessary."""
+    """Return a text table as UTF-8 CSV with a header and without the index.
+
+    Cells are quoted only if necessary.
+    """
     rows = [map(str, table.columns), *table.itertuples(index=False, name=None)]
     return "".join(delimited_line(row, delimiter) for row in rows).encode()
 
 
 def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a sidecar with the SHA-256 hash of its other content as the last entry, in hexadecimal digits.
+    """Return a copy of a sidecar with the hash of its content as the last entry.
 
-    An earlier hash in the sidecar is replaced.
+    The hash is SHA-256 of the other entries, in hexadecimal digits. An earlier hash in the sidecar is replaced.
     """
     content = {key: value for key, value in sidecar.items() if key != SEAL}
     text = json.dumps(content, sort_keys=True, ensure_ascii=False)
@@ -248,9 +256,10 @@ def verify_shared(path: Path) -> dict[str, Any]:
 
 
 def _facts(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dict[str, Any]:
-    """Return the entries of a sidecar other than its risk and audit, which require the file to be read back.
+    """Return the entries of a sidecar other than its risk and audit.
 
-    `name` and `digest` are the name and the SHA-256 hash of the released file. Infinite and undefined numbers are None.
+    Risk and audit require the file to be read back. `name` and `digest` are the name and the SHA-256 hash of the
+    released file. Infinite and undefined numbers are None.
     """
     source, quasi, records = shared.source, shared.quasi_identifiers, len(shared.source.frame)
     sizes = np.bincount(classes_of(shared.table, list(quasi)))
@@ -296,10 +305,10 @@ def _facts(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dic
 
 
 def _outcomes(run: StoredRun, policy: str) -> dict[str, Any]:
-    """Return the round of the records (``round``), and the measures of a policy with definitions (``expected``).
+    """Return the round of the records, and the measures of a policy with definitions.
 
-    In scenarios with rounds or waves, records and measures are from the last one in the first draw. The round is None
-    for a one-shot game.
+    The entries are ``round`` and ``expected``. In scenarios with rounds or waves, records and measures are from the
+    last one in the first draw. The round is None for a one-shot game.
 
     Raises
     ------
@@ -346,24 +355,27 @@ class Releases:
     sidecar: Mapping[str, Any]
 
     def is_within_limit(self, policy: str) -> bool:
-        """Return whether the release of a policy meets the risk limit and the scenario's limits on inference."""
+        """Return whether a release meets the risk limit and the inference limits.
+
+        It is the release of `policy`; the inference limits are those of the scenario.
+        """
         release = self.by_policy[policy]
         return self.limit.allows(release.risk) and not release.revealed
 
     def is_safe(self, policy: str) -> bool:
-        """Return whether the release of a policy meets the limits and confirms the risk that the game computes.
+        """Return whether a release meets the limits and confirms the game's risk.
 
-        See `is_within_limit`, and `keeps_promise` of `Release`.
+        It is the release of `policy`. See `is_within_limit`, and `keeps_promise` of `Release`.
         """
         return self.is_within_limit(policy) and self.by_policy[policy].keeps_promise
 
     @property
     def within_limit(self) -> list[str]:
-        """Names of the policies whose releases meet the risk limit and the limits on inference."""
+        """Names of the policies whose releases meet the risk and inference limits."""
         return [policy for policy in self.by_policy if self.is_within_limit(policy)]
 
     def contradiction(self, policy: str) -> str:
-        """Return how the released rows of a policy contradict the game or exceed a limit, as text; "" if they do not.
+        """Return how a policy's rows contradict the game or exceed a limit; "" if not.
 
         The text joins up to four clauses: people easier to find, rows that do not match, risk and inference.
         """
@@ -381,7 +393,7 @@ class Releases:
         return " and ".join(text for text, applies in parts.items() if applies)
 
     def ranked(self, payoffs: Mapping[str, float]) -> list[str]:
-        """Return the names of the policies within the limits by payoff, then the others by risk.
+        """Return the names of policies: within the limits by payoff, then others by risk.
 
         The highest payoff and the lowest risk come first. Policies without a release are omitted.
 
@@ -404,9 +416,10 @@ class Releases:
 
 
 def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | None:
-    """Assemble the release of every policy of a run from the source records, and audit it.
+    """Assemble and audit the release of every policy of a run.
 
-    The result is None if the records of the run are not from a file, or are not kept, as in a batch.
+    Releases are assembled from the source records. The result is None if the records of the run are not from a file, or
+    are not kept, as in a batch.
 
     Kept columns and the limit come from the file that `share` wrote for this run, if it is named or found. Otherwise,
     sensitive columns with limits are kept, and the risk limit is the default.

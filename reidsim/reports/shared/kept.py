@@ -90,9 +90,9 @@ class Kept:
         return list(dict.fromkeys((*self.columns, *self.identifiers)))
 
     def declared(self, content: Mapping[str, Any]) -> dict[str, str]:
-        """Return the reason why no outsider knows a kept column, by name of each column that is so declared.
+        """Return the reason why no outsider knows a column, by kept column.
 
-        A reason in the scenario takes precedence over the user's option.
+        Only declared columns have a reason. A reason in the scenario takes precedence over the user's option.
 
         Parameters
         ----------
@@ -110,7 +110,9 @@ class Kept:
         persons: NDArray[np.int64] | None = None,
         declared: Collection[str] = (),
     ) -> dict[str, str]:
-        """Return the reason why a kept column identifies most people, by name of each such column.
+        """Return the reason why a column identifies most people, by kept column.
+
+        Only columns that do have a reason.
 
         Parameters
         ----------
@@ -305,9 +307,9 @@ def revealing_sets(
 
 
 def numbered(columns: pd.DataFrame) -> dict[str, Codes]:
-    """Return the codes of each column's values, from 0, shape (n_rows,), by column name.
+    """Return the codes of each column's values, from 0, by column name.
 
-    Values that differ only in surrounding spaces have the same code.
+    Codes have shape (n_rows,). Values that differ only in surrounding spaces have the same code.
     """
     return {str(name): pd.factorize(columns[name].str.strip())[0].astype(np.int64) for name in columns}
 

@@ -176,7 +176,9 @@ class SourceRecords:
 
     @cached_property
     def hierarchies(self) -> dict[str, list[list[str]]]:
-        """Rows of the hierarchy files as text, without a header, by attribute; {} if no attribute has a file.
+        """Rows of the hierarchy files as text, by attribute.
+
+        Headers are omitted; attributes without a file have no entry.
 
         Raises
         ------
@@ -200,7 +202,9 @@ class SourceRecords:
 
 
 def policies_of(run: StoredRun) -> list[str]:
-    """Return the names of the policies whose records a run holds, in the order of its table of records.
+    """Return the names of the policies whose records a run holds.
+
+    They are in the order of its table of records.
 
     Raises
     ------
@@ -218,7 +222,9 @@ def policies_of(run: StoredRun) -> list[str]:
 def chosen_forms(
     run: StoredRun, kind: Kind, scenario: ScenarioHead, attributes: Sequence[str], policy: str
 ) -> ChosenForms:
-    """Read the strategies and released values that a policy of a run chose for each record.
+    """Read the strategies and released values that a policy of a run chose.
+
+    There is one of each per record.
 
     Parameters
     ----------
@@ -404,7 +410,9 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
 def _counterfeits(
     source: SourceRecords, policy: str, sensitive: str, others: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the counterfeit records that a policy adds to the release of the last round, in the first draw.
+    """Return the counterfeit records that a policy adds to the last release.
+
+    They are of the last round in the first draw.
 
     Parameters
     ----------
@@ -454,7 +462,9 @@ def _counterfeits(
 def _warnings(
     table: pd.DataFrame, frame: pd.DataFrame, columns: SharedColumns, identifying: Mapping[str, str], counterfeits: int
 ) -> list[str]:
-    """Return the problems to review before the release, one text each; [] if there are none.
+    """Return the problems to review before the release, one text each.
+
+    The list is empty if there are none.
 
     Parameters
     ----------

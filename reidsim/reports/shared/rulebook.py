@@ -147,7 +147,9 @@ def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT, *, encodin
 
 
 def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rules of a rulebook, one row of text each, and the names of the quasi-identifiers.
+    """Return the rules of a rulebook, and the names of the quasi-identifiers.
+
+    A rule is one row of text.
 
     Raises
     ------
