@@ -706,7 +706,8 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
         If a type cannot play.
     """
     space, together = setting.space if space is None else space, setting.meeting
-    assert not isinstance(space, MaskingSpace)  # noqa: S101 # searches would mask what nobody looks at in every way
+    # Without a focus, searches would mask attributes that nobody looks at in every way.
+    assert not isinstance(space, MaskingSpace) or space.focus is not None  # noqa: S101
     # The true types, then the believed ones.
     types = [[_equipped(each, space, believed=believed) for each in setting.profiles] for believed in (False, True)]
 

@@ -72,6 +72,8 @@ _RECIPE_FOLDERS = ("populations", "populations/knowledge")
 _NOT_OF_THE_GAME = ("title", "source", "game", "figures")
 # Path of scenarios that are not in a file.
 _IN_MEMORY = Path("scenario")
+# Largest number of scenarios that extend one another.
+_MOST_EXTENDED = 20
 # Key paths that list values of another key: one named in the path, or the one that the entry `key` beside them names.
 _VALUES_BY_KEY = re.compile(r"(?:sweep\.values|uncertainty\.parameters)\.(.+)")
 _VALUES_OF_KEY = re.compile(r"stress\.(?:beliefs\.\d+\.(?:true|believed)|map\.[^.]+\.values)")
@@ -445,6 +447,9 @@ def _chain(own: Mapping[str, Any], path: Path, above: tuple[Path, ...] = ()) -> 
     base, several = resolve(extends, "scenarios", "scenario", base=path.parent), (*above, path)
     if base.resolve() in [file.resolve() for file in several]:
         raise InputError("a scenario cannot extend itself", source=path, where="extends", found=extends)
+    if len(several) > _MOST_EXTENDED:
+        expected = f"at most {_MOST_EXTENDED} scenarios"
+        raise InputError("a chain of scenarios that is too long", source=path, where="extends", expected=expected)
     return [*_chain(read_toml(base), base, several), (path, content)]
 
 

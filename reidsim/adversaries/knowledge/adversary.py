@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -241,8 +241,8 @@ class MaskedRecordLinker:
             own=None if listed is None else _codes(theirs)[listed.row],
             coverage=1.0 if listed is None else listed.coverage,
         )
-        most_kept = max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1)
-        self._link_all = lru_cache(maxsize=most_kept)(self._linker.link)
+        self._most_kept = max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1)
+        self._kept: dict[int, Linkage] = {}
 
     @property
     def looked_at(self) -> tuple[str, ...]:
@@ -255,8 +255,13 @@ class MaskedRecordLinker:
         It holds effective group sizes; see `KnowledgeLinker`. The true sizes equal the believed ones if only the
         coverage of the list is known.
         """
-        found = self._link_all(int(self._space.levels(strategy)[self._linked] @ self._strides))
-        found = found.as_believed() if self._guessed else found
+        linked = int(self._space.levels(strategy)[self._linked] @ self._strides)
+        if linked not in self._kept:
+            if len(self._kept) == self._most_kept:
+                self._kept.pop(next(iter(self._kept)))
+            found = self._linker.link(linked)
+            self._kept[linked] = found.as_believed() if self._guessed else found
+        found = self._kept[linked]
         if rows is None:
             return found
         believed = found.believed_group_sizes[rows]

@@ -406,12 +406,10 @@ class PublisherSection(PoliciesSection):
             self.refuse_if(unmet, problem, "policies", expected, found=policy.name)
             if policy.picks_each(self):
                 constraint = policy.name if policy.forbids_attacks or policy.within_safe_harbor else limits
-                greedy, expected = (
-                    self.solver == "lattice-search" and constraint,
-                    "backward-induction or branch-and-bound",
-                )
+                greedy, expected = self.solver == "lattice-search", "backward-induction or branch-and-bound"
+                others = expected if limits else "backward-induction, branch-and-bound or iceberg"
                 problem = "solver lattice-search does not support constraints of policies"
-                self.refuse_if(greedy, problem, "solver", expected, found=constraint)
+                self.refuse_if(greedy and constraint, problem, "solver", others, found=constraint)
                 problem = "solver iceberg does not support limits on sensitive columns"
                 self.refuse_if(self.solver == "iceberg" and limits, problem, "solver", expected, found=limits)
         return self
