@@ -7,12 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small_games import small_games
+from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.simple_behaviours import AlwaysAttacks, RandomAttacks
 from reidsim.agents.attack import Replies, plan_attack, replies_to, targets_within
 from reidsim.agents.profile import AdversaryProfile, Equipment
+from reidsim.games.memory import RememberingAdversary, RememberingLinker
+from reidsim.games.record_game import PopulationLinker
+from reidsim.linkage.group_sizes import GroupSizes
 
 
 def replies_of(worth, outlay):
@@ -138,3 +143,35 @@ def test_an_attack_made_now_and_then_is_worth_and_costs_as_much_where_it_is_made
     assert often.frequency.tolist() == [0.4, 0.4]
     for name in ("attacks", "success", "payoff", "exploits", "worth", "outlay"):
         np.testing.assert_allclose(getattr(often, name), getattr(always, name), rtol=1e-12, err_msg=name)
+
+
+@examples(60)
+@given(small_games(), st.data())
+def test_replies_to_all_records_at_once_are_those_to_each_on_its_own(small, data):
+    game = small.game()
+    n, forms = game.n_records, st.integers(-1, game.space.size - 1)
+    strategies, past = (np.array(data.draw(st.lists(forms, min_size=n, max_size=n))) for _ in range(2))
+    sizes, others = (GroupSizes(small.population(people), game.space) for people in (small.people, small.people[::2]))
+    linker = PopulationLinker(sizes, data.draw(st.sampled_from([None, sizes, others])))
+    adversary = OneShotAdversary(small.gain[0], small.cost[0])
+    equipment = Equipment(linker, adversary)
+    if data.draw(st.booleans()):
+        which = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)))
+        linkers = (linker, small.linker()) if data.draw(st.booleans()) else (linker,)
+        which = which % len(linkers)
+        remembering = RememberingLinker(linkers, which, np.arange(n), past, game.space.meet)
+        equipment = Equipment(remembering, RememberingAdversary(adversary))
+    profile = replace(buyer({}), gain=small.gain[0])
+    found = replies_to(profile, equipment, strategies)
+    for row, strategy in enumerate(strategies.tolist()):
+        # A withheld record can be attacked only through an earlier release.
+        if strategy < 0 and not (isinstance(equipment.linker, RememberingLinker) and past[row] >= 0):
+            assert not found.attacks[row]
+            assert found.success[row] == found.payoff[row] == found.exploits[row] == 0
+            continue
+        rows = np.array([row])
+        alone = equipment.adversary.respond(equipment.linker.link(strategy, rows), rows)
+        assert found.attacks[row] == alone.attacks[0]
+        assert found.success[row] == alone.success[0]
+        assert found.payoff[row] == alone.adversary_payoff[0]
+        assert found.exploits[row] == alone.exploits[0]

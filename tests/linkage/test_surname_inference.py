@@ -66,6 +66,28 @@ def test_posterior_is_a_distribution_with_the_printed_ratios(rates, agreeing, n_
 
 
 @given(genealogies(), st.data())
+def test_sets_in_one_call_equal_sets_one_by_one(genealogy, data):
+    rates, men, surnames, _ = genealogy
+    n = len(rates)
+    targets = np.array(data.draw(st.lists(st.lists(st.integers(0, 3), min_size=n, max_size=n), min_size=1, max_size=3)))
+    masks = np.array(
+        data.draw(
+            st.lists(
+                st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=2, max_size=2),
+                min_size=len(targets),
+                max_size=len(targets),
+            )
+        )
+    )
+    inference = SurnameInference(Ancestry(np.array(rates)), np.array(men), np.array(surnames))
+    together = inference.infer(targets, masks)
+    for k in range(2):
+        alone = infer_surnames(Ancestry(np.array(rates)), np.array(men), np.array(surnames), targets, masks[:, k])
+        np.testing.assert_array_equal(together[0][:, k], alone[0])
+        np.testing.assert_array_equal(together[1][:, k], alone[1])
+
+
+@given(genealogies(), st.data())
 def test_nearest_neighbour_equals_plain_loops(genealogy, data):
     rates, men, surnames, target = genealogy
     shared = np.array(data.draw(st.lists(st.booleans(), min_size=len(rates), max_size=len(rates))))
