@@ -1,7 +1,7 @@
 """Cost of a batch: against a bare loop, on two processes, on dask, resumed, with a million rows, and many tiny runs.
 
 Run by hand on a computer with two free cores: ``python benchmarks/batches.py``. Ratios are of times measured in the
-same run; each figure is of one run. Needs `distributed`, but for ``--skip-dask``.
+same run. Needs `distributed`, but for ``--skip-dask``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The first command of the README, and commands for a user's file, as whole processes beside importing numpy.
 
-Run with ``python benchmarks/first_minute.py``. Seconds until the table, until the verdict and until the end are those
-of a fresh process each, without and with compiled code; the ratio is to the seconds that importing numpy and pandas
-takes in one. A hospital's export (`tests/own_files.py`) is drafted, checked, run and shared with compiled code.
+Run with ``python benchmarks/first_minute.py``. Seconds until the table, until the verdict and until the end
+are measured in fresh processes, without and with compiled code; the ratio is to the seconds of importing numpy and
+pandas. A hospital's export (`tests/own_files.py`) is drafted, checked, run and shared with compiled code.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ induction with pruning for one subject: a Python loop over strategies that carri
 each, with numpy over the genealogy, the candidates and the registry. Its inferences from a set of loci are kept for the
 strategies that share the same loci. It is timed on a sample, ours whole. The inference of surnames is timed alone, too:
 many sets of loci of every subject, beside the plain one. Several adversaries are played beside branch and bound, which
-finds the same strategies; the first inference of surnames is part of both. Times are of the processor, of one thread;
+finds the same strategies; the first inference of surnames is part of both. Times are processor seconds in one thread;
 compilation is shown apart (it is cached on disk).
 """
 

@@ -4,7 +4,7 @@ Run by hand: ``python benchmarks/populations.py``.
 
 Genealogies: the published one (60,000 people in each of ten generations) by simuPOP and by the default engine, with the
 same rules; then the default engine alone on ever more people. Both are checked for the invariants of pedigrees.
-Counts: those of a large population by the draws of `random_counts.py`, and by numpy's, which depend on its version.
+Counts of a large population are drawn by `random_counts.py`, and by numpy, whose draws depend on its version.
 The national population: individuals and counts by cell against a plain loop (`populations_national.py`, run first, so
 that the memory it reports is its own). Compilation is not counted (it is cached on disk). Needs simuPOP, but for
 ``--skip-engines``.
