@@ -201,15 +201,15 @@ def read_within_memory(file: IO[bytes], path: Path) -> bytes:
 
 
 def require_workbook_fits(path: Path) -> None:
-    """Refuse a workbook whose declared content exceeds free memory.
+    """Refuse a workbook if reading it would need more than the free memory.
 
-    A workbook is a zip archive, which declares the size of its parts. A damaged archive passes; reading it reports the
-    damage.
+    The need is estimated as four times its declared content. A workbook is a zip archive, which declares the size of
+    its parts. A damaged archive passes; reading it reports the damage.
 
     Raises
     ------
     InputError
-        If the content is too large.
+        If reading the content needs more memory.
     """
     declared = 0
     with contextlib.suppress(OSError, zipfile.BadZipFile, ValueError), zipfile.ZipFile(path) as archive:

@@ -594,12 +594,14 @@ class Scenario(load.Scenario[ScenarioHead]):
     def _key(self, name: str) -> str:
         """Return the key path of an argument name, such as ``economics.loss`` of ``loss``.
 
-        ``__`` is replaced by dots. The name of a section is unchanged.
+        ``benefit``, ``loss``, ``gain`` and ``cost`` are keys of ``economics``. ``policies`` is a key in the section of
+        the decision maker, such as ``publisher``. In other names ``__`` is replaced by dots; the name of a top-level
+        key or section is unchanged.
 
         Raises
         ------
         InputError
-            If the name is none of these.
+            For any other name.
         """
         if name in _AMOUNTS:
             return f"economics.{name}"

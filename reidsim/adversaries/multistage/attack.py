@@ -231,11 +231,12 @@ class InferSurname:
 
 @dataclass(frozen=True)
 class InferByLinkage:
-    """Stage that infers an attribute as the most frequent value of matching rows.
+    """Stage that infers an attribute as the most frequent value of matching people.
 
     A row of the resource matches if it agrees with every known value of the target, released or inferred, among the
-    attributes `on`. Rows that lack a value used by the stage are ignored. The confidence is the share of matching rows
-    with the inferred value. Among equally frequent values, the value with the earliest row is used.
+    attributes `on`. Rows that lack a value used by the stage are ignored. The confidence is the share of the
+    people in matching rows who have the inferred value, and 0 if no row matches; a row counts as the number of people
+    that it represents. Among equally frequent values, the value with the earliest row is used.
 
     Parameters
     ----------

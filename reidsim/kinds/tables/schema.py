@@ -448,7 +448,10 @@ class PublisherSection(PoliciesSection):
 
 
 class NodesSection(Section):
-    """List of the best lattice nodes, and the Pareto front.
+    """Lattice nodes of largest payout by policy, and the Pareto front.
+
+    The front is that of payout and number of attacked records. Lattices of more than 100,000 nodes are listed only if
+    the section is given.
 
     Attributes
     ----------

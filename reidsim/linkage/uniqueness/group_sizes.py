@@ -225,8 +225,9 @@ class PitmanLikelihood(TwoParameterModel):
     def slope(self, outer: float, inner: float) -> float:
         """Return the derivative of the log-likelihood in log tau.
 
-        It falls from U - 1 to U - n as tau rises, with n records in U groups. `outer` is b = 1 - a, and `inner` is tau
-        = theta + a, for the parameters of Pitman's formula.
+        With n records in U groups, U at least 2, it tends to 1 as tau goes to 0 (to U - 1 if a = 0), and to U - n as
+        tau goes to infinity. `outer` is b = 1 - a, and `inner` is tau = theta + a, with the parameters of Pitman's
+        formula.
         """
         b, tau = outer, inner
         founded = progression_sums(tau, 1 - b, self._groups - 1)[1]
