@@ -64,7 +64,7 @@ class _Curves:
 
 
 def _facts(study: TablesStudy) -> dict[str, Computed]:
-    best_case = float(study.prices.benefit[0, 0]) * study.n_records
+    best_case = float(study.prices.benefit[0]) * study.n_records
     economics = study.scenario.economics
     threshold = economics.adversary_gain / economics.cost
     return {
