@@ -79,8 +79,8 @@ class Swept:
             group = next((group for group in self.in_turn if key in group), ())
             rows = rows_along(self.table, self.in_turn, group, self.content).sort_values(key, kind="stable")
             settings = [
-                ", ".join(f"{style.key_words(str(other))} {_value_words(value)}" for other, value in row.items())
-                for row in rows[list(self.others)].to_dict("records")
+                ", ".join(f"{style.key_words(other)} {_value_words(row[other])}" for other in self.others)
+                for row in rows.to_dict("records")
             ]
             named: dict[str, Any] = {"key": key, "parameter": short_name(key), "value": rows[key].astype(np.float64)}
             parts.append(rows[[*self.others, "policy", *measures]].assign(**named, setting=settings))
