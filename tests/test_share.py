@@ -455,6 +455,8 @@ def test_any_byte_that_is_changed_is_noticed(written, file):
     [
         (lambda sidecar: {**sidecar, "policy": "no-attack"}, "sidecar_sha256: the sidecar changed"),
         (lambda sidecar: sealed({**sidecar, "sha256": "0" * 64}), "shared.csv: the file changed since"),
+        (lambda sidecar: sealed({**sidecar, "classes": {**sidecar["classes"], "number": 1}}), "classes differ"),
+        (lambda sidecar: sealed({**sidecar, "columns": sidecar["columns"][1:]}), "the columns differ from the sidecar"),
     ],
 )  # fmt: skip
 def test_a_sidecar_that_was_changed_is_told_in_one_line(written, reidsim_, change, message):

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -231,7 +231,7 @@ def sealed(sidecar: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def verify_shared(path: Path) -> dict[str, Any]:
-    """Check that a released file and its sidecar are unchanged.
+    """Check that a released file and its sidecar are unchanged, and count its classes again.
 
     Returns
     -------
@@ -241,7 +241,8 @@ def verify_shared(path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If a file is missing or changed, or the sidecar was not written by `share`; the message names the file.
+        If a file is missing or changed, the sidecar was not written by `share`, or its columns or equivalence classes
+        are not those of the file; the message names the file.
     """
     place = sidecar_of(path)
     require_file(place, "a sidecar written by reidsim share")
@@ -252,7 +253,33 @@ def verify_shared(path: Path) -> dict[str, Any]:
         raise InputError("the sidecar changed since it was written", source=place, where=SEAL)
     require_file(path, "the shared file of the sidecar")
     require_hash(path, sidecar["sha256"], "the file changed since the sidecar was written")
+    if not sidecar["records"]["shared"]:
+        # The file has only a header, which the hash has already verified.
+        return sidecar
+    table = read_table(path, delimiter=sidecar["delimiter"], trim=False)
+    if list(table.columns) != [column["name"] for column in sidecar["columns"]]:
+        raise InputError("the columns differ from the sidecar", source=path, found=list(table.columns))
+    classes = _classes(table, [column["name"] for column in sidecar["columns"] if column["role"] == "quasi-identifier"])
+    if classes != sidecar["classes"]:
+        raise InputError("the equivalence classes differ from the sidecar", source=path, found=classes["number"])
     return sidecar
+
+
+def _classes(table: pd.DataFrame, quasi: Sequence[str]) -> dict[str, Any]:
+    """Summarize equivalence classes, the sets of rows that agree in all quasi-identifiers.
+
+    The entries are the definition, the number of classes, the smallest and the largest size in rows (None without
+    rows), and the number of classes by size.
+    """
+    sizes = np.bincount(classes_of(table, quasi))
+    distinct, numbers = np.unique(sizes, return_counts=True)
+    return {
+        "definition": _CLASS_DEFINITION,
+        "number": len(sizes),
+        "smallest": int(sizes.min()) if len(sizes) else None,
+        "largest": int(sizes.max()) if len(sizes) else None,
+        "classes_of_size": dict(zip(map(str, distinct.tolist()), numbers.tolist(), strict=True)),
+    }
 
 
 def _facts(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dict[str, Any]:
@@ -262,8 +289,6 @@ def _facts(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dic
     released file. Infinite and undefined numbers are None.
     """
     source, quasi, records = shared.source, shared.quasi_identifiers, len(shared.source.frame)
-    sizes = np.bincount(classes_of(shared.table, list(quasi)))
-    distinct, numbers = np.unique(sizes, return_counts=True)
     content: dict[str, Any] = {
         "format": FORMAT,
         "file": name,
@@ -288,13 +313,7 @@ def _facts(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dic
         "solver": run.manifest.get("policies", {}).get(shared.policy, {}),
         "parameters": {key: run.content[key] for key in _PARAMETERS if key in run.content},
         **_outcomes(run, shared.policy),
-        "classes": {
-            "definition": _CLASS_DEFINITION,
-            "number": len(sizes),
-            "smallest": int(sizes.min()) if len(sizes) else None,
-            "largest": int(sizes.max()) if len(sizes) else None,
-            "classes_of_size": dict(zip(map(str, distinct.tolist()), numbers.tolist(), strict=True)),
-        },
+        "classes": _classes(shared.table, list(quasi)),
         "source": {"file": source.path.name, "sha256": run.manifest["release_file"]["sha256"]},
         "run": {key: run.manifest.get(key) for key in ("scenario_hash", "data_hash", "seed", "versions")},
         "written_by": f"reidsim {version('reidsim')}",
