@@ -153,13 +153,22 @@ def test_a_type_of_weight_zero_changes_nothing(town, profile_of_small, setting_o
 
 
 @pytest.mark.parametrize("mode", ["expectation", "sampling"])
-def test_a_budget_buys_so_many_attacks(mode, town, profile_of_small, setting_of_small):
-    model = ReidentificationModel(
-        setting_of_small(town, [profile_of_small(town, budget=21.0)], mode=mode), "no-protection"
-    ).run()
-    assert model.measures["attacks"] == 5
-    # The four unique subjects, then one of two subjects in a group of two people.
-    assert model.outcome.by_adversary[0].attempts.tolist() == [0, 0, 0, 3, 2, 0]
+@pytest.mark.parametrize(("budget", "attempts"), [(21.0, [0, 0, 0, 3, 2, 0]), (17.0, [0, 0, 0, 3, 1, 0])])
+def test_a_budget_buys_so_many_attacks(mode, budget, attempts, town, profile_of_small, setting_of_small):
+    """The three unique subjects are attacked first, then the two subjects in a group of two people."""
+    setting = setting_of_small(town, [profile_of_small(town, budget=budget)], mode=mode)
+    model = ReidentificationModel(setting, "no-protection").run()
+    assert model.measures["attacks"] == sum(attempts)
+    assert model.outcome.by_adversary[0].attempts.tolist() == attempts
+
+
+def test_a_budget_for_a_part_of_a_cell_exposes_the_same_subject_in_every_round(
+    town, profile_of_small, setting_of_small
+):
+    setting = setting_of_small(town, [profile_of_small(town, budget=17.0)], rounds=2)
+    model = ReidentificationModel(setting, "no-protection").run()
+    # Three unique subjects, and one of a group of two people, attacked twice.
+    assert model.measures["distinct_reidentified"] == pytest.approx(3 + (1 - 0.5**2))
 
 
 # Memory.

@@ -114,6 +114,17 @@ def test_who_joined_left_and_may_be_attacked_for_the_first_time_is_counted(setti
     assert exposed.any()
 
 
+@pytest.mark.parametrize("hears", [0.0, 1.0])
+def test_drawn_breaches_are_news_to_absent_subjects_only_if_they_hear_of_them(hears, setting_of_small):
+    rule = ParticipationRule(reward=1.0, harm=10.0, spread=1.0, expected_risk=0.1, learning_rate=0.5, hears=hears)
+    model = ReidentificationModel(setting_of_small(mode="sampling", participation=rule), "no-protection")
+    absent = ~model.columns.participates
+    model.step()
+    assert absent.any()
+    assert model.outcome.breached.any()
+    assert (model.columns.expected_risk[absent] == 0.1).all() == (hears == 0)
+
+
 def test_a_breach_is_the_same_to_a_subject_under_every_policy(setting_of_small):
     first, second, other = (
         ReidentificationModel(setting_of_small(participation=RULE, replication=replication), policy).columns.harm
