@@ -35,8 +35,7 @@ from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.rounds import setting_of
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.populations.domain import distinct_rows
-from reidsim.populations.population import Population
+from reidsim.populations.population import Population, distinct_rows
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.load import Scenario
 

@@ -19,7 +19,7 @@ import reidsim
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import RecordGame
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.policy import policy_named
+from reidsim.kinds.tables.schema import policy_named
 from reidsim.kinds.tables.study import TablesStudy
 
 POLICIES = ("basic", "no-attack")

@@ -27,15 +27,12 @@ from memory import peak_mib
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
-from reidsim.games.full_domain.game import Followed, FullDomainGame
-from reidsim.games.full_domain.node_payoffs import Prices
+from reidsim.games.full_domain.game import AnyAdversaryGame, Followed, FullDomainGame, Prices
 from reidsim.games.full_domain.recoding import multi_dimensional, record_level
-from reidsim.games.full_domain.search import explore, search
-from reidsim.games.full_domain.solutions import Incumbent, every_node
+from reidsim.games.full_domain.search import Incumbent, every_node, explore, search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.populations.domain import Attribute, distinct_rows
+from reidsim.populations.population import Attribute, distinct_rows
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.load import Scenario

@@ -21,11 +21,11 @@ from reidsim.games.directions.linker import DirectedLinker, by_record, directed_
 from reidsim.games.equilibrium import evaluate
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import exposed_to_weighted
-from reidsim.kinds.tables.policy import policy_named
+from reidsim.kinds.tables.schema import policy_named
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.populations.catalogue import load_population
+from reidsim.populations.files import load_population
+from reidsim.releases.lattice import Strategies
 from reidsim.releases.records import records_of
-from reidsim.releases.strategy_space import Strategies
 from reidsim.scenarios.load import Scenario
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from figures import figure
 
 from reidsim.adversaries.rationality import ErringAdversary
-from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
+from reidsim.games.full_domain.game import AnyAdversaryGame
 from reidsim.games.full_domain.search import search
 from reidsim.games.masking.searches import best_first
 from reidsim.games.solvers import backward_induction, branch_and_bound

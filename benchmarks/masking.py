@@ -33,8 +33,14 @@ from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
 from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.same_strategy import same_strategy
-from reidsim.games.masking.searches import anytime, best_against_several, best_first, greedy, masking_backward_induction
+from reidsim.games.masking.searches import (
+    anytime,
+    best_against_several,
+    best_first,
+    greedy,
+    masking_backward_induction,
+    same_strategy,
+)
 from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.masking.study import build_masking_study

@@ -21,11 +21,9 @@ from reidsim.agents.learning import Memory
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.games.record_game import WITHHELD, Choice, PopulationLinker, RecordGame, shared_rows
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Rows, StrategySpace
+from reidsim.releases.lattice import GeneralizationLattice, Rows, StrategySpace
 
 SIZES = {"age": 80, "sex": 2, "race": 6, "place": 60}
 WIDTHS = {"age": (5, 20), "sex": (), "race": (), "place": (6,)}

@@ -21,7 +21,7 @@ from figures import figure, grown
 from memory import peak_mib
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.games.defenders.defender import FixedForms
+from reidsim.games.cross_play import FixedForms
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.parameter_grid import (
     Options,
@@ -31,11 +31,10 @@ from reidsim.games.parameter_grid import (
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.policy import POLICIES, policy_named
+from reidsim.kinds.tables.schema import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import Attribute, Domain, distinct_rows
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population, distinct_rows
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.load import Scenario

@@ -48,22 +48,22 @@ if TYPE_CHECKING:
     from reidsim.engine.scenario import stress as stress
     from reidsim.games.record_game import Choice as Choice
     from reidsim.games.record_game import RecordGame as RecordGame
-    from reidsim.populations.catalogue import load_individuals as load_individuals
-    from reidsim.populations.catalogue import load_population as load_population
-    from reidsim.populations.catalogue import load_resource as load_resource
-    from reidsim.populations.catalogue import make_genealogy as make_genealogy
-    from reidsim.populations.catalogue import populate as populate
-    from reidsim.populations.domain import Attribute as Attribute
-    from reidsim.populations.domain import Domain as Domain
+    from reidsim.populations.files import load_individuals as load_individuals
+    from reidsim.populations.files import load_population as load_population
+    from reidsim.populations.files import load_resource as load_resource
+    from reidsim.populations.files import make_genealogy as make_genealogy
+    from reidsim.populations.files import populate as populate
     from reidsim.populations.genealogy.genealogy import Genealogy as Genealogy
+    from reidsim.populations.population import Attribute as Attribute
+    from reidsim.populations.population import Domain as Domain
     from reidsim.populations.population import Individuals as Individuals
     from reidsim.populations.population import Population as Population
     from reidsim.populations.resources import ExternalResource as ExternalResource
     from reidsim.releases.hierarchy import Hierarchy as Hierarchy
     from reidsim.releases.lattice import GeneralizationLattice as GeneralizationLattice
     from reidsim.reports.description import describe_file as describe_file
-    from reidsim.reports.illustration import plot as plot
     from reidsim.reports.python import new as new
+    from reidsim.reports.python import plot as plot
     from reidsim.reports.python import report as report
     from reidsim.reports.python import share as share
     from reidsim.scenarios.python_objects import groups as groups
@@ -79,9 +79,8 @@ logging.getLogger("reidsim").addHandler(logging.NullHandler())
 # Public names by the module that defines them; imported on first use.
 _PUBLIC = {
     "reidsim.engine.scenario": "run run_batch cross_play stress Scenario",
-    "reidsim.reports.illustration": "plot",
-    "reidsim.reports.python": "new report share",
-    "reidsim.populations.catalogue": "populate load_population",
+    "reidsim.reports.python": "new plot report share",
+    "reidsim.populations.files": "populate load_population",
     "reidsim.reports.description": "describe_file",
     "reidsim.adversaries.rationality": "fit_precision",
     "reidsim.scenarios.python_objects": "intervals prefix groups suppress",
@@ -97,11 +96,10 @@ _PUBLIC = {
 }
 # Building blocks of games: documented in their own modules and importable from the package.
 _BUILDING_BLOCKS = {
-    "reidsim.populations.domain": "Attribute Domain",
+    "reidsim.populations.population": "Attribute Domain Individuals",
     "reidsim.populations.resources": "ExternalResource",
     "reidsim.populations.genealogy.genealogy": "Genealogy",
-    "reidsim.populations.population": "Individuals",
-    "reidsim.populations.catalogue": "load_individuals load_resource make_genealogy",
+    "reidsim.populations.files": "load_individuals load_resource make_genealogy",
     "reidsim.releases.lattice": "GeneralizationLattice",
     "reidsim.adversaries.one_shot": "OneShotAdversary",
     "reidsim.games.record_game": "RecordGame",

@@ -129,7 +129,7 @@ def wan2015_equilibria(wan2015):
 @pytest.fixture(scope="session")
 def tennessee():
     """Return the bundled population with drawn counts."""
-    from reidsim.populations.catalogue import load_population
+    from reidsim.populations.files import load_population
 
     return load_population("tennessee-2010")
 
@@ -146,7 +146,7 @@ def adult_folder():
 @pytest.fixture
 def no_figures(monkeypatch):
     """Draw no figures in this process, in tests of other output."""
-    monkeypatch.setattr("reidsim.reports.illustration.illustrate", lambda result, folder: folder.mkdir() or [])
+    monkeypatch.setattr("reidsim.reports.python.illustrate", lambda result, folder: folder.mkdir() or [])
 
 
 @pytest.fixture

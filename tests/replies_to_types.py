@@ -3,7 +3,7 @@
 import numpy as np
 
 from reidsim.games.adversary_types import TypesGame, averaged
-from reidsim.games.defenders.defender import BestReply
+from reidsim.games.cross_play import BestReply
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import RecordGame
 

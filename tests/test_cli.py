@@ -319,7 +319,7 @@ def test_an_interrupt_while_results_are_written_is_one_line_and_leaves_nothing(s
 DRAWING = """
 import sys, time
 from reidsim.cli import main
-import reidsim.reports.illustration as drawing
+import reidsim.reports.python as drawing
 
 def told(result, folder):
     folder.mkdir()
@@ -349,7 +349,7 @@ def test_figures_that_cannot_be_written_leave_the_results_without_them(town, rei
     def full(result, folder):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("reidsim.reports.illustration.illustrate", full)
+    monkeypatch.setattr("reidsim.reports.python.illustrate", full)
     code, out, err = reidsim_("run", "town.toml", "-o", "out")
     assert (code, err.count("\n")) == (2, 1)
     assert "the disk is full" in err

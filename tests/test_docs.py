@@ -32,7 +32,7 @@ def run_in_this_process(page: str, block: Block, folder: Path) -> str:
         return run_commands(page, block, folder)
     printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reidsim.reports.illustration.illustrate", lambda result, into: into.mkdir() or [])
+        patch.setattr("reidsim.reports.python.illustrate", lambda result, into: into.mkdir() or [])
         patch.setenv("COLUMNS", "80")
         patch.setattr(sys, "stdin", io.StringIO())
         for line in block.text.splitlines():

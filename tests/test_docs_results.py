@@ -5,7 +5,7 @@ import pytest
 from documented import names_explained, write_files_of
 
 import reidsim
-from reidsim.reports.illustration import illustrate
+from reidsim.reports.python import illustrate
 
 STUDIES = {
     "agents.md": (reidsim.run, "six.toml", {}),

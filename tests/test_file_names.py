@@ -10,7 +10,7 @@ from tiers import examples
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.core.files import plain_name, require_plain
-from reidsim.reports import illustration
+from reidsim.reports import python as illustration
 
 HOSTILE = ["../../outside", "/etc/passwd", "..", "a/b", "a\\b", "a b", "", ".hidden", "nul\x00", "x" * 300, "C:x"]
 

@@ -23,7 +23,7 @@ from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables import released_file
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.page.sources import open_results
 from reidsim.scenarios.load import Scenario
 
 TOWN = Path(__file__).parent / "scenarios" / "town"

@@ -20,7 +20,7 @@ from reidsim.drafts.profile import profile_table
 from reidsim.drafts.values import MISSING_MARKS, is_free_text
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.schema import TablesScenario
-from reidsim.populations.domain import Attribute, natural_categories
+from reidsim.populations.population import Attribute, natural_categories
 from reidsim.releases.hierarchy import hierarchy_from_rows
 from reidsim.scenarios.hierarchies import hierarchy_of
 from reidsim.scenarios.load import Scenario

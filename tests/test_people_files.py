@@ -16,7 +16,7 @@ from reidsim.engine.score import attributes_loaded, score_loaded
 from reidsim.engine.stress.run import describe
 from reidsim.reports.description import describe_file
 from reidsim.reports.page.report import report_text
-from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import write_shared
 from reidsim.reports.shared.records import shared_records
 from reidsim.scenarios.load import Scenario

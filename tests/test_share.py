@@ -23,7 +23,7 @@ from reidsim.core.errors import InputError
 from reidsim.core.tables import delimited_line, read_table
 from reidsim.kinds.masking.kind import group_label
 from reidsim.kinds.masking.schema import GeneralizedAttribute
-from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.audited import FileRisk, limit_of
 from reidsim.reports.shared.file import csv_bytes, sealed, sidecar_of, verify_shared, write_shared
 from reidsim.reports.shared.records import shared_records

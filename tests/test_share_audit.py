@@ -14,7 +14,7 @@ from shared_files import unknown
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.audited import FileRisk, limit_of
 from reidsim.reports.shared.file import verify_shared, write_shared
 from reidsim.reports.shared.kept import Kept

@@ -10,7 +10,7 @@ from tiers import examples
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import share_run, sidecar_of, verify_shared
 
 SCENARIO = """

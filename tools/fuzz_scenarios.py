@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.core.plain_data import toml_text
+from reidsim.core.validation import toml_text
 
 Content = dict[str, Any]
 

@@ -17,14 +17,14 @@ from exhibits import EXHIBITS, Exhibit
 from markdown_text import wrapped
 
 from reidsim.core.bundled import bundled_names
-from reidsim.core.plain_data import inline_toml
+from reidsim.core.validation import inline_toml
 from reidsim.engine.batch.runner import run_loaded
 from reidsim.engine.results import RunResult
 from reidsim.engine.stress.run import stress_loaded
 from reidsim.figures.style import own_settings, save_figure
 from reidsim.kinds.tables.figures import payoff_difference_curves
-from reidsim.reports.illustration import figures_of
 from reidsim.reports.page.report import caption
+from reidsim.reports.python import figures_of
 from reidsim.scenarios.kind import kind_of, kind_of_content
 from reidsim.scenarios.load import Scenario
 

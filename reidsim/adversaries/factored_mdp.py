@@ -47,7 +47,7 @@ from scipy.sparse.csgraph import connected_components
 
 from reidsim.adversaries.response import INDIFFERENCE, Attempt, Linkage, Response, whole_candidates
 from reidsim.core.errors import InputError, not_among, refuse_first, require_among
-from reidsim.releases.strategy_space import Rows
+from reidsim.releases.lattice import Rows
 
 Method = Literal["backward-induction", "linear-program", "two-level"]
 METHODS: tuple[Method, ...] = get_args(Method)

@@ -7,9 +7,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from reidsim.adversaries.planners import CAPABILITIES, Planner, planners
-from reidsim.adversaries.response import Attempt, Linkage, Response, check_amounts, of_rows
-from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.adversaries.response import (
+    CAPABILITIES,
+    Attempt,
+    Linkage,
+    Planner,
+    Response,
+    check_amounts,
+    of_rows,
+    planners,
+)
+from reidsim.releases.lattice import Floats, Rows
 
 
 @planners.register("one-shot")

@@ -27,8 +27,7 @@ from reidsim.games.measures import MEASURES, REIDENTIFIED, averages
 from reidsim.games.memory import RememberingLinker
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
 from reidsim.linkage.totals import Tries
-from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
-from reidsim.releases.strategy_space import Strategies
+from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice, Strategies
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -43,8 +43,8 @@ import mesa
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.rationality import NeverAttacks
 from reidsim.adversaries.response import Adversary, Linkage, Response
-from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.agents.attack import (
     AttackPlan,
     money_rate,
@@ -67,7 +67,7 @@ from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Settin
 from reidsim.core.numerics import dot
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
-from reidsim.releases.strategy_space import Rows, Strategies
+from reidsim.releases.lattice import Rows, Strategies
 
 if TYPE_CHECKING:
     from reidsim.agents.model import Adversary as AdversaryAgent

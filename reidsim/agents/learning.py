@@ -30,8 +30,8 @@ from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, known_of
 from reidsim.games.record_game import WITHHELD
-from reidsim.populations.domain import distinct_rows
-from reidsim.releases.strategy_space import Rows, Strategies
+from reidsim.populations.population import distinct_rows
+from reidsim.releases.lattice import Rows, Strategies
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

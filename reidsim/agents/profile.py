@@ -16,7 +16,7 @@ from reidsim.core.validation import Section
 from reidsim.games.memory import Meet, known_of
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
 from reidsim.populations.recipe import Money, Share
-from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 
 Mode = Literal["expectation", "sampling"]
 Meeting = Literal["one-of", "all"]

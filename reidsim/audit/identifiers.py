@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.audit.notation import is_all_numbers, text_of
+from reidsim.audit.release import is_all_numbers, text_of
 
 Meaning = TypeVar("Meaning")
 

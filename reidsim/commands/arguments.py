@@ -287,7 +287,7 @@ def overrides_of(texts: Sequence[str]) -> dict[str, object]:
     InputError
         If ``=`` or the key is missing.
     """
-    from reidsim.core.plain_data import parse_override
+    from reidsim.core.validation import parse_override
 
     return dict(parse_override(text) for text in texts)
 
@@ -327,7 +327,7 @@ def draw_and_write(result: Result, folder: Path, progress: Progress) -> None:
     If an interrupt was recorded, raise KeyboardInterrupt instead. Raise InputError if the folder is not empty or cannot
     be written.
     """
-    from reidsim.reports.illustration import illustrate
+    from reidsim.reports.python import illustrate
 
     stop_if_interrupted()
     progress("drawing figures and writing results", 0, 1)

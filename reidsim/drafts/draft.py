@@ -16,7 +16,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from reidsim.core.bundled import bundled_names, resolve
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
 from reidsim.core.files import TABLE_ENDINGS, TYPED_ENDINGS, plain_name
-from reidsim.core.plain_data import inline_toml, toml_key
 from reidsim.core.tables import (
     column_labels,
     delimited_line,
@@ -25,6 +24,7 @@ from reidsim.core.tables import (
     require_columns,
     sniff_delimiter,
 )
+from reidsim.core.validation import inline_toml, toml_key
 from reidsim.core.wording import counted
 from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, choose, names_look_like_values
 from reidsim.drafts.matching import spelled
@@ -32,9 +32,9 @@ from reidsim.drafts.names import Names
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.people import people_keys, weight_column
 from reidsim.drafts.profile import ColumnProfile, profile_table, rows_with
-from reidsim.populations.catalogue import load_population
-from reidsim.scenarios.people import keys_of_records
+from reidsim.populations.files import load_population
 from reidsim.scenarios.schema import RECORD_COLUMNS
+from reidsim.scenarios.study import keys_of_records
 
 COLUMNS_FILE = "columns.csv"
 SPELLINGS_FILE = "spellings.csv"

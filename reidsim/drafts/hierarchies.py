@@ -15,7 +15,7 @@ from reidsim.core.errors import locating
 from reidsim.core.tables import sniff_delimiter
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.drafts.values import MISSING_MARKS, NUMBER, WHOLE_NUMBER, as_number, bands_of, regions_of, wider_bands
-from reidsim.populations.domain import Attribute, natural_categories
+from reidsim.populations.population import Attribute, natural_categories
 from reidsim.releases.calendar import NOT_A_DATE, date_levels
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
 

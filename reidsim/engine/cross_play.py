@@ -33,10 +33,8 @@ from reidsim.engine.batch.executors import Executor
 from reidsim.engine.batch.runner import Ended, run_job
 from reidsim.engine.batch.statistics import LEVEL, mean_interval, measured, statistics_table
 from reidsim.engine.results import Result, begun, common_fields, measures_in_manifest
-from reidsim.games.cross_play import cross_play, matrix_of
-from reidsim.games.defenders.defender import Defender
-from reidsim.games.double_oracle import Sum, double_oracle
-from reidsim.games.matrix_games import Floats, Mixtures, equilibrium, exploitability, zero_sum
+from reidsim.games.cross_play import Defender, cross_play, matrix_of
+from reidsim.games.matrix_games import Floats, Mixtures, Sum, double_oracle, equilibrium, exploitability, zero_sum
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET
 from reidsim.scenarios.agents import (
     WHO_COMES,

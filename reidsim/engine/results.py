@@ -37,10 +37,9 @@ from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified
 from reidsim.scenarios.kind import kind_of, kind_of_content
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import once_each
 from reidsim.scenarios.registry import kinds
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import AnalysisTables
+from reidsim.scenarios.study import AnalysisTables, once_each
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,9 +19,9 @@ from rich.console import Console
 
 from reidsim.core.errors import InputError, listed, naming_arguments, nearest, require_among, writing
 from reidsim.core.files import require_plain
-from reidsim.core.plain_data import toml_text, with_texts
 from reidsim.core.tables import sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
+from reidsim.core.validation import toml_text, with_texts
 from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
 from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
@@ -29,7 +29,7 @@ from reidsim.engine.results import RunResult
 from reidsim.engine.score import ORDERS, AttributesResult, attributes_loaded
 from reidsim.engine.stress.run import StressResult, describe, stress_loaded, with_method
 from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
-from reidsim.games.double_oracle import Sum
+from reidsim.games.matrix_games import Sum
 from reidsim.populations.files import require_new_file
 from reidsim.scenarios import load
 from reidsim.scenarios.agents import WHO_COMES

@@ -18,12 +18,11 @@ from reidsim.engine.results import Result, begun, common_fields, release_file_fa
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.games.reidentified import measures_table, reidentified_in
 from reidsim.games.shapley import exact_shares, sampled_shares
-from reidsim.releases.strategy_space import Floats
+from reidsim.releases.lattice import Floats
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import counted_units
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import Progress, equilibria_of
+from reidsim.scenarios.study import Progress, counted_units, equilibria_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -43,9 +43,8 @@ from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTAC
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import PERSON
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of
+from reidsim.scenarios.study import PERSON, AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of
 
 # Measures of the table of runs that are means over all rounds.
 _MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))

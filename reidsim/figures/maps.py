@@ -19,7 +19,7 @@ from matplotlib.patheffects import withStroke
 from reidsim.core.measures import Measure
 from reidsim.figures import style
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
-from reidsim.releases.strategy_space import Floats
+from reidsim.releases.lattice import Floats
 
 # Value of the column `record` in tables of averages over all records.
 ALL_RECORDS = "all records"

@@ -21,7 +21,7 @@ from reidsim.core.measures import Measure, measures_among
 from reidsim.core.palette import BLACK, BLUE, GREY, VERMILION
 from reidsim.figures import style
 from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF, RISK
-from reidsim.scenarios.people import once_each
+from reidsim.scenarios.study import once_each
 
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
 # Above this number of people, the axis is logarithmic, as policies differ by orders of magnitude.

@@ -28,7 +28,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from reidsim.core.errors import writing
 from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
-from reidsim.releases.strategy_space import Floats
+from reidsim.releases.lattice import Floats
 from reidsim.scenarios.kind import kind_named, kinds_at_hand
 from reidsim.scenarios.registry import DEFAULT_KIND
 

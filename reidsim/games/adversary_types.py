@@ -19,7 +19,7 @@ from reidsim.adversaries.response import Adversary, Linkage, Presence, Response
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.core.errors import InputError, refuse_first
 from reidsim.games.record_game import Linker, RecordGame, linker_of_release
-from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 
 Together = Literal["one-of", "all", "worst"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from reidsim.adversaries.response import Presence, Response
 from reidsim.linkage.totals import Tries
 from reidsim.populations.population import Counts
-from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.releases.lattice import Floats, Rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import Response, arrays_of
 from reidsim.games.attempts import Attempts
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame, shared_rows
-from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.releases.lattice import Floats, Rows
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import Progress, branch_and_bound, no_progress
 from reidsim.linkage.partition import Integers, Positions, Rollup, split, vertices
-from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice
-from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.releases.lattice import NO_BENEFIT, Floats, GeneralizationLattice, Strategies
 
 # Minimum number of parts of the search; progress is reported after each part.
 _PARTS = 64

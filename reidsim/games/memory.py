@@ -19,8 +19,8 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.games.adversary_types import TypesLinker
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows
-from reidsim.populations.domain import distinct_rows
-from reidsim.releases.strategy_space import Floats, Rows, Strategies
+from reidsim.populations.population import distinct_rows
+from reidsim.releases.lattice import Floats, Rows, Strategies
 
 # Returns the strategies equivalent to two releases together, given the strategies of both; none is `WITHHELD`.
 Meet = Callable[[Strategies, Strategies], Strategies]

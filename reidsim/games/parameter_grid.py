@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.record_game import Constraint, Linker
-from reidsim.releases.strategy_space import Floats, Strategies, StrategySpace
+from reidsim.releases.lattice import Floats, Strategies, StrategySpace
 
 # Limit on records x strategies in memory at once during the reduction; more take more memory and fewer passes.
 _CHUNK = 1_000_000

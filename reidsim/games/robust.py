@@ -15,7 +15,7 @@ import numpy as np
 
 from reidsim.core.errors import InputError
 from reidsim.games.record_game import WITHHELD, RecordGame
-from reidsim.releases.strategy_space import Floats, Rows, Strategies
+from reidsim.releases.lattice import Floats, Rows, Strategies
 
 Criterion = Literal["maximin", "minimax-regret", "quantile"]
 CRITERIA: tuple[Criterion, ...] = ("maximin", "minimax-regret", "quantile")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reidsim.core.errors import InputError
-from reidsim.releases.strategy_space import Floats
+from reidsim.releases.lattice import Floats
 
 # Returns the values of a set of parts, shape (n_values,). The set is an integer; bit i is 1 if part i is in the set.
 SetValue = Callable[[int], Floats]

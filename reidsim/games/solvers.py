@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reidsim.core.errors import InputError
 from reidsim.core.files import require_memory
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
-from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.releases.lattice import Floats, Rows
 
 Progress = Callable[..., object]
 

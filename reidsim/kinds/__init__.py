@@ -5,13 +5,13 @@ The base classes and functions for a user-defined kind can be imported from here
 
 from reidsim.adversaries.response import Linkage
 from reidsim.core.measures import Measure
-from reidsim.games.defenders.defender import BestReply
+from reidsim.games.cross_play import BestReply
 from reidsim.games.record_game import RecordGame
 from reidsim.releases.masking import MaskingSpace
 from reidsim.scenarios.adversary_schema import PublisherScenario
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.policy import Policies, Policy
 from reidsim.scenarios.python_objects import planner
+from reidsim.scenarios.registry import Policies, Policy
 from reidsim.scenarios.schema import economics_of
 from reidsim.scenarios.study import Study, World
 

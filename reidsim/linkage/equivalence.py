@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, listed, not_among, require_distinct
 from reidsim.linkage.people import RowSets
-from reidsim.populations.domain import Attribute, Codes
+from reidsim.populations.population import Attribute, Codes
 from reidsim.releases.hierarchy import Hierarchy
 
 Integers = NDArray[np.int64]

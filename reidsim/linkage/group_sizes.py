@@ -22,12 +22,10 @@ from numpy.typing import NDArray
 from reidsim.core.errors import InputError
 from reidsim.linkage.partition import Rollup, group_sizes_of, rollup_of
 from reidsim.linkage.people import RowSets, distinct_people
-from reidsim.linkage.row_groups import numbered
-from reidsim.populations.domain import MOST_KEYS, Codes, added_up, distinct_rows
-from reidsim.populations.population import Counts, Population
-from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.linkage.sensitive_values import numbered
+from reidsim.populations.population import MOST_KEYS, Codes, Counts, Population, added_up, distinct_rows
+from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
 from reidsim.releases.released import Members
-from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 # Memory for kept tables, in bytes: a thousand times the population's table, but within the minimum and the maximum.
 # Tables beyond the limit are computed again when they are needed.

@@ -17,8 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.populations.domain import Codes, Domain, distinct_rows
-from reidsim.populations.population import Counts, Population
+from reidsim.populations.population import Codes, Counts, Domain, Population, distinct_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -21,8 +21,7 @@ from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows,
 from reidsim.core.randomness import draw_multinomial, first_above
 from reidsim.core.tables import numbers
 from reidsim.core.validation import Section
-from reidsim.populations.domain import Attribute, Codes, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Codes, Domain, Population
 from reidsim.populations.recipe import (
     SUM_TOLERANCE,
     Combinations,

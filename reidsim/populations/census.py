@@ -19,8 +19,7 @@ from reidsim.core.errors import InputError, reading, refuse_first, require_among
 from reidsim.core.randomness import draw_multinomial
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import Section
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.populations.recipe import Making, RecipeHead, Seed, read_figures
 
 Floats = NDArray[np.float64]

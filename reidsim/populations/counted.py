@@ -22,8 +22,17 @@ from reidsim.core.errors import InputError, listed, locating, refuse_first, requ
 from reidsim.core.randomness import draw_multinomial
 from reidsim.core.tables import numbers
 from reidsim.core.validation import Section
-from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
-from reidsim.populations.population import UNKNOWN, Counts, Population, complete_records, read_counts
+from reidsim.populations.population import (
+    UNKNOWN,
+    Attribute,
+    Codes,
+    Counts,
+    Domain,
+    Population,
+    complete_records,
+    natural_categories,
+    read_counts,
+)
 from reidsim.populations.recipe import (
     Delimiter,
     Floats,

@@ -34,8 +34,7 @@ from reidsim.core.randomness import draw_binomial
 from reidsim.core.tables import numbers, read_table
 from reidsim.core.validation import Section, read_toml, validated
 from reidsim.core.wording import whole_number
-from reidsim.populations.domain import Codes
-from reidsim.populations.population import Population
+from reidsim.populations.population import Codes, Population
 from reidsim.populations.recipe import (
     Combinations,
     Groups,

@@ -19,8 +19,7 @@ from reidsim.core.errors import InputError, listed, locating, nearest, refuse_fi
 from reidsim.core.tables import read_table, require_columns
 from reidsim.core.validation import LARGEST_SEED, Section
 from reidsim.core.wording import whole_number
-from reidsim.populations.domain import Attribute, mixed_radix_keys, natural_categories
-from reidsim.populations.population import Individuals, Population
+from reidsim.populations.population import Attribute, Individuals, Population, mixed_radix_keys, natural_categories
 
 Floats = NDArray[np.float64]
 # Published shares are rounded; a sum that differs from 1 by more than this is an error.

@@ -19,8 +19,7 @@ from pydantic import Field
 from reidsim.core.errors import InputError, listed, reading, require_distinct
 from reidsim.core.files import require_no_device
 from reidsim.core.tables import require_columns
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.populations.recipe import Making, RecipeHead
 
 # Names of the column with the age at the end of the year: since 9 February 2022, and before.

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from reidsim.core.errors import InputError
-from reidsim.populations.domain import Attribute
+from reidsim.populations.population import Attribute
 
 DayOrder = Literal["day-month", "month-day"]
 

@@ -20,8 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError
-from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Rows, Strategies
+from reidsim.releases.lattice import GeneralizationLattice, Rows, Strategies
 
 Integers = NDArray[np.int64]
 Signature = tuple[int, ...]

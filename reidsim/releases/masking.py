@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, refuse_first
 from reidsim.core.numerics import log, log2
-from reidsim.releases.lattice import MOST_NUMBERED
-from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+from reidsim.releases.lattice import MOST_NUMBERED, Floats, Rows, Strategies, StrategySpace
 
 _MASKING = np.array([1.0, 0.0])
 

@@ -10,9 +10,8 @@ import pandas as pd
 
 from reidsim.core.errors import InputError, listed, refuse_rows
 from reidsim.core.tables import read_table, require_columns
-from reidsim.populations.domain import Codes
-from reidsim.populations.population import UNKNOWN, Individuals, Population, complete_records
-from reidsim.releases.hierarchy_rules import whole_numbers
+from reidsim.populations.population import UNKNOWN, Codes, Individuals, Population, complete_records
+from reidsim.releases.hierarchy import whole_numbers
 
 # Columns of the UCI Adult files.
 COLUMNS = (

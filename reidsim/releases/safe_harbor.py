@@ -16,8 +16,7 @@ from reidsim.core.wording import whole_number
 from reidsim.linkage.people import distinct_people
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
-from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Strategies
+from reidsim.releases.lattice import GeneralizationLattice, Strategies
 
 # Ages from this one on form one category, ZIP codes keep at most this many digits, and areas with at most this many
 # people are restricted.

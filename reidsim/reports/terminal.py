@@ -17,7 +17,7 @@ from reidsim.engine.batch.statistics import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels
 from reidsim.scenarios.kind import GAIN, LOSS, gain_goes_with_loss
-from reidsim.scenarios.people import counted_units
+from reidsim.scenarios.study import counted_units
 
 _SHORTEST_VALUE, _SHORTEST_INTERVAL = 8, 17
 # Maximum number of points printed per block of a sweep, and of characters of a key's value.

@@ -15,8 +15,8 @@ from reidsim.engine.results import Result, RunResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.writer import render, said
 from reidsim.scenarios.kind import kind_of_content
-from reidsim.scenarios.people import counted_units
-from reidsim.scenarios.policy import Policy
+from reidsim.scenarios.registry import Policy
+from reidsim.scenarios.study import counted_units
 
 # Relative tolerance below which two payoffs are equal.
 _SAME = 1e-9

@@ -12,16 +12,17 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from reidsim.adversaries.factored_mdp import Method
-from reidsim.adversaries.planners import (
+from reidsim.adversaries.rationality import ErringAdversary, ProspectTheory
+from reidsim.adversaries.response import (
     EXPECTED_PAYOFF,
     INFERENCES,
     SINGLE_ATTEMPT,
+    Adversary,
+    Weighing,
     planners,
     planners_without,
     provided_by,
 )
-from reidsim.adversaries.rationality import ErringAdversary, ProspectTheory
-from reidsim.adversaries.response import Adversary, Weighing
 from reidsim.adversaries.sequential.attack import UnconfirmedSuccess
 from reidsim.agents.profile import ParticipationRule
 from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct

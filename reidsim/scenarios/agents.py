@@ -21,11 +21,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
-from reidsim.adversaries.planners import planners
-from reidsim.adversaries.rationality import ErringAdversary
-from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.rationality import AlwaysAttacks, ErringAdversary, NeverAttacks, RandomAttacks
+from reidsim.adversaries.response import Adversary, planners
 from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.agents.profile import (
     AdversaryProfile,
     Enforcement,
@@ -38,11 +36,10 @@ from reidsim.agents.profile import (
 )
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, averaged
-from reidsim.games.cross_play import Opponent
-from reidsim.games.defenders.defender import Game, record_game_of
+from reidsim.games.cross_play import Game, Opponent, record_game_of
 from reidsim.games.record_game import Linker, RecordGame
+from reidsim.releases.lattice import Floats, StrategySpace
 from reidsim.releases.masking import MaskingSpace
-from reidsim.releases.strategy_space import Floats, StrategySpace
 from reidsim.scenarios.adversary_schema import (
     TOGETHER,
     AdversarySection,
@@ -53,7 +50,7 @@ from reidsim.scenarios.adversary_schema import (
 )
 from reidsim.scenarios.design_schema import Discrete, UncertaintySection
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.policy import require_by_agents
+from reidsim.scenarios.registry import require_by_agents
 from reidsim.scenarios.resources import check_buyer
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
 from reidsim.scenarios.schema import economics_of as true_and_believed

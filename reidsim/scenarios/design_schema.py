@@ -19,8 +19,7 @@ from pydantic_core import CoreSchema
 
 from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.core.measures import columns_of
-from reidsim.core.plain_data import value_at
-from reidsim.core.validation import Section
+from reidsim.core.validation import Section, value_at
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.scenarios.read_keys import ReadIf, Share, distinct, with_key
 

@@ -18,18 +18,20 @@ from pydantic import Field, PlainSerializer
 
 from reidsim.core.errors import InputError, locating
 from reidsim.core.validation import Section
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.calendar import DayOrder, age_on, date_levels, has_short_year, read_day
 from reidsim.releases.hierarchy import (
     SUPPRESSED,
     Hierarchy,
     check_header,
+    group_levels,
     hierarchy_from_rows,
+    interval_levels,
+    prefix_levels,
     read_hierarchy_rows,
     require_rows_of_values,
+    suppression_level,
 )
-from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels, suppression_level
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.read_keys import Delimiter
 

@@ -28,16 +28,14 @@ from reidsim.core.randomness import random_stream
 from reidsim.core.tables import read_table
 from reidsim.core.validation import read_toml
 from reidsim.core.wording import Code, Sentence, counted, number_text
-from reidsim.games.defenders.defender import Defender, outcome_of, paid_in
+from reidsim.games.cross_play import Defender, outcome_of, paid_in
 from reidsim.games.measures import MEASURES, averages
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import counted_units
-from reidsim.scenarios.policy import OwnPolicy, Policy
-from reidsim.scenarios.registry import DEFAULT_KIND, MADE, find_kind, kinds
+from reidsim.scenarios.registry import DEFAULT_KIND, MADE, OwnPolicy, Policy, find_kind, kinds
 from reidsim.scenarios.schema import ScenarioHead, spelled_out
 from reidsim.scenarios.study import (
     AnalysisTables,
@@ -46,6 +44,7 @@ from reidsim.scenarios.study import (
     Progress,
     Study,
     World,
+    counted_units,
     record_table,
     solver_facts,
 )

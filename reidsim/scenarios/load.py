@@ -20,11 +20,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, Self, TypeVar
 
-from reidsim.adversaries.planners import planners
+from reidsim.adversaries.response import planners
 from reidsim.core.bundled import BUNDLED, bundled_folder, bundled_names, resolve
 from reidsim.core.errors import InputError, locating
-from reidsim.core.plain_data import merged, override, validated_after, value_if_any, with_texts
-from reidsim.core.validation import parse_toml, read_text, read_toml, validated
+from reidsim.core.validation import (
+    merged,
+    override,
+    parse_toml,
+    read_text,
+    read_toml,
+    validated,
+    validated_after,
+    value_if_any,
+    with_texts,
+)
 from reidsim.scenarios.read_keys import has_key, unread_keys
 from reidsim.scenarios.registry import (
     MADE,

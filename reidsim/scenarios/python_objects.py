@@ -17,15 +17,13 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.planners import Amount, Register, planners
-from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.response import Adversary, Amount, Register, planners
 from reidsim.core.bundled import data_file, resolve
 from reidsim.core.errors import InputError
 from reidsim.core.files import plain_name
-from reidsim.core.plain_data import toml_text
 from reidsim.core.tables import sniff_delimiter, text_table
-from reidsim.core.validation import validated
-from reidsim.populations.catalogue import load_population
+from reidsim.core.validation import toml_text, validated
+from reidsim.populations.files import load_population
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.scenarios.adversary_schema import PlannerSection

@@ -16,8 +16,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from reidsim.core.errors import InputError, require_distinct
-from reidsim.core.plain_data import override, value_if_any
-from reidsim.core.validation import Section
+from reidsim.core.validation import Section, override, value_if_any
 from reidsim.populations.recipe import Delimiter, Money, Seed, Share
 
 __all__ = ["Count", "Delimiter", "Money", "PersonKey", "PopulationSeed", "Seed", "Share", "Text"]

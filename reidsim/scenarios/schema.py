@@ -10,10 +10,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from reidsim.adversaries.planners import EXPECTED_PAYOFF, GAINS, planners_without
+from reidsim.adversaries.response import EXPECTED_PAYOFF, GAINS, planners_without
 from reidsim.core.errors import InputError
-from reidsim.core.plain_data import merged
-from reidsim.core.validation import Section
+from reidsim.core.validation import Section, merged
 from reidsim.scenarios.design_schema import Replications, StressSection, SweepSection, UncertaintySection, check_design
 from reidsim.scenarios.read_keys import Count, Money, ReadIf, Seed, Text
 

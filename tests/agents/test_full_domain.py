@@ -17,7 +17,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.agents.foresight import Foreseen, Opponent
 from reidsim.agents.profile import AdversaryProfile, Equipment
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
-from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
+from reidsim.games.full_domain.game import AnyAdversaryGame
 from reidsim.games.full_domain.search import search
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes

@@ -14,7 +14,7 @@ from reidsim.agents.foresight import believed_game
 from reidsim.agents.learning import Memory
 from reidsim.agents.model import ReidentificationModel
 from reidsim.core.errors import InputError
-from reidsim.games.defenders.defender import OptIn, withholding
+from reidsim.games.cross_play import OptIn, withholding
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.memory import (
     RememberingAdversary,

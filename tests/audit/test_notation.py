@@ -2,7 +2,7 @@
 
 import pytest
 
-from reidsim.audit.notation import ColumnReader
+from reidsim.audit.release import ColumnReader
 
 AGES = ["7", "18", "19", "20", "29", "30", "90+", "", "unknown", "-4", "2.5"]
 CODES = ["37201", "37202", "37311", "03601", "0372"]

@@ -17,8 +17,7 @@ from pydantic.fields import FieldInfo
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.core.plain_data import override, toml_text, value_if_any
-from reidsim.core.validation import Section, json_of
+from reidsim.core.validation import Section, json_of, override, toml_text, value_if_any
 from reidsim.scenarios.kind import kind_named
 from reidsim.scenarios.registry import DEFAULT_KIND
 

@@ -12,7 +12,7 @@ from small_scenarios import SCENARIOS, VALUES, write_files
 from tiers import cases
 
 from reidsim.core.errors import InputError
-from reidsim.core.plain_data import value_if_any
+from reidsim.core.validation import value_if_any
 from reidsim.scenarios.read_keys import ReadIf
 
 # Keys of every scenario with separate tests: texts, draws, batches and stress tests.

@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from reidsim.adversaries.planners import AMOUNTS_BY_RECORD, CAPABILITIES, EXPECTED_PAYOFF, planners
-from reidsim.adversaries.response import Linkage, Response, Weighing
+from reidsim.adversaries.response import (
+    AMOUNTS_BY_RECORD,
+    CAPABILITIES,
+    EXPECTED_PAYOFF,
+    Linkage,
+    Response,
+    Weighing,
+    planners,
+)
 from reidsim.scenarios.adversary_schema import PlannerSection, opponent_names
 
 

@@ -7,12 +7,11 @@ import pytest
 
 from reidsim.agents.profile import Reply
 from reidsim.kinds.masking.policies import POLICIES as MASKING_POLICIES
-from reidsim.kinds.tables import policy as tables
+from reidsim.kinds.tables import schema as tables
 from reidsim.kinds.tables.policies import SolvedPolicy
-from reidsim.kinds.tables.policy import TablesPolicy, policies_of_unit
+from reidsim.kinds.tables.schema import TablesPolicy, policies_of_unit
 from reidsim.scenarios.kind import kind_named
-from reidsim.scenarios.policy import Policy
-from reidsim.scenarios.registry import kinds
+from reidsim.scenarios.registry import Policy, kinds
 
 CAPABILITIES = {
     tables.SAFE_HARBOR,

@@ -9,7 +9,7 @@ import pytest
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.policy import policy_named
+from reidsim.kinds.tables.schema import policy_named
 
 NAMED = ("age", "sex", "zip", "education", "occupation", "country", "household_size", "admission_date")
 POLICIES = ("basic", "no-attack")

@@ -11,7 +11,7 @@ from tiers import examples
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.dynamic.kind import DYNAMIC, exposing_rows, period_table
-from reidsim.kinds.dynamic.lattice import SimulatedTables
+from reidsim.kinds.dynamic.study import SimulatedTables
 from reidsim.scenarios.study import equilibria_of
 
 

@@ -11,9 +11,8 @@ from tiers import examples
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.kinds.assessment.growth import Pool
-from reidsim.kinds.assessment.study import Release
-from reidsim.populations.domain import Attribute, Domain
+from reidsim.kinds.assessment.study import Pool, Release
+from reidsim.populations.population import Attribute, Domain
 
 RECIPE = 'title = "t"\nsource = "s"\n[[sources]]\nkind = "everything"\nname = "register"\n'
 COUNTS = {"30": 9, "31": 1, "32": 4, "40": 30, "41": 2, "50": 1, "51": 1, "60": 12}

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from reidsim import kinds
-from reidsim.games.defenders.defender import FixedForms
+from reidsim.games.cross_play import FixedForms
 
 
 class WithholdingScenario(kinds.PublisherScenario):

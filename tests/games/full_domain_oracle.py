@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hypothesis import strategies as st
 
-from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.node_payoffs import Prices
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.games.full_domain.game import FullDomainGame, Prices
+from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 

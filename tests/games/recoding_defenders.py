@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from reidsim.games.defenders.defender import record_game_of
-from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
-from reidsim.games.full_domain.node_payoffs import Prices
+from reidsim.games.cross_play import record_game_of
+from reidsim.games.full_domain.game import AnyAdversaryGame, Prices
 from reidsim.games.full_domain.recoding import local_recoding, multi_dimensional
 from reidsim.games.full_domain.search import search
 from reidsim.games.record_game import WITHHELD, Choice

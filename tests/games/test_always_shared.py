@@ -11,8 +11,13 @@ from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame, PartialMaskingSpace
-from reidsim.games.masking.same_strategy import same_strategy
-from reidsim.games.masking.searches import best_against_several, best_first, greedy, masking_backward_induction
+from reidsim.games.masking.searches import (
+    best_against_several,
+    best_first,
+    greedy,
+    masking_backward_induction,
+    same_strategy,
+)
 from reidsim.games.record_game import Choice
 
 

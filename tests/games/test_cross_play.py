@@ -8,11 +8,22 @@ import pandas as pd
 import pytest
 from contract_worlds import COST, GAIN, PLAYERS, SPACES, masking_world
 
-from reidsim.adversaries.simple_behaviours import AlwaysAttacks
+from reidsim.adversaries.rationality import AlwaysAttacks
 from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.cross_play import ALL_TYPES, CROSS_PLAY_COLUMNS, WORST_TYPE, Opponent, all_types, cross_play
-from reidsim.games.defenders.defender import BestReply, FixedForms, OptIn, SameForm, outcome_of
+from reidsim.games.cross_play import (
+    ALL_TYPES,
+    CROSS_PLAY_COLUMNS,
+    WORST_TYPE,
+    BestReply,
+    FixedForms,
+    Opponent,
+    OptIn,
+    SameForm,
+    all_types,
+    cross_play,
+    outcome_of,
+)
 
 WEIGHTS = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])
 DEFENDERS = [
@@ -118,7 +129,7 @@ def test_whoever_of_all_types_may_be_there_attacks_as_often_as_one_of_them_is(we
 
 
 def test_who_cannot_play_is_named_with_the_reason(monkeypatch):
-    monkeypatch.setattr("reidsim.games.defenders.defender._MOST_FORMS", 5)
+    monkeypatch.setattr("reidsim.games.cross_play._MOST_FORMS", 5)
     opponents = [Opponent("one-shot", PLAYERS["lattice-one-shot"].game)]
     play = cross_play(opponents, [BestReply(), SameForm("regions")], own="one-shot")
     (left_out,) = play.left_out

@@ -13,7 +13,7 @@ from tiers import cases, examples
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.defenders.defender import BestReply
+from reidsim.games.cross_play import BestReply
 from reidsim.games.directions import best_replies
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.effects import effect_on_others, margins_of, release_of, share_as, work_for
@@ -24,8 +24,7 @@ from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.study import ReleasedPeople
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute, SensitiveValues
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 

@@ -8,10 +8,17 @@ from test_cross_play import mixed, opponents
 
 from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.cross_play import Opponent, cross_play, mixed_game
-from reidsim.games.defenders.defender import BestReply, FixedForms, OptIn, outcome_of, record_game_of
-from reidsim.games.double_oracle import double_oracle
-from reidsim.games.matrix_games import zero_sum
+from reidsim.games.cross_play import (
+    BestReply,
+    FixedForms,
+    Opponent,
+    OptIn,
+    cross_play,
+    mixed_game,
+    outcome_of,
+    record_game_of,
+)
+from reidsim.games.matrix_games import double_oracle, zero_sum
 
 WEIGHTS = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])
 BEST = BestReply("best", may_withhold=True)

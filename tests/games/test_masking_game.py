@@ -12,10 +12,10 @@ from tiers import cases, examples
 
 from reidsim.adversaries.multistage.attack import InferByLinkage, MultistageAttack, MultistageWorld, PersonTable
 from reidsim.core.errors import InputError
-from reidsim.games.defenders.defender import OptIn
+from reidsim.games.cross_play import OptIn
 from reidsim.games.masking.fixed_policies import fixed_choice
-from reidsim.games.masking.game import MaskingGame
-from reidsim.games.masking.measures import (
+from reidsim.games.masking.game import (
+    MaskingGame,
     birth_decades,
     fairness,
     fairness_of_usefulness,
@@ -23,8 +23,7 @@ from reidsim.games.masking.measures import (
     state_groups,
     usefulness,
 )
-from reidsim.games.masking.same_strategy import same_strategy
-from reidsim.games.masking.searches import anytime, best_first, greedy, masking_backward_induction
+from reidsim.games.masking.searches import anytime, best_first, greedy, masking_backward_induction, same_strategy
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.games.solvers import branch_and_bound
 from reidsim.releases.masking import MaskingSpace

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from reidsim.games.participation.crowd import Crowd
-from reidsim.games.participation.families import Families, profile
-from reidsim.games.participation.game import Values, outcome, unsettled
+from reidsim.games.participation.families import Crowd, Families, Values, outcome, profile, unsettled
 from reidsim.linkage.relatives import Ancestry, Matching
 
 

@@ -11,8 +11,8 @@ from replies_to_types import against
 from small_games import small_games
 from tiers import examples
 
+from reidsim.adversaries.rationality import RandomAttacks
 from reidsim.adversaries.response import Presence
-from reidsim.adversaries.simple_behaviours import RandomAttacks
 from reidsim.core.measures import columns_of
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.attempts import Attempts

@@ -17,8 +17,7 @@ from reidsim.games.iceberg import fits, iceberg
 from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import Attribute
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.linkage.equivalence import TOP, ValueTree, count_matches, make_elements, split_groups, whole
-from reidsim.linkage.row_groups import RowGroups
-from reidsim.populations.domain import distinct_rows
+from reidsim.linkage.sensitive_values import RowGroups
+from reidsim.populations.population import distinct_rows
 
 TREES = (
     ValueTree.from_groups("a", {"xy": ["x", "y"], "all": ["xy", "z"]}),

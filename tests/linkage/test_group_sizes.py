@@ -12,8 +12,7 @@ from tiers import examples
 from reidsim.core.errors import InputError
 from reidsim.linkage import group_sizes as module
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population
 
 memory_limits = st.sampled_from([0, 1, 200, 1000, 256 * 2**20])
 

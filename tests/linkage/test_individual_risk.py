@@ -12,8 +12,7 @@ from scipy.integrate import quad
 from tiers import examples
 
 from reidsim.linkage.individual_risk import EstimatedSizes, SampledPeople, individual_risk, sizes_among
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 

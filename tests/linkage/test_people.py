@@ -3,7 +3,7 @@
 import numpy as np
 
 from reidsim.linkage.people import PeopleOfRows, RowSets, best_entries, distinct_people, smallest_groups
-from reidsim.populations.domain import Attribute, Domain
+from reidsim.populations.population import Attribute, Domain
 
 
 def draws(times, seed):

@@ -8,10 +8,10 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.uniqueness.group_sizes import estimate_uniqueness
-from reidsim.linkage.uniqueness.likelihood import (
+from reidsim.linkage.individual_risk import GroupFrequencies
+from reidsim.linkage.uniqueness.group_sizes import (
     TwoParameterModel,
+    estimate_uniqueness,
     log_gamma_ratio,
     progression_sums,
 )

@@ -4,7 +4,7 @@ import pytest
 
 from reidsim.core.errors import InputError
 from reidsim.linkage.equivalence import TOP, ValueTree
-from reidsim.populations.domain import Attribute
+from reidsim.populations.population import Attribute
 from reidsim.releases.hierarchy import Hierarchy
 
 GROUPS = {

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from reidsim.populations.catalogue import load_population, make_genealogy
+from reidsim.populations.files import load_population, make_genealogy
 
 # Another digest means other people, which changes users' results and documented figures.
 DIGESTS = {

@@ -6,8 +6,8 @@ import pytest
 from labels import by_label
 
 from reidsim.core.errors import InputError
-from reidsim.populations.catalogue import load_population
-from reidsim.populations.domain import natural_categories
+from reidsim.populations.files import load_population
+from reidsim.populations.population import natural_categories
 
 PEOPLE = """\
 age,sex,n

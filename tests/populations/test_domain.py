@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
-from reidsim.populations import domain as domain_module
-from reidsim.populations.domain import Attribute, Domain, keys_of_both, mixed_radix_keys, row_keys
+from reidsim.populations import population as domain_module
+from reidsim.populations.population import Attribute, Domain, keys_of_both, mixed_radix_keys, row_keys
 from reidsim.populations.recipe import Combinations, group_codes
 
 AGE = Attribute("age", ("47", "48", "90+"))

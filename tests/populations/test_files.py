@@ -8,9 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
-from reidsim.populations.domain import Attribute, Domain
 from reidsim.populations.files import population_table, read_population_file, write_table
-from reidsim.populations.population import Individuals, Population
+from reidsim.populations.population import Attribute, Domain, Individuals, Population
 
 DOMAIN = Domain((Attribute("a", ("a0", "a1", "a2")), Attribute("b", ("b0", "b1"))))
 MADE = {"recipe": "town", "seed": 3}

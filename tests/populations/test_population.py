@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Individuals, Population
+from reidsim.populations.population import Attribute, Domain, Individuals, Population
 
 DOMAIN = Domain((Attribute("a", ("a0", "a1", "a2")), Attribute("b", ("b0", "b1"))))
 rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=15)

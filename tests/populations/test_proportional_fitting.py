@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from reidsim.core.errors import InputError
 from reidsim.core.validation import read_toml, validated
 from reidsim.populations.counted import FittedRecipe, Margin, fit_margins
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.populations.recipe import Making
 
 positive = st.floats(0.1, 10)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from reidsim.core.errors import InputError
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.populations.resources import draw_registry
 
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import UNKNOWN, Population, complete_records
+from reidsim.populations.population import UNKNOWN, Attribute, Domain, Population, complete_records
 
 DOMAIN = Domain(
     (Attribute("age", ("young", "old")), Attribute("sex", ("F", "M")), Attribute("zip", ("1", "2", "3", "4")))

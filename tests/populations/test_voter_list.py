@@ -10,8 +10,7 @@ from labels import by_label
 
 from reidsim.core.errors import InputError
 from reidsim.core.validation import validated
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.populations.public_sources import VoterListRecipe, voter_profile
 from reidsim.populations.recipe import Making
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
-from reidsim.populations.domain import Attribute
+from reidsim.populations.population import Attribute
 from reidsim.releases.calendar import age_on, date_levels, has_short_year, read_day
 from reidsim.releases.hierarchy import Hierarchy
 

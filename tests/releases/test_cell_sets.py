@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.populations.domain import Attribute
-from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.hierarchy_rules import interval_levels, suppression_level
+from reidsim.populations.population import Attribute
+from reidsim.releases.hierarchy import Hierarchy, interval_levels, suppression_level
 from reidsim.releases.released import CellReader
 
 AGES = Attribute("age", (*map(str, range(18, 31)), "90+"))

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import UNKNOWN, Population
+from reidsim.populations.population import UNKNOWN, Attribute, Domain, Population
 from reidsim.releases.records import records_of, redraw_top_code, select_columns
 from reidsim.releases.released import released_class_sizes, released_table
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from small_games import nested_levels
 
 from reidsim.core.errors import InputError
-from reidsim.populations.domain import Attribute
+from reidsim.populations.population import Attribute
 from reidsim.releases.hierarchy import Hierarchy, hierarchy_from_rows, read_hierarchy_rows
 
 ABCD = Attribute("letter", ("a", "b", "c", "d"))

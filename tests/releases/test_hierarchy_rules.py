@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
-from reidsim.populations.domain import Attribute
-from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.hierarchy_rules import group_levels, interval_levels, prefix_levels
+from reidsim.populations.population import Attribute
+from reidsim.releases.hierarchy import Hierarchy, group_levels, interval_levels, prefix_levels
 
 AGES = Attribute("age", tuple(map(str, range(121))))
 ZIPS = Attribute("zip", ("37201", "37203", "37310", "38001", "42223", "42602", "72338"))

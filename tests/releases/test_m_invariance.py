@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.core.errors import InputError
-from reidsim.populations.domain import Attribute
+from reidsim.populations.population import Attribute
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from reidsim.core.errors import InputError
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
-from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.hierarchy_rules import interval_levels, prefix_levels, suppression_level
+from reidsim.populations.population import Attribute, Domain, Population
+from reidsim.releases.hierarchy import Hierarchy, interval_levels, prefix_levels, suppression_level
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import (
     minimum_age_levels,

@@ -14,7 +14,7 @@ from tiers import examples
 from reidsim.core.errors import InputError
 from reidsim.linkage.uniqueness.group_sizes import estimate_uniqueness
 from reidsim.reports.description import describe_file, group_sizes
-from reidsim.reports.file_tables import description_tables
+from reidsim.reports.study_tables import description_tables
 
 VALUES = st.sampled_from(["", "x", "y", "z"])
 

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 import reidsim
 from reidsim.core.measures import measures_among
 from reidsim.engine.results import make_manifest
-from reidsim.reports.illustration import illustrate
 from reidsim.reports.page.report import UPPER_ENDS, class_shares, report_text, write_report
-from reidsim.reports.page.sources import assumptions
-from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.page.sources import assumptions, open_results
+from reidsim.reports.python import illustrate
 from reidsim.scenarios.kind import kind_named
 from reidsim.scenarios.load import Scenario
 

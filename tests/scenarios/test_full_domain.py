@@ -6,7 +6,7 @@ import pytest
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
-from reidsim.kinds.tables.policy import policy_named
+from reidsim.kinds.tables.schema import policy_named
 from reidsim.scenarios.load import Scenario
 
 SCENARIO = """

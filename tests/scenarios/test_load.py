@@ -13,7 +13,7 @@ from tiers import examples
 
 from reidsim.core.bundled import bundled_names
 from reidsim.core.errors import InputError
-from reidsim.core.plain_data import parse_override
+from reidsim.core.validation import parse_override
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.load import Scenario
 

@@ -7,7 +7,7 @@ import pytest
 
 from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.core.errors import InputError
-from reidsim.kinds.assessment.outputs import assess_release
+from reidsim.kinds.assessment.kind import assess_release
 from reidsim.kinds.assessment.study import build_risk_study
 from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness
 from reidsim.scenarios.load import Scenario

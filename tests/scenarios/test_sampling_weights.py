@@ -17,7 +17,7 @@ import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import play
-from reidsim.reports.page.stored_run import open_results
+from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.records import shared_records
 from reidsim.scenarios.load import Scenario
 

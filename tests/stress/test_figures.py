@@ -7,7 +7,7 @@ from reidsim.engine.stress.run import StressResult
 from reidsim.figures.maps import policy_map
 from reidsim.figures.studies import belief_curves, sensitivity_bars
 from reidsim.games.measures import RISK
-from reidsim.reports.illustration import figures_of
+from reidsim.reports.python import figures_of
 
 INDICES = pd.DataFrame(
     {

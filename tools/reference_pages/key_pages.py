@@ -11,7 +11,7 @@ from reference_pages.words import tag_of
 from reidsim.adversaries.knowledge.load import KnowledgeRecipe
 from reidsim.adversaries.rationality import ProspectTheory
 from reidsim.core.validation import Section, section_classes
-from reidsim.populations.catalogue import Recipe
+from reidsim.populations.files import Recipe
 from reidsim.populations.genealogy.recipe import Labels
 from reidsim.populations.public_sources import FiguresByAge, SocialMediaRecipe
 from reidsim.populations.recipe import RecipeHead

@@ -14,7 +14,7 @@ from reidsim.core.measures import Measure
 from reidsim.figures.style import sentence
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.measures import RISK_QUANTILE, SUCCESS_PROBABILITY
-from reidsim.kinds.tables.policy import SAFE_HARBOR
+from reidsim.kinds.tables.schema import SAFE_HARBOR
 from reidsim.scenarios.kind import Kind, kind_named
 from reidsim.scenarios.registry import kinds as all_kinds
 

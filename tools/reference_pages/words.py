@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from reidsim.core.plain_data import inline_toml
-from reidsim.core.validation import Section, section_classes
+from reidsim.core.validation import Section, inline_toml, section_classes
 
 # Makes the link to a section from its class and the text to show.
 Link = Callable[[type[Section], str], str]

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.engine.batch.runner import run_batch_loaded
-from reidsim.games.full_domain.node_payoffs import Prices
+from reidsim.games.full_domain.game import Prices
 from reidsim.games.full_domain.search import search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.policies import Basic

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.knowledge.expectation import Network
+from reidsim.adversaries.knowledge.groups import Network
 from reidsim.engine.single_run import run_once
-from reidsim.kinds.assessment.kind import ASSESSMENT
-from reidsim.kinds.assessment.outputs import RiskAnalysis, reduction
+from reidsim.kinds.assessment.kind import ASSESSMENT, RiskAnalysis, reduction
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.kinds.assessment.study import RiskStudy
-from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.individual_risk import GroupFrequencies
 from reidsim.linkage.uniqueness.group_sizes import estimate_uniqueness
-from reidsim.populations.domain import distinct_rows
+from reidsim.populations.population import distinct_rows
 from reidsim.scenarios.load import Scenario
 from reproduction.ledger import Computed, Found, Ledger, compared
 

@@ -20,13 +20,11 @@ from reidsim.adversaries.response import Linkage, ListedCandidates, chance_of_gu
 from reidsim.core.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import sizes_among
-from reidsim.populations.domain import Attribute, Codes
-from reidsim.populations.population import UNKNOWN, Population
+from reidsim.populations.population import UNKNOWN, Attribute, Codes, Population
 from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
-from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
 from reidsim.releases.masking import MaskingSpace
-from reidsim.releases.strategy_space import Floats, Rows
 
 # Memory limit of the cached linkages, in bytes.
 _MEMORY_LIMIT = 128 * 2**20

@@ -12,12 +12,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.expectation import Network, Progress, RiskName, Risks, risks_of
-from reidsim.adversaries.knowledge.groups import Knowledge, KnowledgeSets, count_sets, draw_sets, enumerate_sets
+from reidsim.adversaries.knowledge.groups import (
+    Knowledge,
+    KnowledgeSets,
+    Network,
+    Progress,
+    RiskName,
+    Risks,
+    count_sets,
+    draw_sets,
+    enumerate_sets,
+    risks_of,
+)
 from reidsim.adversaries.response import arrays_of
 from reidsim.core.errors import InputError
 from reidsim.linkage.equivalence import ValueTree, make_elements
-from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.individual_risk import GroupFrequencies
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.group_sizes import (
     FixedUniqueness,
@@ -26,7 +36,7 @@ from reidsim.linkage.uniqueness.group_sizes import (
     estimate_uniqueness,
 )
 from reidsim.linkage.uniqueness.log_linear import SampleCells, benedetti_franconi_uniqueness, fitting_model
-from reidsim.populations.domain import Codes, added_up, distinct_rows
+from reidsim.populations.population import Codes, added_up, distinct_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -20,7 +20,7 @@ from reidsim.core.bundled import resolve
 from reidsim.core.errors import InputError, listed, locating, require_distinct
 from reidsim.core.validation import Section, read_toml, validated
 from reidsim.core.wording import whole_number
-from reidsim.populations.domain import Codes, Domain, distinct_rows
+from reidsim.populations.population import Codes, Domain, distinct_rows
 from reidsim.populations.public_sources import (
     VOTING_AGE,
     ListedAttributes,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import Attempt, Linkage, PlanLinkage, Response, chance_of_guess, of_rows
 from reidsim.core.errors import InputError, listed, nearest, require_among, require_distinct
 from reidsim.linkage.surname_inference import Ancestry
-from reidsim.releases.strategy_space import Floats, Rows
+from reidsim.releases.lattice import Floats, Rows
 
 Integers = NDArray[np.int64]
 InferenceMethod = Literal["tmrca", "nearest-neighbour"]

@@ -14,16 +14,15 @@ from reidsim.adversaries.multistage.attack import Inference, InferSurname, Multi
 from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, compile_two_stage, is_two_stage, memory_for
 from reidsim.adversaries.response import ListedCandidates, PlanLinkage, chance_of_guess, one_over
 from reidsim.core.errors import InputError
-from reidsim.linkage.row_groups import OpenRowGroups, RowGroups
+from reidsim.linkage.sensitive_values import OpenRowGroups, RowGroups
 from reidsim.linkage.surname_inference import (
     NO_SURNAME,
     SurnameInference,
     nearest_neighbour_surnames,
     pack_bits,
 )
-from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
 from reidsim.releases.masking import MaskingSpace
-from reidsim.releases.strategy_space import Floats, Rows
 
 Integers = NDArray[np.int64]
 

@@ -9,20 +9,26 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.planners import EVERYBODY, EXPECTED_PAYOFF, GAINS, Amount, Planner, Register, planners
 from reidsim.adversaries.response import (
+    EVERYBODY,
+    EXPECTED_PAYOFF,
+    GAINS,
+    Amount,
     Attempt,
     Linkage,
     PlanLinkage,
+    Planner,
+    Register,
     Response,
     arrays_of,
     one_over,
+    planners,
     whole_candidates,
 )
 from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
 from reidsim.adversaries.sequential.planning import BinomialBelief, Plan, plan_known, plan_listed, plan_unknown
 from reidsim.core.errors import InputError
-from reidsim.releases.strategy_space import Rows
+from reidsim.releases.lattice import Rows
 
 T = TypeVar("T", Plan, Attempt)
 

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, locating
 from reidsim.core.interrupts import caused
-from reidsim.core.plain_data import override, value_at
 from reidsim.core.randomness import random_stream, replication_seed
+from reidsim.core.validation import override, value_at
 from reidsim.engine.results import LEVELS, distributions_of_result, quantiles_of_people, quantiles_of_records
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.games.equilibrium import Equilibrium

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, listed, locating, not_among, require_among
 from reidsim.core.measures import Measure, columns_of
-from reidsim.core.plain_data import value_if_any
 from reidsim.core.randomness import random_stream
+from reidsim.core.validation import value_if_any
 from reidsim.core.wording import counted
 from reidsim.engine.batch.design import (
     COMPLETE,

@@ -53,7 +53,7 @@ from reidsim.games.directions.linker import (
 from reidsim.games.directions.person_limits import PersonLimits
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame, shared_rows
-from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.releases.lattice import Floats, Strategies
 
 SOLVER, SOLVER_OF_LARGE = "one-record-at-a-time", "few-suppressed"
 # Largest product of records and strategies that is searched; the search takes about 4 seconds per million.

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from reidsim.core.numerics import borrowing, owning
 from reidsim.games.directions.person_limits import UNLIMITED, FittingValues, add_row, excess_saved, excess_with
-from reidsim.linkage.fitting_rows import FittingRows, agreement, change_row, fits_any
-from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.linkage.partition import FittingRows, agreement, change_row, fits_any
+from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
 
 Integers = NDArray[np.int64]
 

@@ -19,13 +19,20 @@ from reidsim.adversaries.response import Linkage
 from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.directions.effects import Harm
-from reidsim.games.people import PeopleLattice, PeopleLinkage
-from reidsim.games.record_game import WITHHELD, FixedLinkage, Linker, RecordGame, linker_of_release, shared_rows
-from reidsim.linkage.fitting_rows import FittingRows
+from reidsim.games.record_game import (
+    WITHHELD,
+    FixedLinkage,
+    Linker,
+    PeopleLattice,
+    PeopleLinkage,
+    RecordGame,
+    linker_of_release,
+    shared_rows,
+)
+from reidsim.linkage.partition import FittingRows
 from reidsim.linkage.people import ranges
 from reidsim.populations.population import Counts
-from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Floats, Rows, Strategies
+from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
 
 LookedUp = Literal["person", "both"]
 # Limit on combinations of payoff parameters times records; each product is one number of 8 bytes in memory.

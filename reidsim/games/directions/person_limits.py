@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing, owning
 from reidsim.games.record_game import WITHHELD, AdmissibleGroups
-from reidsim.linkage.fitting_rows import FittingRows
+from reidsim.linkage.partition import FittingRows
 from reidsim.linkage.sensitive_values import LIMIT_ROUNDING
-from reidsim.releases.strategy_space import Floats, Strategies
+from reidsim.releases.lattice import Floats, Strategies
 
 # Limit on cells (distinct combinations of values) times sensitive values; each product is one count of 8 bytes.
 MOST_COUNTED = 20_000_000

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError
 from reidsim.core.wording import counted
-from reidsim.populations.domain import Codes, added_up
-from reidsim.populations.population import Population
-from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.strategy_space import Floats
+from reidsim.populations.population import Codes, Population, added_up
+from reidsim.releases.lattice import Floats, GeneralizationLattice
 
 Ints = NDArray[np.int64]
 

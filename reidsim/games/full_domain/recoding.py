@@ -24,12 +24,10 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
 from reidsim.games.full_domain.class_table import Ints
-from reidsim.games.full_domain.game import NO_SOLUTION, Followed, FullDomainGame, Visit
-from reidsim.games.full_domain.node_payoffs import record_payoffs, utilities_of
-from reidsim.games.full_domain.search import search
-from reidsim.games.full_domain.solutions import FullDomainSolution
+from reidsim.games.full_domain.game import NO_SOLUTION, Followed, FullDomainGame, Visit, record_payoffs, utilities_of
+from reidsim.games.full_domain.search import FullDomainSolution, search
 from reidsim.games.record_game import WITHHELD
-from reidsim.releases.strategy_space import Floats, Rows, Strategies
+from reidsim.releases.lattice import Floats, Rows, Strategies
 
 Levels = tuple[int, ...]
 # Marks a class that is not split.

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from reidsim.games.defenders.defender import Game
+from reidsim.games.cross_play import Game
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.releases.masking import MaskingSpace
 

@@ -26,17 +26,16 @@ from reidsim.adversaries.multistage.two_stage import (
     reply_given,
     surname_of,
 )
-from reidsim.adversaries.rationality import ErringAdversary
+from reidsim.adversaries.rationality import ErringAdversary, NeverAttacks
 from reidsim.adversaries.response import Adversary
-from reidsim.adversaries.simple_behaviours import NeverAttacks
 from reidsim.core.numerics import borrowing
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, parts_of
 from reidsim.games.masking.game import GameArrays, MaskingGame, level_counts, n_threads, utility_of
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, linker_with_past
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame
 from reidsim.linkage.surname_inference import NO_SURNAME
+from reidsim.releases.lattice import Floats, Rows, Strategies
 from reidsim.releases.masking import MaskingSpace
-from reidsim.releases.strategy_space import Floats, Rows, Strategies
 
 # Limits on a table of replies: forms (combinations of levels of the linked attributes), and forms times records.
 _MOST_FORMS = 256

@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 
 from reidsim.core.errors import InputError, refuse_first
 from reidsim.core.validation import Section
-from reidsim.scenarios.people import key_columns
 from reidsim.scenarios.read_keys import (
     Count,
     Delimiter,
@@ -22,6 +21,7 @@ from reidsim.scenarios.read_keys import (
     with_key,
 )
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import key_columns
 
 # Columns of the tables of a run, besides the attributes.
 RISK_NAMES = ("journalist", "prosecutor", "marketer", "overall")

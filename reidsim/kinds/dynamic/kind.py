@@ -20,10 +20,9 @@ from reidsim.core.wording import Code, Sentence, codes, counted, number_text
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.reidentified import Reidentified, reidentified_in
-from reidsim.kinds.dynamic.lattice import share_below
 from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
 from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
-from reidsim.kinds.dynamic.study import DynamicStudy, build_study, columns_of
+from reidsim.kinds.dynamic.study import DynamicStudy, build_study, columns_of, share_below
 from reidsim.scenarios.kind import Kind, SharedColumns, adversaries, by_generalization, plan, section
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import MONEY_KEYS

@@ -6,11 +6,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from reidsim.games.defenders.defender import FixedForms, Game, SameForm, record_game_of, require_comparable
+from reidsim.games.cross_play import FixedForms, Game, SameForm, record_game_of, require_comparable
 from reidsim.games.record_game import Choice
-from reidsim.releases.strategy_space import Floats
-from reidsim.scenarios.policy import Policies, Policy
-from reidsim.scenarios.registry import PartName
+from reidsim.releases.lattice import Floats
+from reidsim.scenarios.registry import PartName, Policies, Policy
 
 FIXED, PK = "fixed", "pk"
 POLICIES: Policies[Policy] = Policies()

@@ -12,8 +12,8 @@ from reidsim.core.validation import Section
 from reidsim.kinds.dynamic.policies import FIXED, PK, PolicyName
 from reidsim.scenarios.adversary_schema import AdversarySection, PoliciesSection, PublisherScenario
 from reidsim.scenarios.hierarchies import GeneralizedSection
-from reidsim.scenarios.policy import with_policy
 from reidsim.scenarios.read_keys import Count, Delimiter, ReadIf, Share, Text, with_key
+from reidsim.scenarios.registry import with_policy
 from reidsim.scenarios.schema import RECORD_COLUMNS
 
 # Column of records.parquet with the period of each case.

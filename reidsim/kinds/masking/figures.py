@@ -21,7 +21,7 @@ from reidsim.figures import style
 from reidsim.games.measures import RISK, UTILITY
 from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
 from reidsim.kinds.masking.policies import POLICIES
-from reidsim.releases.strategy_space import Floats
+from reidsim.releases.lattice import Floats
 from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels
 from reidsim.scenarios.schema import RECORD_COLUMNS
 

@@ -26,8 +26,15 @@ from reidsim.core.validation import read_toml
 from reidsim.core.wording import Code, Inline, Sentence, codes, counted, number_text
 from reidsim.games.cross_play import MOST_FORMS
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame
-from reidsim.games.masking.measures import birth_decades, fairness, fairness_of_usefulness, state_groups, usefulness
+from reidsim.games.masking.game import (
+    MaskingGame,
+    PartialKnowledgeGame,
+    birth_decades,
+    fairness,
+    fairness_of_usefulness,
+    state_groups,
+    usefulness,
+)
 from reidsim.games.masking.searches import greedy_path
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.masking.opponents import masking_adversaries, setting_of
@@ -56,7 +63,7 @@ from reidsim.scenarios.kind import (
     section,
 )
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.policy import K_ANONYMITY, k_of, with_each_k
+from reidsim.scenarios.registry import K_ANONYMITY, k_of, with_each_k
 from reidsim.scenarios.schema import spelled_out
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of, record_table
 
@@ -188,7 +195,7 @@ class MaskingKind(Kind):
         Means are over the subjects of the draw. Columns are the ones of every kind (see `Kind.summarise`),
         ``usefulness``, ``usefulness_fairness`` and ``privacy_fairness``. Fairness compares groups by birth decade and
         by state; it is missing unless subjects can share both ``age`` and ``state``. See
-        `reidsim.games.masking.measures`.
+        `reidsim.games.masking.game`.
         """
         attributes, game = study.scenario.subjects.attributes, study.games(draw)[0]
         values, weights = game.world.targets.matrix(attributes), study.weights(game.world)

@@ -9,8 +9,7 @@ import numpy as np
 
 from reidsim.adversaries.multistage.attack import Identify, InferByLinkage, MultistageAttack, Stage
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.planners import planners
-from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.response import Adversary, planners
 from reidsim.agents.profile import Equipment, Holdings, Setting
 from reidsim.core.errors import InputError, locating
 from reidsim.games.masking.game import MaskingGame

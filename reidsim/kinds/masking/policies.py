@@ -15,17 +15,16 @@ from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.core.errors import InputError
 from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.core.randomness import random_stream
-from reidsim.games.defenders.defender import Game, OptIn, SameForm, withholding
+from reidsim.games.cross_play import Game, OptIn, SameForm, withholding
 from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.opponents import without_inference
 from reidsim.games.masking.searches import anytime, best_against_several, best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.games.solvers import backward_induction
-from reidsim.releases.cell_suppression import k_anonymous_cells
 from reidsim.releases.masking import MaskingSpace
-from reidsim.scenarios.policy import ANONYMITY_PATTERN, K_ANONYMITY, Look, OwnPolicy, Policies, Policy, k_of
-from reidsim.scenarios.registry import PartName
+from reidsim.releases.released import k_anonymous_cells
+from reidsim.scenarios.registry import ANONYMITY_PATTERN, K_ANONYMITY, Look, OwnPolicy, PartName, Policies, Policy, k_of
 
 # Solvers for any adversary; the other solvers need one adversary with a two-stage attack.
 GENERAL_SOLVERS = {"best-first": best_first, "backward-induction": masking_backward_induction}

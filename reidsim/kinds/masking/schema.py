@@ -13,8 +13,8 @@ from reidsim.core.validation import Section
 from reidsim.kinds.masking.policies import PolicyName, policy_named
 from reidsim.scenarios.adversary_schema import AgentsSection, PlannerSection, WeightedSection, check_adversaries
 from reidsim.scenarios.agents import named, scenario_alone
-from reidsim.scenarios.policy import K_ANONYMITY, WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
 from reidsim.scenarios.read_keys import Count, Delimiter, PopulationSeed, ReadIf, Share, Text, with_key
+from reidsim.scenarios.registry import K_ANONYMITY, WITH_K_ANONYMITY, AnonymityK, with_each_k, with_policy
 from reidsim.scenarios.resources import (
     DrawnResourceSection,
     IdentifySection,

@@ -26,9 +26,9 @@ from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame, Partia
 from reidsim.games.masking.opponents import game_against_several
 from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
-from reidsim.populations.domain import Domain
+from reidsim.populations.population import Domain
+from reidsim.releases.lattice import Floats
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
-from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.agents import OWN_ADVERSARY, loaded_alone, named
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import planner

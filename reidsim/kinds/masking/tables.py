@@ -16,15 +16,14 @@ from reidsim.core.errors import InputError, refuse_rows, require_among
 from reidsim.core.tables import read_table, require_columns
 from reidsim.core.wording import whole_number
 from reidsim.kinds.masking.schema import TARGETS, MaskingScenario, ResourceSection, TableSection, TargetsSection
-from reidsim.linkage.row_groups import RowGroups
-from reidsim.populations.catalogue import as_individuals, make
-from reidsim.populations.domain import Attribute, Domain, natural_categories
+from reidsim.linkage.sensitive_values import RowGroups
+from reidsim.populations.files import as_individuals, make
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
-from reidsim.populations.population import UNKNOWN
+from reidsim.populations.population import UNKNOWN, Attribute, Domain, natural_categories
 from reidsim.populations.resources import PeopleList
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import require_distinct_people
 from reidsim.scenarios.resources import AGE, InferSurnameSection, Integers, ListsOfPeople, People, lists_of_people
+from reidsim.scenarios.study import require_distinct_people
 
 # Code of an unknown allele.
 NO_ALLELE = 0

@@ -19,19 +19,17 @@ from reidsim.core.measures import columns_of, in_words, measures_worded
 from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, VERMILION
 from reidsim.core.validation import read_toml
 from reidsim.core.wording import Code, Sentence, counted, number_text
-from reidsim.games.defenders.defender import Defender
+from reidsim.games.cross_play import Defender
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import PUBLISHER_PAYOFF, REIDENTIFIED, RISK, SHARE_ATTACKED, UTILITY
-from reidsim.games.participation.crowd import Crowd
-from reidsim.games.participation.families import Families, profile
-from reidsim.games.participation.game import Flags, outcome, unsettled
+from reidsim.games.participation.families import Crowd, Families, Flags, outcome, profile, unsettled
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
 from reidsim.scenarios.agents import OpponentOptions
 from reidsim.scenarios.kind import Control, Kind, Slider, amount_slider, section
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.policy import Look, Policies, Policy
+from reidsim.scenarios.registry import Look, Policies, Policy
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))

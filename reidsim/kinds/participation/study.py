@@ -16,12 +16,10 @@ from reidsim.core.bundled import resolve
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.randomness import random_stream
 from reidsim.core.tables import read_table, require_columns
-from reidsim.games.participation.crowd import Crowd
-from reidsim.games.participation.families import Families
-from reidsim.games.participation.game import Flags, Values
+from reidsim.games.participation.families import Crowd, Families, Flags, Values
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
-from reidsim.populations.catalogue import make_genealogy
+from reidsim.populations.files import make_genealogy
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import Study, World, digest_of
 

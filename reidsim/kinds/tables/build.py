@@ -17,7 +17,7 @@ from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.randomness import random_stream
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.games.full_domain.class_table import require_part_of
-from reidsim.games.full_domain.node_payoffs import Prices
+from reidsim.games.full_domain.game import Prices
 from reidsim.kinds.tables.release import (
     ReleasedRecords,
     coded_record,
@@ -32,15 +32,13 @@ from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
 from reidsim.linkage.individual_risk import SampledPeople
 from reidsim.linkage.sensitive_values import SensitiveValues
 from reidsim.linkage.uniqueness.log_linear import SampleCells, fitting_model, weights_in
-from reidsim.populations.domain import Codes, Domain, distinct_rows, keys_of_both, row_keys
-from reidsim.populations.population import Individuals, Population
-from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.populations.population import Codes, Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys
+from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
-from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import Keys, key_columns
 from reidsim.scenarios.resources import People, check_buyer, lists_of_people
 from reidsim.scenarios.schema import spelled_out
+from reidsim.scenarios.study import Keys, key_columns
 
 # Sections that affect games, but not the data of the study.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")

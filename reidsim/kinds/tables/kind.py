@@ -43,16 +43,15 @@ from reidsim.kinds.tables.outcomes import (
     release_table,
 )
 from reidsim.kinds.tables.policies import SPLITS, SolvedPolicy, TablesChoice
-from reidsim.kinds.tables.policy import POLICIES, SAFE_HARBOR, WHERE, policies_of_unit, policy_named
 from reidsim.kinds.tables.release import StagedAttack, attribute_labels, read_records, sensitive_attributes
 from reidsim.kinds.tables.released_file import read_released
 from reidsim.kinds.tables.rounds import planned_releases, setting_of
-from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.schema import POLICIES, SAFE_HARBOR, WHERE, TablesScenario, policies_of_unit, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people, largest_in_groups
 from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.releases.strategy_space import Strategies
+from reidsim.releases.lattice import Strategies
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
 from reidsim.scenarios.agents import OpponentOptions, Opponents, are_equipped, named, study_against, with_adversaries
 from reidsim.scenarios.hierarchies import Table
@@ -70,11 +69,19 @@ from reidsim.scenarios.kind import (
     section,
 )
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import HOUSEHOLD, PERSON, key_columns
-from reidsim.scenarios.policy import require_by_agents, with_each_k
+from reidsim.scenarios.registry import require_by_agents, with_each_k
 from reidsim.scenarios.resources import require_recipe
 from reidsim.scenarios.schema import MONEY_KEYS, spelled_out
-from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, record_table, solver_facts
+from reidsim.scenarios.study import (
+    HOUSEHOLD,
+    PERSON,
+    AnalysisTables,
+    PolicyOutcome,
+    Progress,
+    key_columns,
+    record_table,
+    solver_facts,
+)
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *measures_worded(_WORDS["own"]).values())

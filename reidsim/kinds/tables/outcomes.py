@@ -25,20 +25,18 @@ from reidsim.core.errors import locating, refuse_first
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
 from reidsim.games.attempts import Attempts
-from reidsim.games.defenders.defender import record_game_of
+from reidsim.games.cross_play import record_game_of
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.full_domain.solutions import NodeOutcomes, every_node
+from reidsim.games.full_domain.search import NodeOutcomes, every_node
 from reidsim.games.parameter_grid import Options, best_options, undominated_options
-from reidsim.games.people import PeopleLinkage
-from reidsim.games.record_game import WITHHELD, Choice, RecordGame
+from reidsim.games.record_game import WITHHELD, Choice, PeopleLinkage, RecordGame
 from reidsim.games.solvers import no_progress
 from reidsim.kinds.tables.policies import TablesChoice, everywhere
-from reidsim.kinds.tables.policy import POLICIES, WHERE, policy_named
 from reidsim.kinds.tables.release import coded_record
-from reidsim.kinds.tables.schema import NodesSection, TablesScenario
+from reidsim.kinds.tables.schema import POLICIES, WHERE, NodesSection, TablesScenario, policy_named
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.releases.lattice import Floats, Strategies
 from reidsim.releases.released import released_class_sizes, released_table
-from reidsim.releases.strategy_space import Floats, Strategies
 from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection, SequentialFiguresSection
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome
 

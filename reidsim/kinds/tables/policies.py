@@ -12,21 +12,18 @@ from reidsim.core.errors import InputError, locating
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
 from reidsim.games.adversary_types import TypesGame
-from reidsim.games.defenders.defender import Game, OptIn, record_game_of, require_comparable
+from reidsim.games.cross_play import Game, OptIn, record_game_of, require_comparable
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.full_domain.any_adversary import AnyAdversaryGame, eager
-from reidsim.games.full_domain.game import NO_SOLUTION, FullDomainGame
-from reidsim.games.full_domain.node_payoffs import Prices
+from reidsim.games.full_domain.game import NO_SOLUTION, AnyAdversaryGame, FullDomainGame, Prices, eager
 from reidsim.games.full_domain.recoding import local_recoding, multi_dimensional, record_level, sizes_in_rounds
-from reidsim.games.full_domain.search import explore, search
-from reidsim.games.full_domain.solutions import FullDomainSolution, NodeOutcomes
+from reidsim.games.full_domain.search import FullDomainSolution, NodeOutcomes, explore, search
 from reidsim.games.iceberg import iceberg
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, RecordGame, most_within
 from reidsim.games.solvers import Progress, backward_induction, branch_and_bound, lattice_search, no_progress
-from reidsim.kinds.tables.policy import (
+from reidsim.kinds.tables.schema import (
     ONE_RECORD_PER_PERSON,
     ONE_SENSITIVE_COLUMN,
     POLICIES,
@@ -37,9 +34,9 @@ from reidsim.kinds.tables.policy import (
     WHERE,
     TablesPolicy,
 )
-from reidsim.releases.strategy_space import Strategies
+from reidsim.releases.lattice import Strategies
 from reidsim.scenarios.adversary_schema import Risk
-from reidsim.scenarios.policy import K_ANONYMITY, k_of
+from reidsim.scenarios.registry import K_ANONYMITY, k_of
 
 if TYPE_CHECKING:
     # Avoids a circular import: the study's module imports the schema, whose default publisher reads the registry.

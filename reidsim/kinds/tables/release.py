@@ -29,20 +29,17 @@ from reidsim.kinds.tables.schema import (
     ReleasesSection,
     TablesScenario,
 )
-from reidsim.linkage.row_groups import RowGroups
-from reidsim.linkage.sensitive_values import SensitiveAttribute
-from reidsim.populations.catalogue import as_individuals, make
-from reidsim.populations.domain import Attribute, Codes, Domain, natural_categories
-from reidsim.populations.population import Population, complete_records
+from reidsim.linkage.sensitive_values import RowGroups, SensitiveAttribute
+from reidsim.populations.files import as_individuals, make
+from reidsim.populations.population import Attribute, Codes, Domain, Population, complete_records, natural_categories
 from reidsim.releases.hierarchy import Hierarchy, check_header, read_hierarchy_rows, require_rows_of_values
-from reidsim.releases.lattice import GeneralizationLattice
+from reidsim.releases.lattice import Floats, GeneralizationLattice
 from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
-from reidsim.releases.strategy_space import Floats
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import Keys, key_columns, keys_of_records, require_same
 from reidsim.scenarios.python_objects import people_named, table_named
 from reidsim.scenarios.resources import AttackRecipe, AttackResourceSection, stage_of
+from reidsim.scenarios.study import Keys, key_columns, keys_of_records, require_same
 
 Integers = NDArray[np.int64]
 

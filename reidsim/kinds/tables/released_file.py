@@ -18,14 +18,13 @@ from reidsim.core.numerics import log
 from reidsim.core.tables import read_table, require_columns, sniff_delimiter
 from reidsim.core.wording import counted
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.people import PeopleLattice
-from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage
+from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage, PeopleLattice
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.kinds.tables.study import ReleasedPeople, TablesStudy
 from reidsim.linkage.group_sizes import people_fitting
 from reidsim.linkage.people import RowSets
+from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 from reidsim.releases.released import CellReader, Members
-from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import Risk
 
 # Bytes of memory needed per row of a released file, and per value in it.

@@ -17,10 +17,10 @@ from reidsim.adversaries.response import Adversary
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
 from reidsim.core.errors import listed, locating, refuse_first
 from reidsim.games.record_game import Linker
-from reidsim.kinds.tables.policy import policy_named
+from reidsim.kinds.tables.schema import policy_named
 from reidsim.kinds.tables.study import TablesStudy
+from reidsim.releases.lattice import Rows, StrategySpace
 from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
-from reidsim.releases.strategy_space import Rows, StrategySpace
 from reidsim.scenarios.adversary_schema import AgentsSection, WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,

@@ -16,40 +16,42 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.adversary import DrawnLists, DrawnListsLinker, KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.load import load_knowledge
-from reidsim.adversaries.planners import Amount
-from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.response import Adversary, Amount
 from reidsim.adversaries.sequential.adversary import sequential_attack
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.validation import read_toml, revalidated, validated
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.directions.linker import DirectedLinker
-from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.node_payoffs import Prices
-from reidsim.games.full_domain.solutions import MOST_NODES
-from reidsim.games.people import PeopleLattice, PeopleLinker, adversary_of_people
-from reidsim.games.record_game import AdmissibleGroups, AttributeLinker, Choice, Linker, PopulationLinker, RecordGame
-from reidsim.kinds.tables.policy import WHERE, policy_named
+from reidsim.games.full_domain.game import FullDomainGame, Prices
+from reidsim.games.full_domain.search import MOST_NODES
+from reidsim.games.record_game import (
+    AdmissibleGroups,
+    AttributeLinker,
+    Choice,
+    Linker,
+    PeopleLattice,
+    PeopleLinker,
+    PopulationLinker,
+    RecordGame,
+    adversary_of_people,
+)
 from reidsim.kinds.tables.release import StagedAttack, Waves, columns_of_release, staged_attack
-from reidsim.kinds.tables.schema import TablesScenario
+from reidsim.kinds.tables.schema import WHERE, TablesScenario, policy_named
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.individual_risk import SampledPeople, sizes_among
 from reidsim.linkage.people import PeopleOfRows, RowSets, ranges
-from reidsim.linkage.row_groups import RowGroups
-from reidsim.linkage.sensitive_values import SensitiveGroups, SensitiveValues
-from reidsim.populations.domain import Codes
-from reidsim.populations.population import Population
-from reidsim.releases.lattice import MOST_NUMBERED, GeneralizationLattice
-from reidsim.releases.strategy_space import Floats, Rows, Strategies, StrategySpace
+from reidsim.linkage.sensitive_values import RowGroups, SensitiveGroups, SensitiveValues
+from reidsim.populations.population import Codes, Population
+from reidsim.releases.lattice import MOST_NUMBERED, Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
 from reidsim.scenarios.agents import loaded_alone, named
 from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import Keys
 from reidsim.scenarios.python_objects import people_named, planner
 from reidsim.scenarios.resources import AttackRecipe, require_recipe
 from reidsim.scenarios.schema import EconomicsSection
-from reidsim.scenarios.study import Study, World, digest_of
+from reidsim.scenarios.study import Keys, Study, World, digest_of
 
 PRICES = ("benefit", "loss", "gain", "cost")
 

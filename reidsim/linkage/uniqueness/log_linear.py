@@ -28,10 +28,9 @@ from numpy.typing import NDArray
 from reidsim.core.errors import InputError, locating
 from reidsim.core.tables import numbers, require_columns
 from reidsim.core.wording import counted
-from reidsim.linkage.group_frequencies import GroupFrequencies
-from reidsim.linkage.individual_risk import individual_risk
+from reidsim.linkage.individual_risk import GroupFrequencies, individual_risk
 from reidsim.linkage.uniqueness.group_sizes import UniquenessEstimate, UniquenessMethod, estimate_uniqueness
-from reidsim.populations.domain import added_up, distinct_rows
+from reidsim.populations.population import added_up, distinct_rows
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, refuse_first
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import UNKNOWN, Individuals
+from reidsim.populations.population import UNKNOWN, Attribute, Domain, Individuals
 
 # Called as progress(task, generations done, generations).
 Progress = Callable[[str, int, int], None]

@@ -17,7 +17,7 @@ from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.switch import BreakEven
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.reports import verdict
-from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.audited import Release
 from reidsim.reports.shared.file import Releases
 from reidsim.reports.shared.records import SharedRecords, chosen_forms, policies_of
@@ -25,7 +25,7 @@ from reidsim.reports.writer import Cell, Table, amount_text, shortened
 from reidsim.scenarios.hierarchies import Dates, Groups, Intervals, Prefix
 from reidsim.scenarios.hierarchies import Table as HierarchyFile
 from reidsim.scenarios.kind import GAIN, LOSS, gain_goes_with_loss, section
-from reidsim.scenarios.people import PERSON, once_each
+from reidsim.scenarios.study import PERSON, once_each
 
 _POINTS_SHOWN = 30
 # Level of the quantile of the number of people re-identified, less a tolerance for rounding.

@@ -14,25 +14,22 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from reidsim.core.errors import InputError, reading
-from reidsim.core.plain_data import toml_text
-from reidsim.core.validation import read_toml, validated
+from reidsim.core.validation import read_toml, toml_text, validated
 from reidsim.core.wording import Code, number_text
 from reidsim.engine.switch import TIMES_OWN, BreakEven, break_even
 from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
-from reidsim.kinds.assessment.outputs import RISKS_OF_PERSONS
+from reidsim.kinds.assessment.kind import RISKS_OF_PERSONS
 from reidsim.populations.files import require_new_file, write_new_file
 from reidsim.reports.page.decision import decision, highest_risk, mean_payoffs
-from reidsim.reports.page.sources import assumptions, question, repeat
-from reidsim.reports.page.stored_run import StoredRun, open_results
+from reidsim.reports.page.sources import StoredRun, assumptions, open_results, question, repeat
 from reidsim.reports.shared.audited import DEFINITION, audit_warnings, by_fitting_rows
 from reidsim.reports.shared.file import releases_of
 from reidsim.reports.writer import Bar, Cell, Figure, Table, Term, render, shortened
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.people import once_each, unit_sentence
 from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import Progress
+from reidsim.scenarios.study import Progress, once_each, unit_sentence
 
 # Figures that show the decision; the other figures help to check it.
 _DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "risk-maps")

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from reidsim.audit.release import Matching, ReleaseAudit, audit_release, diversity, values_of_groups
 from reidsim.core.errors import InputError, listed
-from reidsim.core.plain_data import merged
-from reidsim.core.validation import validated
+from reidsim.core.validation import merged, validated
 from reidsim.core.wording import counted
 from reidsim.linkage.sensitive_values import share_of_values
 from reidsim.reports.shared.kept import singled_out

@@ -23,7 +23,7 @@ from reidsim.core.validation import read_json
 from reidsim.core.wording import counted
 from reidsim.engine.results import require_hash, require_no_standard_output
 from reidsim.populations.files import not_written, require_new_file, unfinished_beside
-from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.audited import Limit, Release, audit_warnings, classes_of, limit_of, read_back
 from reidsim.reports.shared.kept import DECLARATION, NOTHING_KEPT, Kept, require_file
 from reidsim.reports.shared.records import (
@@ -35,7 +35,7 @@ from reidsim.reports.shared.records import (
 )
 from reidsim.reports.shared.rulebook import rulebook_of
 from reidsim.reports.writer import odds
-from reidsim.scenarios.people import unit_sentence
+from reidsim.scenarios.study import unit_sentence
 
 NO_LIMIT = Limit(1.0, "no limit")
 FORMAT = "reidsim shared records, version 1"

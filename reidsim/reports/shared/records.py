@@ -21,12 +21,12 @@ from reidsim.core.validation import validated
 from reidsim.core.wording import counted
 from reidsim.engine.results import find_release_file, require_hash
 from reidsim.releases.hierarchy import SUPPRESSED, read_hierarchy_rows
-from reidsim.reports.page.stored_run import StoredRun
+from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.kept import GENERALIZED, NOTHING_KEPT, Kept, require_file
 from reidsim.scenarios.kind import Kind, LimitedColumns, SensitiveColumn, SharedColumns
-from reidsim.scenarios.people import key_columns, refuse_keys
 from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.study import key_columns, refuse_keys
 
 # Prefix by which spreadsheets recognize a formula; signed numbers are excluded.
 _FORMULA = r"[=+\-@](?![\d.,]+$)."

@@ -8,10 +8,10 @@ from small_knowledge import NAMES, cases, expectation, known_sets
 from tiers import examples
 
 from reidsim.adversaries.knowledge.assessment import EstimatedUniqueness, KnownPopulation, assess
-from reidsim.adversaries.knowledge.expectation import Network
 from reidsim.adversaries.knowledge.groups import (
     AttributeGroup,
     Knowledge,
+    Network,
     Source,
     SourceProfile,
     count_sets,
@@ -20,7 +20,7 @@ from reidsim.adversaries.knowledge.groups import (
 )
 from reidsim.core.errors import InputError
 from reidsim.linkage.equivalence import TOP, ValueTree
-from reidsim.linkage.group_frequencies import GroupFrequencies
+from reidsim.linkage.individual_risk import GroupFrequencies
 from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness, estimate_uniqueness
 
 HALF = FixedUniqueness(0.5)

@@ -9,10 +9,10 @@ from tiers import examples
 
 from reidsim.adversaries.knowledge import assessment
 from reidsim.adversaries.knowledge.assessment import assess
-from reidsim.adversaries.knowledge.expectation import Network
 from reidsim.adversaries.knowledge.groups import (
     AttributeGroup,
     Knowledge,
+    Network,
     Source,
     SourceProfile,
     count_sets,

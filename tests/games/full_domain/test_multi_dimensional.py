@@ -10,7 +10,7 @@ from hypothesis import given
 
 from reidsim.core.errors import InputError
 from reidsim.games.full_domain import recoding
-from reidsim.games.full_domain.node_payoffs import Prices
+from reidsim.games.full_domain.game import Prices
 from reidsim.games.full_domain.recoding import multi_dimensional
 from reidsim.games.full_domain.search import search
 

@@ -9,12 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.simple_behaviours import RandomAttacks
+from reidsim.adversaries.rationality import RandomAttacks
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.full_domain.any_adversary import AnyAdversaryGame
+from reidsim.games.full_domain.game import AnyAdversaryGame
 from reidsim.games.full_domain.recoding import local_recoding, record_level, sizes_in_rounds
-from reidsim.games.full_domain.search import search
-from reidsim.games.full_domain.solutions import every_node
+from reidsim.games.full_domain.search import every_node, search
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population

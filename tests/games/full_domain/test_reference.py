@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 from reidsim.core.tables import read_table
-from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.node_payoffs import Prices
+from reidsim.games.full_domain.game import FullDomainGame, Prices
 from reidsim.games.full_domain.recoding import record_level
 from reidsim.games.full_domain.search import explore, search
-from reidsim.populations.domain import Attribute, Domain, distinct_rows
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population, distinct_rows
 from reidsim.releases.hierarchy import hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.lattice import GeneralizationLattice
 

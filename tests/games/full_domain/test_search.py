@@ -12,13 +12,10 @@ from tiers import examples
 
 from reidsim.core.errors import InputError
 from reidsim.games.full_domain.class_table import finest_classes, records_outside, require_part_of
-from reidsim.games.full_domain.game import FullDomainGame
-from reidsim.games.full_domain.node_payoffs import Prices
-from reidsim.games.full_domain.search import explore, search
-from reidsim.games.full_domain.solutions import every_node
+from reidsim.games.full_domain.game import FullDomainGame, Prices
+from reidsim.games.full_domain.search import every_node, explore, search
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.populations.domain import Attribute, Domain
-from reidsim.populations.population import Population
+from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 

@@ -20,8 +20,8 @@ from reidsim.figures import style
 from reidsim.figures.studies import Swept, lines_or_maps, short_name, swept_of
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.kinds.tables.figures.sequential import GROUP_SIZE_CURVES, attack_thresholds, belief_risks, by_group_size
-from reidsim.kinds.tables.policy import policy_named
-from reidsim.scenarios.people import once_each
+from reidsim.kinds.tables.schema import policy_named
+from reidsim.scenarios.study import once_each
 
 # Default reference policy of comparisons by record.
 REFERENCE = "safe-harbor"

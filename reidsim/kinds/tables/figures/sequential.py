@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 from reidsim.core.palette import BLACK, BLUE, GREY, VERMILION
 from reidsim.figures import style
 from reidsim.figures.style import UNIT, Look, draw_line, label_axes, legend_below, looks
-from reidsim.releases.strategy_space import Floats
+from reidsim.releases.lattice import Floats
 
 _GROUP_SIZE = "Group size in the registry (records)"
 _BASELINE = "Baseline (Eq. 7)"

@@ -1,1 +1,0 @@
-"""Defenders: solvers and policies that choose the release of each record."""
