@@ -39,7 +39,7 @@ def found():
     """Return the imports of each module of the package by its path."""
     gc.disable()  # the collector would visit every node of every tree
     try:
-        paths = at_least(250, sorted(PACKAGE.rglob("*.py")))
+        paths = at_least(120, sorted(PACKAGE.rglob("*.py")))
         return {path: list(imports(ast.parse(path.read_text(encoding="utf-8")))) for path in paths}
     finally:
         gc.enable()
