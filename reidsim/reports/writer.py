@@ -16,13 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from reidsim.core.errors import listed
 from reidsim.core.wording import Code, Inline, counted, number_text
 from reidsim.engine.switch import BestAt
-from reidsim.scenarios.kind import loss_text
+from reidsim.scenarios.kind import loss_text, section
 
 # Maximum length of a row name that is kept on one line.
 _SHORT = 20
@@ -119,7 +119,9 @@ def _environment(macros: str) -> Environment:
         "number": number_text,
         "odds": odds,
         "squeeze": lambda text: Markup(" ".join(str(escaped(text)).split())),
+        "plain": plain,
         "precise_amount": amount_text,
+        "section": section,
     }
     made.tests["unbroken"] = lambda text: len(text) <= _SHORT and not _JOINTS.search(text)
     made.globals["w"] = made.get_template(f"{macros}.jinja").module
@@ -132,6 +134,11 @@ def render(name: str, context: Mapping[str, Any]) -> Markup:
     `name` is that of the template without its suffix.
     """
     return Markup(_environment("html").get_template(f"{name}.jinja").render(context))
+
+
+def own_template(path: Path | None) -> Template | None:
+    """Return a kind's own template in HTML, to be included in another one; None without a `path`."""
+    return None if path is None else _environment("html").from_string(path.read_text(encoding="utf-8"))
 
 
 def lines_of(template: str, /, **context: Any) -> list[str]:
@@ -148,6 +155,16 @@ def said(template: str, /, **context: Any) -> str:
     `template` is its name without suffix. Runs of spaces become one space.
     """
     return " ".join(" ".join(lines_of(template, **context)).split())
+
+
+def plain(value: object) -> str:
+    """Return a value of a scenario as text for a sentence; see `number_text`.
+
+    A section becomes its keys and values in braces.
+    """
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} {plain(entry)}" for key, entry in value.items()) + "}"
+    return number_text(value)
 
 
 def amount_text(value: float) -> str:

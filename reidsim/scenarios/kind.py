@@ -1,4 +1,4 @@
-"""Interface of a kind of scenario, and report sentences that kinds share.
+"""Interface of a kind of scenario.
 
 A kind has a name, a schema, policies, and the methods by which the engine plays its studies. The engine, figures and
 reports use a kind only through this interface. `kind_of` and `kind_named` find kinds.
@@ -27,7 +27,7 @@ from reidsim.core.measures import Measure, columns_of
 from reidsim.core.randomness import random_stream
 from reidsim.core.tables import read_table
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import Code, Sentence, counted, number_text
+from reidsim.core.wording import counted
 from reidsim.games.cross_play import Defender, outcome_of, paid_in
 from reidsim.games.measures import MEASURES, averages
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
@@ -36,7 +36,7 @@ from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import DEFAULT_KIND, MADE, OwnPolicy, Policy, find_kind, kinds
-from reidsim.scenarios.schema import ScenarioHead, spelled_out
+from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import (
     AnalysisTables,
     Played,
@@ -595,20 +595,22 @@ class Kind(ABC):
 
         They are read from ``captions.toml`` in the folder of the kind's module; empty if there is no such file.
         """
-        file = getattr(sys.modules[type(self).__module__], "__file__", None)
-        path = None if file is None else Path(file).with_name("captions.toml")
-        return {} if path is None or not path.is_file() else read_toml(path)
+        path = self._own_file("captions.toml")
+        return {} if path is None else read_toml(path)
 
-    def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield report sentences on the kind, adversaries, payoffs and beliefs.
+    @property
+    def question_template(self) -> Path | None:
+        """Template of the report sentences on a run's question, adversaries and payoffs.
 
-        `run` is a result or stored run, with the scenario as plain data in ``content``. A sentence is a tuple of texts
-        and `Code`.
+        It is ``question.jinja`` in the folder of the kind's module; None, for sentences on adversaries and payoffs
+        alone, if there is no such file. Templates of the kinds of reidsim show the values and macros for it.
         """
-        yield ("A study of the kind ", Code(str(run.content.get("game"))), ".")
-        if "economics" in run.content:
-            yield from adversaries(run, plan)
-            yield from by_generalization(run, "publisher")
+        return self._own_file("question.jinja")
+
+    def _own_file(self, name: str) -> Path | None:
+        file = getattr(sys.modules[type(self).__module__], "__file__", None)
+        path = None if file is None else Path(file).with_name(name)
+        return path if path is not None and path.is_file() else None
 
     def figures(self, result: Any, *, of_batch: bool = False) -> Figures | None:
         """Return the figures of a run or batch that are specific to the kind.
@@ -859,134 +861,10 @@ def schemas() -> dict[str, type[ScenarioHead]]:
     return {name: kind_named(name).schema for name in kinds.names}
 
 
-def adversaries(run: Any, planned: Callable[[Any, Mapping[str, Any]], Iterator[Sentence]]) -> Iterator[Sentence]:
-    """Yield sentences on each adversary, its attacks and its resources.
-
-    `planned` yields the sentences on the attacks, given the run and the adversary's section as plain data, with the
-    defaults of ``[adversary]``. `run` has the scenario as plain data in ``content``. Without named adversaries, only
-    the sentences of `planned` on section ``adversary`` are yielded.
-    """
-    several = section(spelled_out(run.content), "adversaries")
-    each_comes = section(run.content, "agents").get("together") == "all"
-    if not several:
-        yield from planned(run, section(run.content, "adversary"))
-        return
-    one_of = "Each record faces one of several adversaries; payoffs, attacks and risk are averages over adversaries."
-    yield ("Several adversaries may attack, independently of each other." if each_comes else one_of,)
-    for name in several:
-        adversary, code = section(several, name), Code(str(name))
-        comes = (", ", code, " attacks.") if each_comes else (" the adversary is ", code, ".")
-        yield ("With probability ", number_text(adversary.get("weight")), *comes)
-        yield from planned(run, adversary)
-        for key, words in (("holds", "The adversary holds "), ("buys", "The adversary may buy ")):
-            if names := adversary.get(key):
-                yield (words, *[part for each in names for part in (", ", Code(str(each)))][1:], ".")
-        if "budget" in adversary:
-            yield (f"The adversary spends at most {number_text(adversary['budget'])} a round.",)
-        if "accuracy" in adversary:
-            yield (f"Of the entries in the adversary's resources, {adversary['accuracy']:.0%} are correct.",)
-
-
-def plan(run: Any, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
-    """Yield sentences on an adversary's attack, gain, cost and background knowledge.
-
-    `run` has the scenario as plain data in ``content``; `adversary` is the adversary's section as plain data. Planner
-    ``fmdp`` is described as a sequential attack, every other one as a one-shot attack.
-    """
-    gain, cost = gain_and_cost(run, adversary)
-    if adversary.get("planner") == "fmdp":
-        sequential = section(adversary, "sequential")
-        yield (
-            "The adversary may buy access to the registry ",
-            Code(str(sequential.get("registry", "everybody"))),
-            f" for {number_text(sequential.get('access_cost', 0))} and then exploit one candidate after another "
-            f"while this is profitable. Success gains {gain}, an exploit costs {cost}, "
-            f"a detected one {number_text(sequential.get('penalty', 0))}.",
-        )
-    else:
-        yield (
-            f"The adversary attacks a record at most once, by naming one of the people who match. Success gains "
-            f"{gain}, an attempt costs {cost}. The adversary attacks if the expected gain exceeds the cost.",
-        )
-    yield from knowledge(adversary)
-
-
-def knowledge(adversary: Mapping[str, Any]) -> Iterator[Sentence]:
-    """Yield a sentence on the knowledge recipe of an adversary, if it has one.
-
-    `adversary` is its section as plain data. A recipe that is not text (name or path) gives no sentence.
-    """
-    known = adversary.get("knowledge")
-    if isinstance(known, str):
-        yield ("The adversary's knowledge of people is limited to the recipe ", Code(known), ".")
-
-
-def gain_and_cost(run: Any, adversary: Mapping[str, Any]) -> tuple[str, str]:
-    """Return an adversary's gain and cost as text.
-
-    `run` has the scenario as plain data in ``content``; `adversary` is the adversary's section as plain data. If the
-    adversary has no own value, the value of the section ``economics`` is returned, or a phrase if the gain follows a
-    loss that varies between points.
-    """
-    economics = section(run.content, "economics")
-    gain = number_text(adversary.get("gain", economics.get("gain", economics.get("loss"))))
-    if "gain" not in adversary and gain_goes_with_loss(run.content, varied_keys(run.content)):
-        gain = f"an amount equal to the loss at each point ({gain} in the scenario itself)"
-    return gain, number_text(adversary.get("cost", economics.get("cost")))
-
-
-def by_generalization(run: Any, defender: str) -> Iterator[Sentence]:
-    """Yield sentences on the benefit, the loss and the decision maker's beliefs.
-
-    `run` has the scenario as plain data in ``content``; `defender` is the noun for the decision maker.
-    """
-    economics = section(run.content, "economics")
-    yield (
-        f"A record shared unchanged brings the {defender} {number_text(economics.get('benefit'))}, a generalized one "
-        f"less. A re-identified record costs {number_text(economics.get('loss'))}.",
-    )
-    yield from beliefs(run, defender)
-
-
-def beliefs(run: Any, defender: str) -> Iterator[Sentence]:
-    """Yield sentences on the beliefs that the scenario states.
-
-    `run` has the scenario as plain data in ``content``; `defender` is the noun for the decision maker. Without section
-    ``beliefs``, there is no sentence.
-    """
-    believed = dict(section(run.content, "beliefs"))
-    if believed.pop("lists", "members") == "coverage":
-        yield (
-            f"The {defender} knows only the coverage of the lists drawn from the people, not their members; payoffs "
-            "use the true lists.",
-        )
-    if believed:
-        held = ", ".join(f"{key} {plain(value)}" for key, value in believed.items())
-        yield (f"The {defender} plans with beliefs that differ from the truth ({held}); payoffs use the true values.",)
-
-
-def varied_keys(content: Mapping[str, Any]) -> list[str]:
-    """Return the key paths whose values vary between the points of a batch.
-
-    They are the uncertain parameters, then the swept keys, of a scenario as plain data.
-    """
-    return [*section(section(content, "uncertainty"), "parameters"), *section(section(content, "sweep"), "values")]
-
-
 def section(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """Return a section of plain data; empty if it is missing or not a section."""
     value = content.get(key)
     return value if isinstance(value, Mapping) else {}
-
-
-def plain(value: object) -> str:
-    """Return a value of a scenario as text for a sentence; see `number_text`.
-
-    A section becomes its keys and values in braces.
-    """
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} {plain(entry)}" for key, entry in value.items()) + "}"
-    return number_text(value)
 
 
 def loss_text(loss: float) -> str:

@@ -94,3 +94,12 @@ def test_agents_of_several_types_meet_its_records(scenario):
     assert found == pytest.approx({"basic": np.maximum(expected, 0).mean(), "share-all": expected.mean()}, rel=1e-12)
     with pytest.raises(InputError, match=r"own\.holds: this kind of scenario has no resources"):
         reidsim.run(scenario, overrides={"agents": {}, "adversaries.own": {"weight": 1, "holds": []}}, allow_code=True)
+
+
+def test_its_report_has_the_question_of_its_own_template(scenario):
+    result = reidsim.run(scenario, allow_code=True)
+    assert "A study of the kind <code>withholding:WITHHOLDING</code>." in result.report().html
+    Path("question.jinja").write_text(
+        "{% call w.item() %}{{ content.sizes|length }} records, <{{ run.name }}>?{% endcall %}"
+    )
+    assert "<li>5 records, <few>?</li>" in result.report().html

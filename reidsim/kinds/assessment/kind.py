@@ -19,13 +19,13 @@ from reidsim.core.errors import locating
 from reidsim.core.measures import columns_of, in_words, measures_worded
 from reidsim.core.randomness import draw_binomial
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import Code, Sentence, codes, counted, number_text
+from reidsim.core.wording import counted
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.kinds.assessment.schema import RISK_NAMES, WORST_CASE, RiskScenario, SettingsSection, ThresholdSection
 from reidsim.kinds.assessment.study import Release, RiskStudy, build_risk_study, grown_cohorts
 from reidsim.linkage.people import largest_in_groups
 from reidsim.releases.lattice import Floats
-from reidsim.scenarios.kind import Kind, section
+from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import HOUSEHOLD, PERSON, AnalysisTables, Played, Progress
 
@@ -541,28 +541,6 @@ class AssessmentKind(Kind):
     def assess(self, study: RiskStudy, report: Progress) -> Played:
         """Return the tables of risks as a `Played`; see `assess_study`."""
         return assess_study(study, report)
-
-    def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield report sentences on the release and the adversaries' knowledge of a run."""
-        content, people = run.content, run.manifest.get("people")
-        release = section(content, "release")
-        if "path" in release:
-            yield ("What is the re-identification risk of the records of ", Code(str(release["path"])), "?")
-        else:
-            of = f" of {number_text(people)} people" if people else ""
-            sizes = f"{', '.join(map(number_text, release.get('sizes', ())))} records"
-            samples = f"{number_text(release.get('samples', 1))} of each size"
-            yield (f"What is the re-identification risk of random samples{of}: {sizes}, {samples}?",)
-        attributes = run.manifest.get("attributes")
-        if isinstance(attributes, list):
-            yield ("Attributes released: ", *codes(attributes), ".")
-        worst = "; each is compared with the worst case, knowledge of every attribute of each person."
-        yield ("Background knowledge of the adversary: ", *codes(list(section(content, "knowledge"))), worst)
-        uniqueness = section(content, "uniqueness")
-        if uniqueness:
-            value = f" {number_text(uniqueness['value'])}" if "value" in uniqueness else ""
-            method = str(uniqueness.get("method", "pitman"))
-            yield ("Method that estimates whether sample uniques are population uniques: ", Code(method), f"{value}.")
 
 
 ASSESSMENT = AssessmentKind()

@@ -16,14 +16,14 @@ from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.measures import measures_worded
 from reidsim.core.randomness import random_stream
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import Code, Sentence, codes, counted, number_text
+from reidsim.core.wording import counted
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.reidentified import Reidentified, reidentified_in
 from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
 from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
 from reidsim.kinds.dynamic.study import DynamicStudy, build_study, columns_of, share_below
-from reidsim.scenarios.kind import Kind, SharedColumns, adversaries, by_generalization, plan, section
+from reidsim.scenarios.kind import Kind, SharedColumns
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
@@ -179,22 +179,6 @@ class DynamicKind(Kind):
     def decision(self, scenario: DynamicScenario) -> str:
         """Return a phrase on the decision: one generalization per period's table."""
         return "one generalization for the table of each period: the best response under the policy"
-
-    def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield report sentences on a run's releases, adversaries and payoffs."""
-        release, names = section(run.content, "release"), codes(list(section(run.content, "attributes")))
-        origin = (" of ", Code(str(release["path"]))) if "path" in release else (" drawn from the population",)
-        cases, periods = run.manifest.get("cases"), run.manifest.get("periods")
-        size = f"{number_text(cases)} cases" if cases else "Cases"
-        over = f" are released over {number_text(periods)} periods" if periods else " are released period by period"
-        held = "all cases to date" if release.get("table") == "cumulative" else "its own cases"
-        yield (size, *origin, over, f"; each table contains {held} and has one generalization.")
-        yield ("Quasi-identifiers: ", *names, ".")
-        if "voters" in run.content:
-            recipe = str(section(run.content, "voters").get("recipe"))
-            yield ("The adversary links records to the list ", Code(recipe), ".")
-        yield from adversaries(run, plan)
-        yield from by_generalization(run, "publisher")
 
 
 def period_table(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from reidsim.core.files import require_memory
 from reidsim.core.measures import in_words, measures_worded
 from reidsim.core.tables import read_table
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import Code, Inline, Sentence, codes, counted, number_text
+from reidsim.core.wording import counted
 from reidsim.games.cross_play import MOST_FORMS
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.game import (
@@ -56,11 +56,6 @@ from reidsim.scenarios.kind import (
     Kind,
     SharedColumns,
     Slider,
-    adversaries,
-    beliefs,
-    gain_and_cost,
-    knowledge,
-    section,
 )
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import K_ANONYMITY, k_of, with_each_k
@@ -79,11 +74,6 @@ _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
 _ROW_BYTES = 200
 # Attributes that define the groups in fairness measures (Wan et al. 2021, note S8).
 _GROUPINGS: dict[str, Callable[[Any], Any]] = {"age": birth_decades, "state": state_groups}
-_STAGES = {
-    "infer-surname": "infers the surname from genetic markers",
-    "infer-by-linkage": "infers an attribute",
-    "identify": "names one of the matching people",
-}
 # Prefix of a value in the results that is released at an intermediate level.
 _GROUP_OF = "group of "
 
@@ -428,32 +418,6 @@ class MaskingKind(Kind):
 
     # Presentation
 
-    def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield report sentences on a run's decision, adversaries and payoff parameters."""
-        attributes = codes(section(run.content, "subjects").get("attributes", ()))
-        number = f"{run.n_records:,} data subjects decide" if run.n_records else "Data subjects decide"
-        yield (f"{number}, each independently, which of these attributes to share: ", *attributes, ".")
-        recipe, people = section(run.content, "population").get("recipe"), run.manifest.get("people")
-        if isinstance(recipe, str):
-            yield (f"The subjects are drawn from {number_text(people)} people of the population ", Code(recipe), ".")
-        else:
-            yield ("The subjects and the adversary's resources are read from files.",)
-        held = run.manifest.get("resources")
-        if isinstance(held, Mapping) and held:
-            parts: list[Inline] = ["The adversary holds "]
-            for place, (name, rows) in enumerate(held.items()):
-                parts += [", " if place else "", Code(str(name)), f" ({number_text(rows)} rows)"]
-            yield (*parts, ".")
-        yield from adversaries(run, _attack)
-        economics, (gain, cost) = section(run.content, "economics"), gain_and_cost(run, {})
-        # With several adversaries, each adversary has its own sentence.
-        own = "" if "adversaries" in run.content else f" The adversary gains {gain} and pays {cost} for an attack."
-        yield (
-            f"Full sharing brings a subject {number_text(economics.get('benefit'))}; being re-identified costs "
-            f"{number_text(economics.get('loss'))}.{own}",
-        )
-        yield from beliefs(run, "subject")
-
     def controls(self, scenario: MaskingScenario) -> Iterator[Control]:
         """Yield the page's controls for amounts and for the threshold of inferences.
 
@@ -572,18 +536,6 @@ def _row(study: MaskingStudy, game: MaskingGame, record: int, strategy: int) -> 
         "loss": float(np.asarray(game.loss)[record]) * lost,
         "payoff": float(found.publisher_payoff[record]),
     }
-
-
-def _attack(run: Any, adversary: Mapping[str, Any]) -> Iterator[Sentence]:
-    stages = adversary.get("stages")
-    for place, stage in enumerate(stages if isinstance(stages, list) else (), start=1):
-        if isinstance(stage, Mapping):
-            does = _STAGES.get(str(stage.get("stage")), str(stage.get("stage")))
-            yield (f"Stage {place} of the attack: the adversary {does}, with ", Code(str(stage.get("resource"))), ".")
-    yield from knowledge(adversary)
-    if "weight" in adversary:
-        gain, cost = gain_and_cost(run, adversary)
-        yield (f"The adversary gains {gain} and pays {cost} for an attack.",)
 
 
 MASKING = MaskingKind()

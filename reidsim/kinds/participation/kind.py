@@ -18,7 +18,7 @@ from reidsim.core.errors import InputError
 from reidsim.core.measures import columns_of, in_words, measures_worded
 from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, VERMILION
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import Code, Sentence, counted, number_text
+from reidsim.core.wording import counted
 from reidsim.games.cross_play import Defender
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import PUBLISHER_PAYOFF, REIDENTIFIED, RISK, SHARE_ATTACKED, UTILITY
@@ -27,7 +27,7 @@ from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
 from reidsim.scenarios.agents import OpponentOptions
-from reidsim.scenarios.kind import Control, Kind, Slider, amount_slider, section
+from reidsim.scenarios.kind import Control, Kind, Slider, amount_slider
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import Look, Policies, Policy
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
@@ -274,19 +274,6 @@ class ParticipationKind(Kind):
             found=self.name,
             expected="a kind of scenario with an adversary",
         )
-
-    def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield report sentences on the people of a run, their decision and its payoffs."""
-        subjects, population = section(run.content, "subjects"), section(run.content, "population")
-        where, couples = population.get("recipe") or population.get("path"), population.get("couples")
-        who = f"{number_text(run.n_records)} {'people' if where else 'types of people'}"
-        origin = (", of ", Code(str(where))) if where else (f", of {number_text(couples)} couples",)
-        yield (f"{who} decide whether to join a genomic database", *origin, ".")
-        benefit, services, harm = (number_text(subjects.get(key, 0)) for key in ("benefit", "services", "harm"))
-        worth = f"Finding a relative is worth {benefit}, other services {services}"
-        yield (f"{worth}; being identified costs {harm}.",)
-        if subjects.get("concern"):
-            yield (f"Relatives' payoffs count in proportion to relatedness, times {number_text(subjects['concern'])}.",)
 
     def controls(self, scenario: ParticipationScenario) -> Iterator[Control]:
         """Yield the page's sliders for benefit, harm and the concern for relatives."""

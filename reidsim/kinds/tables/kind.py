@@ -20,7 +20,7 @@ from reidsim.agents.profile import Setting
 from reidsim.core.errors import refuse_first
 from reidsim.core.measures import in_words, measures_worded
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import Code, Sentence, codes, counted, number_text
+from reidsim.core.wording import counted
 from reidsim.games.directions.linker import directed_linker
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.class_table import records_outside
@@ -49,7 +49,6 @@ from reidsim.kinds.tables.rounds import planned_releases, setting_of
 from reidsim.kinds.tables.schema import POLICIES, SAFE_HARBOR, WHERE, TablesScenario, policies_of_unit, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people, largest_in_groups
-from reidsim.linkage.sensitive_values import AttributeLimits
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Strategies
 from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
@@ -62,16 +61,12 @@ from reidsim.scenarios.kind import (
     Selection,
     SensitiveColumn,
     SharedColumns,
-    adversaries,
     amount_slider,
-    by_generalization,
-    plan,
-    section,
 )
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import require_by_agents, with_each_k
 from reidsim.scenarios.resources import require_recipe
-from reidsim.scenarios.schema import MONEY_KEYS, spelled_out
+from reidsim.scenarios.schema import MONEY_KEYS
 from reidsim.scenarios.study import (
     HOUSEHOLD,
     PERSON,
@@ -613,25 +608,6 @@ class TablesKind(Kind):
 
     # Reports and controls
 
-    def asked(self, run: Any) -> Iterator[Sentence]:
-        """Yield report sentences on a run's release, group sizes, adversaries and payoffs."""
-        content, strategies = run.content, run.manifest.get("strategies")
-        release, publisher = section(content, "release"), section(content, "publisher")
-        origin = release.get("path") or release.get("table")
-        come = (" from ", Code(str(origin))) if origin else ()
-        number = f"{run.n_records:,} records" if run.n_records else "Records"
-        number += f" of {number_text(run.n_counted)} people" if run.units[0] == "person" else ""
-        by_record = publisher.get("unit") != "table" and isinstance(strategies, int)
-        ways = f", each in one of {number_text(strategies)} generalizations" if by_record else ""
-        names = codes(list(section(content, "attributes")))
-        yield (number, *come, " are to be shared", ways, ". Quasi-identifiers: ", *names, ".")
-        several = section(spelled_out(content), "adversaries")
-        each = [section(several, name) for name in several] or [section(content, "adversary")]
-        yield from _group(run, each)
-        yield from _inference(publisher, each)
-        yield from adversaries(run, plan)
-        yield from by_generalization(run, "publisher")
-
     def controls(self, scenario: TablesScenario) -> Iterator[Control]:
         """Yield the page's controls of payoff parameters and of the adversary's planner.
 
@@ -670,58 +646,6 @@ class TablesKind(Kind):
         each = scenario.publisher.some_policy(lambda policy: policy.every_node and not policy.of_whole_table)
         decided = "one generalization for all records, and the suppressed records: the best response under the policy"
         return "" if scenario.publisher.unit == "record" or each else decided
-
-
-def _inference(publisher: Mapping[str, Any], each: Sequence[Mapping[str, Any]]) -> Iterator[Sentence]:
-    columns, gains = key_columns(publisher.get("sensitive")), {one.get("gains_from", "identity") for one in each}
-    for gain, success in (
-        ("attribute", "infers a sensitive value correctly"),
-        ("either", "names the person of a record or infers a sensitive value correctly"),
-    ):
-        if gain in gains:
-            who = "An attack" if len(gains) == 1 else "For some adversaries an attack"
-            yield (f"{who} succeeds if the adversary {success}: ", *codes(columns), ".")
-    limits = AttributeLimits(*(publisher.get(key) for key in ("l_diversity", "t_closeness", "max_inference")))
-    if limits:
-        limited = "Optimizing policies limit the sensitive values of every group, "
-        yield (limited, *codes(columns), f": {limits.describe()}.")
-
-
-def _group(run: Any, each: Sequence[Mapping[str, Any]]) -> Iterator[Sentence]:
-    risks = {adversary.get("risk", "journalist") for adversary in each}
-    directions = {adversary.get("direction", "record") for adversary in each}
-    people, recipe = run.manifest.get("people"), section(run.content, "population").get("recipe")
-    if run.units[0] == "person":
-        yield (
-            "All records of a person share one generalization. Groups are counted in people, and a person is "
-            "attacked by the record with the smallest group.",
-        )
-    if "both" in directions:
-        yield (
-            "The adversary searches for the person of a released row, or for a person's row among the rows that match "
-            "the person's true values, whichever has the higher probability of success.",
-        )
-    if "person" in directions:
-        yield ("The adversary searches for a person and picks a released row that matches the person's true values.",)
-    elif len(risks) > 1 and "prosecutor" in risks:
-        yield (
-            "Some adversaries know who is in the file; their group of a record is the records that match its release; "
-            "for the others the group is the people of the population who match the release.",
-        )
-    elif "sample" in risks:
-        yield (
-            "The group of a record is the people of the population who match its release, estimated from the records "
-            "and their sampling weights.",
-        )
-    elif risks == {"prosecutor"}:
-        yield ("The adversary knows who is in the file: the group of a record is the records that match its release.",)
-    elif recipe:
-        number = f" ({number_text(people)} people)" if people else ""
-        yield (
-            "The group of a record is the people of the population ",
-            Code(recipe),
-            f"{number} who match its release.",
-        )
 
 
 def _warnings_of_node(study: TablesStudy, policy: str, outcome: PolicyOutcome) -> Iterator[str]:

@@ -23,8 +23,8 @@ from reidsim.core.validation import Section, inline_toml, read_json, read_text, 
 from reidsim.core.wording import Code, number_text
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.results import RunResult, measures_in_manifest, require_no_links, require_sound
-from reidsim.reports.writer import Cell, shortened
-from reidsim.scenarios.kind import Kind, gain_goes_with_loss, kind_of_content, plain, schemas, section, varied_keys
+from reidsim.reports.writer import Cell, own_template, plain, shortened
+from reidsim.scenarios.kind import Kind, gain_goes_with_loss, kind_of_content, schemas, section
 from reidsim.scenarios.load import leaves, origins_of
 from reidsim.scenarios.registry import DEFAULT_KIND, Policy
 from reidsim.scenarios.schema import spelled_out
@@ -259,20 +259,28 @@ _FILES = (".csv", ".csv.gz", ".csv.bz2", ".parquet", ".toml", ".data", ".test", 
 def question(run: StoredRun) -> dict[str, Any]:
     """Return the values of the template `question`, by name.
 
-    They are the question of a run in sentences, and its design. The design is the number of replications and rounds,
-    waves of releases, and uncertain and swept keys.
+    They are the template of the kind, the run with its adversaries, and its design. The design is the number of
+    replications and rounds, waves of releases, and uncertain and swept keys.
     """
     content = run.content
     releases, agents = section(content, "releases"), section(content, "agents")
-    replications = content.get("replications", 1)
+    replications, adversaries = content.get("replications", 1), section(spelled_out(content), "adversaries")
+    uncertain, swept = (
+        section(section(content, "uncertainty"), "parameters"),
+        section(section(content, "sweep"), "values"),
+    )
     return {
-        "sentences": list(run.kind.asked(run)) if run.kind else [("A study of the kind ", Code(run.game), ".")],
+        "of_kind": own_template(run.kind.question_template if run.kind else None) or "question_of_kind.jinja",
+        "run": run,
+        "content": content,
+        "adversary": section(content, "adversary"),
+        "adversaries": {name: section(adversaries, name) for name in adversaries},
         "replications": replications if isinstance(replications, int) else 1,
         "releases": {"leaves": None, **releases} if releases else None,
         "rounds": number_text(agents.get("rounds", 1)) if agents else "",
-        "uncertain": _listed(section(section(content, "uncertainty"), "parameters")),
-        "swept": _listed(section(section(content, "sweep"), "values")),
-        "gain_is_loss": gain_goes_with_loss(content, varied_keys(content)),
+        "uncertain": _listed(uncertain),
+        "swept": _listed(swept),
+        "gain_is_loss": gain_goes_with_loss(content, [*uncertain, *swept]),
     }
 
 
