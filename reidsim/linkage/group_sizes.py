@@ -8,7 +8,6 @@ smallest table just below that is still kept.
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +21,7 @@ from numpy.typing import NDArray
 from reidsim.core.errors import InputError
 from reidsim.linkage.partition import Rollup, group_sizes_of, rollup_of
 from reidsim.linkage.people import RowSets, distinct_people
-from reidsim.linkage.sensitive_values import numbered
-from reidsim.populations.population import MOST_KEYS, Codes, Counts, Population, added_up, distinct_rows
+from reidsim.populations.population import Codes, Counts, Population, added_up, distinct_rows, numbered, row_keys
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
 from reidsim.releases.released import Members
 
@@ -38,18 +36,17 @@ class NodeTable:
 
     Parameters
     ----------
-    keys : ndarray of int64, shape (n_groups,)
-        Key of each occupied group, ascending in the order of its values. A key is a mixed-radix number over the numbers
-        of groups at the node's levels or, in a domain too large for such numbers, the first of the group's cells.
+    cell : ndarray of int, shape (n_groups,)
+        One of the cells of each occupied group; groups are in the order of their released values.
     counts : ndarray, shape (n_groups,)
         Number of people in each group.
     group_of : ndarray of int32, shape (n_records,)
-        Position of each record's group in `keys`.
+        Number of each record's group.
     group_of_cell : ndarray of int32, shape (n_cells,), optional
-        Position of the group of each cell of the population, if people have rows in several cells.
+        Number of the group of each cell of the population, if people have rows in several cells.
     """
 
-    keys: NDArray[np.int64]
+    cell: NDArray[np.intp]
     counts: Counts
     group_of: NDArray[np.int32]
     group_of_cell: NDArray[np.int32] | None = None
@@ -142,13 +139,10 @@ class GroupSizes:
         if type(self) is not GroupSizes or base.counts.dtype.kind not in "iu" or base.group_of_cell is not None:
             return None
         group, first = np.unique(base.group_of, return_index=True)
-        other = np.delete(np.arange(len(base.keys)), group)
+        other = np.delete(np.arange(len(self._cells)), group)
         people = np.zeros(lattice.n_records + len(other), dtype=np.int64)
         people[first], people[lattice.n_records :] = base.counts[group], base.counts[other]
-        if self._cells is not None:
-            return rollup_of(lattice, self._cells[other], people)
-        others = np.column_stack(np.unravel_index(base.keys[other], lattice.domain.shape)).astype(np.int32)
-        return rollup_of(lattice, others, people)
+        return rollup_of(lattice, self._cells[other], people)
 
     def each(self, strategies: Strategies, rows: Rows) -> Counts | None:
         """Return the group sizes of distinct records, each released at its own node.
@@ -203,31 +197,22 @@ class GroupSizes:
         # they do not depend on which tables are kept.
         if self._base.counts.dtype.kind in "iu":
             kept = [s for s in sources if s == 0 or s in self._kept]
-            source = min(kept, key=lambda s: len(self.table(s).keys), default=source)
+            source = min(kept, key=lambda s: len(self.table(s).cell), default=source)
         below = self.table(source)
-        hierarchies = self._lattice.hierarchies
-        levels, raised = self._lattice.levels(source), self._lattice.levels(strategy)
-        if self._cells is not None:
-            codes = self._cells[below.keys].T
-            columns = [h.groups[level][column] for h, level, column in zip(hierarchies, raised, codes, strict=True)]
-            first, place = distinct_rows(columns, len(below.keys))
-            merged = below.keys[first]
-        else:
-            position = next(at for at, (a, b) in enumerate(zip(levels, raised, strict=True)) if a != b)
-            radices = [h.n_groups[level] for h, level in zip(hierarchies, levels, strict=True)]
-            # Replace one digit of the mixed-radix keys by its parent group.
-            inner = int(np.prod(radices[position + 1 :], dtype=np.int64))
-            outer, rest = np.divmod(below.keys, inner * radices[position])
-            digit, low = np.divmod(rest, inner)
-            outer *= hierarchies[position].n_groups[levels[position] + 1]
-            outer += hierarchies[position].parents(levels[position])[digit]
-            merged, place = numbered(outer * inner + low)
-        inverse = place.astype(np.int32)
+        columns = [
+            hierarchy.groups[level][codes]
+            for hierarchy, level, codes in zip(
+                self._lattice.hierarchies, self._lattice.levels(strategy), self._cells[below.cell].T, strict=True
+            )
+        ]
+        groups, place = numbered(row_keys(columns, len(below.cell)))
+        cell, inverse = np.empty(len(groups), dtype=np.intp), place.astype(np.int32)
+        cell[inverse] = below.cell
         group_of = _looked_up(inverse, below.group_of, 0)
         if self._row_sets is None or below.group_of_cell is None:
-            return NodeTable(merged, added_up(below.counts, inverse, len(merged)), group_of)
+            return NodeTable(cell, added_up(below.counts, inverse, len(cell)), group_of)
         group_of_cell = _looked_up(inverse, below.group_of_cell, 0)
-        return NodeTable(merged, self._row_sets.in_classes(group_of_cell, len(merged)), group_of, group_of_cell)
+        return NodeTable(cell, self._row_sets.in_classes(group_of_cell, len(cell)), group_of, group_of_cell)
 
 
 class _SizesAmong(GroupSizes):
@@ -250,7 +235,7 @@ class _SizesAmong(GroupSizes):
 
     def _made(self, strategy: int) -> NodeTable:
         table = self._groups.table(strategy)
-        return replace(table, counts=added_up(self._people, table.group_of, len(table.keys)))
+        return replace(table, counts=added_up(self._people, table.group_of, len(table.cell)))
 
 
 def people_fitting(
@@ -306,14 +291,11 @@ def people_fitting(
     return sizes[row.ravel()]
 
 
-def _base_table(
-    population: Population, lattice: GeneralizationLattice
-) -> tuple[NodeTable, Codes | None, RowSets | None]:
+def _base_table(population: Population, lattice: GeneralizationLattice) -> tuple[NodeTable, Codes, RowSets | None]:
     """Return the ungeneralized `NodeTable`, its cells and the population's `RowSets`.
 
-    The table's groups are the cells of the population and of the records. The cells, as codes of shape (n_cells,
-    n_attributes), are None if mixed-radix keys can number all combinations of values. The row sets are None if each
-    person has one row.
+    The table's groups are the cells of the population and of the records. The cells are codes, shape (n_cells,
+    n_attributes). The row sets are None if each person has one row.
 
     Raises
     ------
@@ -329,17 +311,14 @@ def _base_table(
             expected=f"{lattice.domain.shape} categories of {', '.join(lattice.domain.names)}",
         )
     codes = np.concatenate([marginal.cells, lattice.codes])
-    counts = np.concatenate([marginal.counts, np.zeros(lattice.n_records, dtype=marginal.counts.dtype)])
     first, inverse = distinct_rows(list(codes.T), len(codes))
-    group_of = inverse[len(marginal.cells) :].astype(np.int32)
-    row_sets, totals, group_of_cell = distinct_people(marginal), added_up(counts, inverse, len(first)), None
+    n_cells, group_of_cell = len(marginal.cells), None
+    row_sets, counts = distinct_people(marginal), added_up(marginal.counts, inverse[:n_cells], len(first))
     if row_sets is not None:
-        group_of_cell = inverse[: len(marginal.cells)].astype(np.int32)
-        totals = row_sets.in_classes(group_of_cell, len(first))
-    cells = codes[first]
-    if math.prod(lattice.domain.shape) < MOST_KEYS:
-        return NodeTable(lattice.domain.keys(cells), totals, group_of, group_of_cell), None, row_sets
-    return NodeTable(np.arange(len(first)), totals, group_of, group_of_cell), cells, row_sets
+        group_of_cell = inverse[:n_cells].astype(np.int32)
+        counts = row_sets.in_classes(group_of_cell, len(first))
+    group_of = inverse[n_cells:].astype(np.int32)
+    return NodeTable(np.arange(len(first)), counts, group_of, group_of_cell), codes[first], row_sets
 
 
 @numba.njit(cache=True)

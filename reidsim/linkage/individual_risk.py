@@ -401,7 +401,7 @@ class EstimatedSizes(GroupSizes):
         """
         table, sampled = self.table(strategy), self._sampled.table(strategy)
         # A group without sampled people counts as one record that represents one person.
-        records = np.ones(len(table.keys))
+        records = np.ones(len(table.counts))
         records[table.group_of] = np.maximum(sampled.counts[sampled.group_of], 1)
         sizes = 1.0 / individual_risk(records, np.maximum(table.counts, records), self._missing)
         return np.asarray(sizes[table.group_of if rows is None else table.group_of[rows]])

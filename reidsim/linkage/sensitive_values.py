@@ -17,14 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.linkage.people import RowSets
-from reidsim.populations.population import Codes, Counts, added_up, distinct_rows
+from reidsim.populations.population import Codes, Counts, added_up, distinct_rows, numbered
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import Floats, GeneralizationLattice
 
 Integers = NDArray[np.int64]
-
-# Numbers are counted instead of sorted if they are at most `_DENSE` times their count, or at most `_FEW`.
-_DENSE, _FEW = 8, 4096
 
 
 class RowGroups:
@@ -154,21 +151,6 @@ def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
         for position, (hierarchy, level) in enumerate(zip(lattice.hierarchies, levels, strict=True))
     ]
     return distinct_rows(columns, lattice.n_records)[1].astype(np.int64)
-
-
-def numbered(values: Integers) -> tuple[Integers, Integers]:
-    """Return the distinct values, ascending, and each value's position among them.
-
-    The second result has the shape of `values`.
-    """
-    size = int(values.max(initial=-1)) + 1
-    if size > max(_DENSE * len(values), _FEW) or values.min(initial=0) < 0:
-        distinct, number = np.unique(values, return_inverse=True)
-        return distinct, number
-    # For small non-negative numbers, counting gives the same result as sorting in a tenth of the time.
-    met = np.zeros(size, dtype=np.bool_)
-    met[values] = True
-    return np.flatnonzero(met), (np.cumsum(met) - 1)[values]
 
 
 def _sums(group: Integers, counts: Integers | None, minlength: int = 0) -> Integers:

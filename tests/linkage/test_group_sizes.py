@@ -41,28 +41,20 @@ def asked_in(order, sizes):
     return np.column_stack([found[strategy] for strategy in sorted(found)])
 
 
-# How the tables are merged: by the usual rule, and in a domain too large for keys.
-PATHS = {"usual": {}, "large domain": {"MOST_KEYS": 0}}
-
-
-@pytest.mark.parametrize("path", PATHS)
 @given(small=small_games(), memory_limit=memory_limits, data=st.data())
 @examples(60)
-def test_sizes_are_those_of_a_count_whatever_is_kept_and_asked_first(path, small, memory_limit, data):
+def test_sizes_are_those_of_a_count_whatever_is_kept_and_asked_first(small, memory_limit, data):
     lattice = small.lattice()
     order = data.draw(st.permutations(range(lattice.size)))
     rows = np.array(data.draw(st.lists(st.integers(0, small.n_records - 1), max_size=5)), dtype=np.intp)
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in PATHS[path].items():
-            patch.setattr(module, name, value)
-        sizes = GroupSizes(small.population(), lattice, memory_limit=memory_limit)
-        np.testing.assert_array_equal(asked_in(order, sizes), naive_sizes(small))
-        np.testing.assert_array_equal(asked_in(order[::-1], sizes), naive_sizes(small))
-        np.testing.assert_array_equal(sizes.at(order[0], rows), sizes.at(order[0])[rows])
-        rows = np.unique(rows)
-        strategies = np.array([data.draw(st.sampled_from(order)) for _ in rows], dtype=np.int64)
-        expected = [sizes.at(strategy)[row] for strategy, row in zip(strategies.tolist(), rows.tolist(), strict=True)]
-        np.testing.assert_array_equal(sizes.each(strategies, rows), expected)
+    sizes = GroupSizes(small.population(), lattice, memory_limit=memory_limit)
+    np.testing.assert_array_equal(asked_in(order, sizes), naive_sizes(small))
+    np.testing.assert_array_equal(asked_in(order[::-1], sizes), naive_sizes(small))
+    np.testing.assert_array_equal(sizes.at(order[0], rows), sizes.at(order[0])[rows])
+    rows = np.unique(rows)
+    strategies = np.array([data.draw(st.sampled_from(order)) for _ in rows], dtype=np.int64)
+    expected = [sizes.at(strategy)[row] for strategy, row in zip(strategies.tolist(), rows.tolist(), strict=True)]
+    np.testing.assert_array_equal(sizes.each(strategies, rows), expected)
     assert sizes.at(0).dtype == np.int64
     assert sizes.outside.tolist() == [record not in small.people for record in small.records]
 

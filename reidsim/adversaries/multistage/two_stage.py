@@ -22,7 +22,7 @@ from reidsim.adversaries.multistage.attack import InferSurname, MultistageAttack
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing
-from reidsim.linkage.sensitive_values import OpenRowGroups, numbered
+from reidsim.linkage.sensitive_values import OpenRowGroups
 from reidsim.linkage.surname_inference import (
     NO_SURNAME,
     Ancestry,
@@ -36,6 +36,7 @@ from reidsim.linkage.surname_inference import (
     nearest_surname,
     workspace,
 )
+from reidsim.populations.population import numbered
 from reidsim.releases.masking import MaskingSpace
 
 Integers = NDArray[np.int64]
