@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reidsim.linkage.individual_risk import GroupFrequencies
+from reidsim.linkage.group_sizes import GroupFrequencies
 from reidsim.linkage.uniqueness.log_linear import SampleCells
 
 SHAPE = (40, 2, 8, 6, 9, 5)

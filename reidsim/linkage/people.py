@@ -81,8 +81,7 @@ class RowSets:
         entries = np.flatnonzero(new)
         rows = np.diff(np.append(entries, len(positions)))
         start = np.searchsorted(row_set[entries], np.arange(len(first) + 1)).astype(np.int64)
-        people = np.bincount(set_of_person, minlength=len(first))
-        return cls(start, row_cells[entries], rows, people), set_of_person
+        return cls(start, row_cells[entries], rows, np.bincount(set_of_person, minlength=len(first))), set_of_person
 
     @property
     def n_sets(self) -> int:
@@ -126,8 +125,7 @@ class RowSets:
         sets.
         """
         order = np.argsort(self.cells, kind="stable")
-        start = np.searchsorted(self.cells[order], np.arange(n_cells + 1)).astype(np.int64)
-        return start, self.owner[order]
+        return np.searchsorted(self.cells[order], np.arange(n_cells + 1)).astype(np.int64), self.owner[order]
 
     def onto(self, cell: NDArray[np.integer]) -> RowSets:
         """Return the `RowSets` with each cell c replaced by ``cell[c]``.

@@ -59,8 +59,7 @@ class Matching:
         """
         distance = np.asarray(meioses, dtype=np.float64)
         blocks = self.genome * distance + _CHROMOSOMES
-        shared = np.minimum(2.0 * relatedness * np.exp(-self.segment * distance), 1.0)
-        return at_least(self.segments, blocks, shared)
+        return at_least(self.segments, blocks, np.minimum(2.0 * relatedness * np.exp(-self.segment * distance), 1.0))
 
 
 def at_least(number: int, trials: Floats | float, chance: Floats | float) -> Floats:
@@ -154,8 +153,7 @@ def _relationships(father: Ints, mother: Ints, rows: Ints, starts: Ints, other: 
     generation = np.zeros(len(father), dtype=np.int64)
     while True:
         # An unknown parent counts as one generation before the founders.
-        of_parents = [np.where(parent == NO_PARENT, -1, generation[parent]) for parent in (father, mother)]
-        later = np.maximum(*of_parents) + 1
+        later = np.maximum(*[np.where(parent == NO_PARENT, -1, generation[parent]) for parent in (father, mother)]) + 1
         if np.array_equal(later, generation):
             break
         generation = later
@@ -263,5 +261,4 @@ class Ancestry:
         """
         back = np.arange(1, generations + 1)
         each = np.minimum(4.0 ** (back - 1) / (self.couples * (2.0 / self.children) ** back), 1.0)
-        earlier = np.concatenate([[1.0], np.cumprod(1.0 - each)[:-1]])
-        return np.asarray(each * earlier)
+        return np.asarray(each * np.concatenate([[1.0], np.cumprod(1.0 - each)[:-1]]))

@@ -145,10 +145,9 @@ def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
     ndarray of int64, shape (n_records,)
         Class numbers 0, 1, ..., without gaps.
     """
-    levels = lattice.levels(node)
     columns = [
         hierarchy.groups[level][lattice.codes[:, position]]
-        for position, (hierarchy, level) in enumerate(zip(lattice.hierarchies, levels, strict=True))
+        for position, (hierarchy, level) in enumerate(zip(lattice.hierarchies, lattice.levels(node), strict=True))
     ]
     return distinct_rows(columns, lattice.n_records)[1].astype(np.int64)
 
@@ -327,8 +326,7 @@ def _summed(group: Integers, value: Integers, count: NDArray[Any], n_values: int
     groups, the values and the sums of the pairs, by group and then by value.
     """
     pairs, place = np.unique(group * max(n_values, 1) + value, return_inverse=True)
-    rows = np.bincount(place, count, len(pairs)).astype(np.float64)
-    return pairs // max(n_values, 1), pairs % max(n_values, 1), rows
+    return pairs // max(n_values, 1), pairs % max(n_values, 1), np.bincount(place, count, len(pairs)).astype(np.float64)
 
 
 def _distance(

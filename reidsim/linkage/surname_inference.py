@@ -115,8 +115,7 @@ class Ancestry:
         later = np.append(np.cumsum(meeting[::-1])[::-1][1:], 0.0) / meeting.sum()
         later[0] = 0.0
         order = np.argsort(rates, kind="stable")
-        prior = np.exp(-generations / self.effective_population)
-        return AncestryTables(agree, differ, prior, later, order)
+        return AncestryTables(agree, differ, np.exp(-generations / self.effective_population), later, order)
 
 
 # Sums may be computed in any order, so that the processor adds several terms at once.

@@ -30,7 +30,7 @@ from reidsim.core.files import require_parquet_fits
 from reidsim.core.tables import read_parquet
 from reidsim.core.validation import override, read_toml, validated, validated_after
 from reidsim.populations.attribute_model import AttributeModelRecipe
-from reidsim.populations.census import CensusCellsRecipe, Sf1Recipe, largest_remainders
+from reidsim.populations.census import CensusCellsRecipe, Sf1Recipe, VoterFileRecipe, largest_remainders
 from reidsim.populations.counted import CountsRecipe, FittedRecipe
 from reidsim.populations.genealogy.genealogy import (
     SEXES,
@@ -45,7 +45,6 @@ from reidsim.populations.population import UNKNOWN, Attribute, Domain, Individua
 from reidsim.populations.public_sources import VoterListRecipe
 from reidsim.populations.recipe import Making
 from reidsim.populations.resources import ExternalResource, RegistryRecipe, ResourceRecipe
-from reidsim.populations.voter_file import VoterFileRecipe
 
 Recipe = Annotated[
     AttributeModelRecipe
@@ -462,7 +461,7 @@ def genealogy_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None)
         Columns ``individual`` (row number), ``father``, ``mother`` (-1 for founders), ``sex`` (F, M), ``generation``,
         ``subpopulation``, ``surname``, ``birth_year``, ``state``, ``wealth``, ``rank``, one column per locus (0 for
         women) and ``mutations`` (lists of locus, allele before and allele after; see `Mutations`). The metadata hold
-        the recipe's name, engine, seed, versions and a digest of the content.
+        the recipe's name, engine, seed, versions.
     """
     g, steps = genealogy, genealogy.mutations
     labels = {"sex": SEXES, "surname": g.surnames, "state": g.states}
@@ -487,7 +486,6 @@ def genealogy_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None)
         **{name: getattr(g, name) for name in ("recipe", "engine", "seed")},
         "versions": {name: version(name) for name in packages},
         **{name: getattr(g, name) for name in ("loci", "surnames", "states")},
-        "content": g.content_digest(),
     }
     return pa.table(columns).replace_schema_metadata({METADATA_KEY: json.dumps(about)})
 
@@ -603,8 +601,7 @@ def read_population_file(path: Path) -> Population | Individuals | Genealogy:
     Raises
     ------
     InputError
-        If the file cannot be read, was not written by ``reidsim populate``, or is a genealogy whose content has
-        changed.
+        If the file cannot be read, or was not written by ``reidsim populate``.
     """
     require_parquet_fits(path)
     table = read_parquet(path)
@@ -642,11 +639,9 @@ def _genealogy(table: pa.Table, about: Mapping[str, Any]) -> Genealogy:
     for (name, values), dtype in zip(labels.items(), (np.uint8, np.int32, np.int16), strict=True):
         columns[name] = _codes_of(table, name, values).astype(dtype)
     columns["haplotypes"] = np.column_stack([table[locus].to_numpy() for locus in loci])
-    made = {key: about[key] for key in ("recipe", "engine", "seed")}
-    genealogy = Genealogy(**columns, mutations=mutations, **names, **made)
-    if genealogy.content_digest() != about["content"]:
-        raise InputError("the file has changed since it was written")
-    return genealogy
+    return Genealogy(
+        **columns, mutations=mutations, **names, **{key: about[key] for key in ("recipe", "engine", "seed")}
+    )
 
 
 def population_metadata(schema: pa.Schema) -> dict[str, Any] | None:

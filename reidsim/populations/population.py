@@ -271,8 +271,7 @@ def keys_of_both(first: Codes, second: Codes) -> tuple[NDArray[np.int64], NDArra
     The keys are those of `row_keys` for all rows together: equal rows have equal keys, also in different tables. Codes
     are 0 or more, and the tables have equal numbers of columns.
     """
-    columns = [np.concatenate(both) for both in zip(first.T, second.T, strict=True)]
-    keys = row_keys(columns, len(first) + len(second))
+    keys = row_keys([np.concatenate(both) for both in zip(first.T, second.T, strict=True)], len(first) + len(second))
     return keys[: len(first)], keys[len(first) :]
 
 
@@ -380,8 +379,7 @@ class Population:
 
         Cells with a count of 0 or less are omitted.
         """
-        cells = np.argwhere(table > 0).astype(np.int32)
-        return cls(domain, cells, table[table > 0], name=name, source=source)
+        return cls(domain, np.argwhere(table > 0).astype(np.int32), table[table > 0], name=name, source=source)
 
     @classmethod
     def from_frame(
@@ -639,10 +637,8 @@ def complete_records(
             values = zip(population.domain.attributes, codes[row].tolist(), known, strict=True)
             found = ", ".join(f"{each.name} = {each.categories[code]}" for each, code, is_known in values if is_known)
             nobody = f"nobody in population {population.name!r} matches a record"
-            problem = f"{nobody}, so missing attributes cannot be drawn"
-            raise InputError(problem, where=f"row {names[row]}", found=found)
+            raise InputError(f"{nobody}, so missing attributes cannot be drawn", where=f"row {names[row]}", found=found)
         low, high = cumulative[start], cumulative[stop]
         position = np.searchsorted(cumulative, low + rng.random(len(keys)) * (high - low), side="right") - 1
-        chosen = order[np.clip(position, start, stop - 1)]
-        completed[np.ix_(rows, unknown)] = cells[np.ix_(chosen, unknown)]
+        completed[np.ix_(rows, unknown)] = cells[np.ix_(order[np.clip(position, start, stop - 1)], unknown)]
     return completed

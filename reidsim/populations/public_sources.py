@@ -151,8 +151,7 @@ def voter_profiles() -> Mapping[str, VoterProfile]:
     table["ratio"] = people[_REGISTERED] / people[_ADULTS]
     known = people.dropna().sum()
     average = float(known[_REGISTERED] / known[_ADULTS])
-    profiles = {row["state"]: _profile(row, instead, average) for row in table.to_dict("records")}
-    return MappingProxyType(profiles)
+    return MappingProxyType({row["state"]: _profile(row, instead, average) for row in table.to_dict("records")})
 
 
 def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float) -> VoterProfile:
@@ -331,8 +330,7 @@ class Coverage(Section):
         refuse_rows(known & pd.Series(rows).duplicated(), "group given twice", source=path, found=labels)
         by_combination = np.full(combinations.size, np.nan)
         by_combination[rows[known]] = shares[known]
-        codes = [cells[:, population.domain.position(name)] for name in columns]
-        wanted = combinations.of_codes(codes, len(cells))
+        wanted = combinations.of_codes([cells[:, population.domain.position(name)] for name in columns], len(cells))
         found = by_combination[wanted]
         if np.isnan(found).any():
             label = combinations.label(int(wanted[np.isnan(found).argmax()]))
@@ -560,8 +558,7 @@ class FiguresByAge(Section):
             If there is no figure for an age, or `age` is None and there is no overall figure.
         """
         if age is None:
-            problem = "no figure for people of all ages"
-            refuse_first((self.overall is None, problem, None, None, "overall"))
+            refuse_first((self.overall is None, "no figure for people of all ages", None, None, "overall"))
             return np.asarray(cast("Figure", self.overall).probability)
         found = self.at(ages := np.asarray(age))
         if np.isnan(found).any():

@@ -199,8 +199,7 @@ class RegistryRecipe(RecipeHead):
 
         It is a simple random sample of ``size`` people; for errors see `draw_registry`.
         """
-        people = at.cells(self.population)
-        return draw_registry(people, self.size, at.rng(self.kind), name=at.name, source=self.source)
+        return draw_registry(at.cells(self.population), self.size, at.rng(self.kind), name=at.name, source=self.source)
 
 
 def draw_registry(
@@ -325,8 +324,7 @@ def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = Non
         drawn = possible[rng.random(len(possible)) < chance[possible]]
         refuse_first((not len(drawn), "the list is empty", "coverage", None, "a larger coverage or population"))
         return rng.permutation(drawn).astype(np.int64)
-    is_wrong = not 1 <= size <= len(possible)
-    refuse_first((is_wrong, "size out of range", "size", size, f"1 to {len(possible)}"))
+    refuse_first((not 1 <= size <= len(possible), "size out of range", "size", size, f"1 to {len(possible)}"))
     weights = chance[possible]
     if (weights == weights[0]).all():
         return rng.permutation(possible)[:size].astype(np.int64)

@@ -18,7 +18,7 @@ from reidsim.core import tables
 from reidsim.core.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
 from reidsim.core.files import require_no_device, require_parquet_fits
 from reidsim.drafts.people import may_name_weight, names_weight
-from reidsim.linkage.individual_risk import GroupFrequencies, KAnonymityProfile
+from reidsim.linkage.group_sizes import GroupFrequencies, KAnonymityProfile
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.group_sizes import UniquenessEstimate, require_usable
 from reidsim.linkage.uniqueness.log_linear import SampleCells, Uniqueness, require_weights, uniqueness_of_sample

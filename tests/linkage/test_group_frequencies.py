@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
-from reidsim.linkage.individual_risk import THRESHOLDS, GroupFrequencies, KAnonymityProfile
+from reidsim.linkage.group_sizes import THRESHOLDS, GroupFrequencies, KAnonymityProfile
 
 
 @given(sizes=st.lists(st.integers(0, 9), min_size=1).filter(any))

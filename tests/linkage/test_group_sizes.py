@@ -10,7 +10,6 @@ from small_games import game_of, small_games
 from tiers import examples
 
 from reidsim.core.errors import InputError
-from reidsim.linkage import group_sizes as module
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Domain, Population
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from tiers import examples
 
-from reidsim.linkage.individual_risk import EstimatedSizes, SampledPeople, individual_risk, sizes_among
+from reidsim.linkage.group_sizes import EstimatedSizes, SampledPeople, individual_risk, sizes_among
 from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice

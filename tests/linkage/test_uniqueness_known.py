@@ -8,7 +8,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.linkage.individual_risk import GroupFrequencies
+from reidsim.linkage.group_sizes import GroupFrequencies
 from reidsim.linkage.uniqueness.group_sizes import (
     TwoParameterModel,
     estimate_uniqueness,

@@ -10,7 +10,7 @@ from simulated_samples import POPULATIONS, sample
 from tiers import cases
 
 from reidsim.core.errors import InputError
-from reidsim.linkage.individual_risk import individual_risk
+from reidsim.linkage.group_sizes import individual_risk
 from reidsim.linkage.uniqueness import log_linear
 from reidsim.linkage.uniqueness.log_linear import (
     LogLinearModel,

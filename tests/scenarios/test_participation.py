@@ -4,7 +4,7 @@ import pytest
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.kinds.participation.study import read_pedigree
+from reidsim.kinds.participation.kind import read_pedigree
 
 FAMILY = """person,father,mother,decides
 Ada,,,no

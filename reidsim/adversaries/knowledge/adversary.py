@@ -18,8 +18,7 @@ from reidsim.adversaries.knowledge.groups import Knowledge, enumerate_sets
 from reidsim.adversaries.multistage.attack import ListedTargets, PersonTable
 from reidsim.adversaries.response import Linkage, ListedCandidates, chance_of_guess, one_over
 from reidsim.core.errors import InputError
-from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.linkage.individual_risk import sizes_among
+from reidsim.linkage.group_sizes import GroupSizes, sizes_among
 from reidsim.populations.population import UNKNOWN, Attribute, Codes, Population
 from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy

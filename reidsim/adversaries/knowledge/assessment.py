@@ -27,7 +27,7 @@ from reidsim.adversaries.knowledge.groups import (
 from reidsim.adversaries.response import arrays_of
 from reidsim.core.errors import InputError
 from reidsim.linkage.equivalence import ValueTree, make_elements
-from reidsim.linkage.individual_risk import GroupFrequencies
+from reidsim.linkage.group_sizes import GroupFrequencies
 from reidsim.linkage.people import RowSets
 from reidsim.linkage.uniqueness.group_sizes import (
     FixedUniqueness,

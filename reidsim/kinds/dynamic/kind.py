@@ -20,8 +20,7 @@ from reidsim.core.wording import counted
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.reidentified import Reidentified, reidentified_in
-from reidsim.kinds.dynamic.policies import FIXED, PK, POLICIES
-from reidsim.kinds.dynamic.schema import PERIOD, DynamicScenario
+from reidsim.kinds.dynamic.schema import FIXED, PERIOD, PK, POLICIES, DynamicScenario
 from reidsim.kinds.dynamic.study import DynamicStudy, build_study, columns_of, share_below
 from reidsim.scenarios.kind import Kind, SharedColumns
 from reidsim.scenarios.load import Scenario
@@ -158,8 +157,7 @@ class DynamicKind(Kind):
         Policy ``fixed`` is left out if the scenario sets no levels, and ``pk`` if it has no population.
         """
         said = {FIXED: bool(study.scenario.publisher.fixed), PK: study.cases.population is not None}
-        names = super().cross_play_policies(study)
-        return tuple(name for name in names if said.get(name, True))
+        return tuple(name for name in super().cross_play_policies(study) if said.get(name, True))
 
     def warnings(self, study: DynamicStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
         """Yield texts that warn of information in earlier tables that the model ignores.

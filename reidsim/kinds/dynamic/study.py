@@ -600,8 +600,7 @@ def _people(key: str, loaded: Scenario[DynamicScenario]) -> Population | None:
     with locating(where=f"{key}.recipe"):
         people = people_named(section.recipe, loaded).marginal(tuple(loaded.scenario.attributes))
         expected = not np.issubdtype(people.counts.dtype, np.integer)
-        whole = "whole numbers of people"
-        refuse_first((expected, "the population has expected counts", None, people.name, whole))
+        refuse_first((expected, "the population has expected counts", None, people.name, "whole numbers of people"))
     return people
 
 
@@ -659,8 +658,7 @@ def _epidemic(
     for number, by_period in enumerate(drawn):
         n_cases, here, most_cases = int(by_period.sum()), np.flatnonzero(area == number), int(people[number])
         few = f"fewer cases, because one area has only {most_cases:,} people"
-        too_many = "more cases than people in an area"
-        refuse_first((n_cases > most_cases, too_many, "epidemic.cases", section.cases, few))
+        refuse_first((n_cases > most_cases, "more cases than people in an area", "epidemic.cases", section.cases, few))
         if n_cases:
             counts = draw_multivariate_hypergeometric(rng, population.counts[here].astype(np.int64), n_cases)
             cells.append(rng.permutation(np.repeat(here, counts)))

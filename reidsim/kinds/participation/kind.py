@@ -7,30 +7,173 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from reidsim.agents.attack import PARTICIPATION
-from reidsim.core.errors import InputError
+from reidsim.core.bundled import resolve
+from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.measures import columns_of, in_words, measures_worded
 from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, VERMILION
+from reidsim.core.randomness import random_stream
+from reidsim.core.tables import read_table, require_columns
 from reidsim.core.validation import read_toml
 from reidsim.core.wording import counted
 from reidsim.games.cross_play import Defender
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import PUBLISHER_PAYOFF, REIDENTIFIED, RISK, SHARE_ATTACKED, UTILITY
-from reidsim.games.participation.families import Crowd, Families, Flags, outcome, profile, unsettled
+from reidsim.games.participation.families import Crowd, Families, Flags, Values, outcome, profile, unsettled
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.participation.schema import ParticipationScenario
-from reidsim.kinds.participation.study import ParticipationStudy, build_participation_study
+from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
+from reidsim.populations.files import make_genealogy
 from reidsim.scenarios.agents import OpponentOptions
 from reidsim.scenarios.kind import Control, Kind, Slider, amount_slider
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import Look, Policies, Policy
-from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, World, record_table
+from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, Study, World, digest_of, record_table
+
+# Maximum number of people who decide. More people could be studied, but all pairs of relatives are in memory at once.
+_MOST_PEOPLE = 20_000
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ParticipationStudy(Study[ParticipationScenario]):
+    """Scenario of the kind ``participation`` with the people who decide.
+
+    Parameters
+    ----------
+    loaded : Scenario
+    relatives : Relatives, optional
+        Relatives of each person; None for a random population, whose pedigree is unknown.
+    """
+
+    relatives: Relatives | None
+
+    @property
+    def n_people(self) -> int:
+        """Number of people, or of types of people, who decide."""
+        relatives = self.relatives
+        return self.scenario.population.types if relatives is None else len(relatives.starts) - 1
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256, as text, of the relatives, or of the random population's parameters."""
+        relatives, section = self.relatives, self.scenario.population
+        arrays = () if relatives is None else (relatives.starts, relatives.other, relatives.meioses)
+        return digest_of(repr((section.couples, section.children, section.types)), arrays)
+
+    @cached_property
+    def game(self) -> Families | Crowd:
+        """Game of the people who decide whether to join a genomic database.
+
+        It is `Families` if the relatives of each person are known. Otherwise the population is random, and the game is
+        `Crowd`, of types of people. The benefits and harms of people are drawn with the scenario's seed, around the
+        scenario's amounts.
+        """
+        scenario, rng = self.scenario, self.stream(0)
+        section, subjects = scenario.matching, scenario.subjects
+        matching = Matching(section.genome, section.segment, section.segments)
+        amounts = [
+            amount * (1.0 + subjects.spread * rng.uniform(-1.0, 1.0, self.n_people))
+            for amount in (subjects.benefit, subjects.services, subjects.harm)
+        ]
+        values = Values(*amounts, subjects.concern)
+        if self.relatives is None:
+            ancestry = Ancestry(cast("float", scenario.population.couples), scenario.population.children)
+            return Crowd(values, ancestry, matching, section.found_within, section.traced_within, section.matches)
+        known = self.relatives
+        return Families(
+            values,
+            known.starts,
+            known.other,
+            matching.probability(known.meioses, known.relatedness),
+            known.meioses <= 2 * section.found_within,
+            known.relatedness,
+            section.matches,
+            scenario.figures.equilibria.largest,
+        )
+
+    def stream(self, number: int) -> np.random.Generator:
+        """Return a random generator for one purpose, seeded by the scenario's seed.
+
+        `number` is the purpose: 0 draws the payoff parameters of people, 1 the starts of best replies, 2 drop-outs.
+        """
+        return random_stream(self.scenario.seed, "participation", 0, number)
+
+    def starts(self) -> dict[str, Flags]:
+        """Return the sets of participants from which best replies start, by name.
+
+        Each is a Boolean array of shape (n_people,), True for participants: ``nobody``, ``everybody``, and ``random
+        1``, ``random 2`` and so on, as many as ``figures.equilibria.starts``. Random sets are mostly small, and equal
+        at each call.
+        """
+        n, rng = self.n_people, self.stream(1)
+        found = {"nobody": np.zeros(n, dtype=np.bool_), "everybody": np.ones(n, dtype=np.bool_)}
+        for number in range(1, self.scenario.figures.equilibria.starts + 1):
+            found[f"random {number}"] = rng.random(n) < rng.random() ** 3
+        return found
+
+    def world(self, draw: int = 0) -> World:
+        """Return a `World` whose true and believed games are `game`: beliefs are correct.
+
+        Each row represents one person (or type of people), with weight 1. `draw` has no effect.
+        """
+        game = cast("Any", self.game)
+        return World(game, game, np.ones(self.n_people, dtype=np.int64))
+
+
+def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
+    """Read a pedigree from a file with the columns person, father and mother.
+
+    An optional column ``decides`` contains yes or no; without it, all people decide.
+
+    Returns
+    -------
+    father, mother : ndarray of int64, shape (n_rows,)
+        Row of each person's parent, from 0; -1 if unknown.
+    deciding : ndarray of int64, shape (n_deciding,)
+        Rows of the people who decide, ascending.
+
+    Raises
+    ------
+    InputError
+        If a column or name is missing, a person occurs twice, a parent has no row, a person is their own ancestor, a
+        value of ``decides`` is not allowed, or no person decides.
+    """
+    table = read_table(path)
+    require_columns(table, ["person", "father", "mother"], path)
+    names, parents = table["person"], []
+    refuse_rows(names.eq(""), "the person has no name", source=path, column="person")
+    refuse_rows(names.duplicated(), "person given twice", source=path, column="person", found=names)
+    for column in ("father", "mother"):
+        known, rows = table[column], pd.Index(names).get_indexer(pd.Index(table[column]))
+        wrong, expected = (rows < 0) & known.ne("").to_numpy(), "a name in column person, or an empty cell"
+        refuse_rows(wrong, "no such person", source=path, column=column, found=known, expected=expected)
+        parents.append(rows.astype(np.int64))
+    pairs = np.column_stack(parents).tolist()
+    above = {row: [parent for parent in pair if parent != NO_PARENT] for row, pair in enumerate(pairs)}
+    try:
+        TopologicalSorter(above).prepare()
+    except CycleError as error:
+        row, problem = min(error.args[1]), "a person is their own ancestor"
+        raise InputError(problem, source=path, where=f"row {row + 1}", found=names[row]) from None
+    decides = table["decides"].tolist() if "decides" in table else ["yes"] * len(names)
+    for number, answer in enumerate(decides, start=1):
+        where = f"row {number}, column 'decides'"
+        require_among("value not allowed", (answer,), ("yes", "no"), source=path, where=where)
+    rows = np.flatnonzero(np.array(decides) == "yes").astype(np.int64)
+    if not len(rows):
+        raise InputError("no person decides", source=path, where="column 'decides'", expected="yes in at least one row")
+    return parents[0], parents[1], rows
+
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _FIRST = in_words((PUBLISHER_PAYOFF, PARTICIPATION, UTILITY, SHARE_ATTACKED, RISK), _WORDS["games"])
@@ -167,12 +310,29 @@ class ParticipationKind(Kind):
     def build(self, loaded: Scenario[Any]) -> ParticipationStudy:
         """Read or simulate the people who decide, and return the `ParticipationStudy`.
 
+        The recipe or pedigree file is read, and relatives are searched; a random population (``population.couples``)
+        has none.
+
         Raises
         ------
         InputError
-            If a recipe or file cannot be used, or too many people decide.
+            If a recipe or file cannot be used, or more than 20,000 people decide.
         """
-        return build_participation_study(loaded)
+        section = loaded.scenario.population
+        if section.couples is not None:
+            return ParticipationStudy(loaded, None)
+        with locating(loaded.path):
+            if section.path is not None:
+                key, (father, mother, rows) = "population.path", read_pedigree(loaded.folder / section.path)
+            else:
+                recipe = resolve(str(section.recipe), "populations", "population", base=loaded.folder)
+                made = make_genealogy(recipe, people=section.people, generations=section.generations)
+                father, mother = made.father.astype(np.int64), made.mother.astype(np.int64)
+                key, rows = "population.people", made.living(section.living, women=True)
+            many, expected = len(rows), f"at most {_MOST_PEOPLE:,} deciding people"
+            refuse_first((many > _MOST_PEOPLE, "too many people for a search of relatives", key, many, expected))
+        relatives = relatives_within(father, mother, rows, loaded.scenario.matching.traced_within)
+        return ParticipationStudy(loaded, relatives)
 
     def describe(self, study: ParticipationStudy) -> str:
         """Return a line on the number of people who decide, for display.
@@ -181,8 +341,7 @@ class ParticipationKind(Kind):
         generation and of their types.
         """
         if study.relatives is None:
-            couples = study.scenario.population.couples
-            return f"{2 * (couples or 0):,.0f} people of {counted(study.n_people, 'type')}"
+            return f"{2 * (study.scenario.population.couples or 0):,.0f} people of {counted(study.n_people, 'type')}"
         pairs = len(study.relatives.other) / study.n_people
         return f"{counted(study.n_people, 'person', 'people')}, {pairs:,.1f} relatives each"
 
@@ -244,8 +403,28 @@ class ParticipationKind(Kind):
         return table.drop(columns=["adversary_payoff", "generalization_intensity"])
 
     def analyse(self, study: ParticipationStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
-        """Return the equilibria and their stability, as a `ParticipationAnalysis`."""
-        return analyse_participation(study, report)
+        """Return the equilibria and their stability, as a `ParticipationAnalysis`.
+
+        Its `left_out` lists the starts from which best responses do not converge.
+        """
+        game, further = study.game, dict[str, Any]()
+        if isinstance(game, Crowd):
+            rows, survival = _of_crowd(study, game)
+            shares, selfish = np.geomspace(1e-4, 1.0, _DRAWN), game.without_concern()
+            replies = {
+                "participation": shares,
+                "would_join": [game.wishing(share) for share in shares.tolist()],
+                "selfish": [selfish.wishing(share) for share in shares.tolist()],
+            }
+            further["replies"] = pd.DataFrame(replies)
+        else:
+            rows, survival, left_out = _of_families(study, game, report)
+            families = pd.DataFrame(_small_families(game), columns=["family", "people", "joined", "equilibria"])
+            further |= {"families": families, "left_out": tuple(left_out)}
+        columns = ["equilibrium", "participation", "publisher_payoff", "risk", "starts"]
+        further["equilibria"] = pd.DataFrame(rows, columns=columns).astype({"starts": "Int64"})
+        columns = ["equilibrium", "participation", "lost", "returned", "participation_after"]
+        return ParticipationAnalysis(survival=pd.DataFrame(survival, columns=columns), **further)
 
     def facts(self, study: ParticipationStudy) -> dict[str, Any]:
         """Return facts about the people who decide, for the manifest, by key.
@@ -314,28 +493,6 @@ class ParticipationAnalysis(AnalysisTables):
     survival: pd.DataFrame = field(default_factory=pd.DataFrame)
     replies: pd.DataFrame = field(default_factory=pd.DataFrame)
     families: pd.DataFrame = field(default_factory=pd.DataFrame)
-
-
-def analyse_participation(study: ParticipationStudy, report: Progress) -> ParticipationAnalysis:
-    """Return a study's equilibria and their stability, as `ParticipationAnalysis`.
-
-    Its `left_out` lists the starts from which best responses do not converge. `report` is called with the progress.
-    """
-    game, further = study.game, dict[str, Any]()
-    if isinstance(game, Crowd):
-        rows, survival = _of_crowd(study, game)
-        at, selfish = np.geomspace(1e-4, 1.0, _DRAWN), game.without_concern()
-        curves = {"would_join": map(game.wishing, at.tolist()), "selfish": map(selfish.wishing, at.tolist())}
-        replies = {name: list(curve) for name, curve in curves.items()}
-        further["replies"] = pd.DataFrame({"participation": at, **replies})
-    else:
-        rows, survival, left_out = _of_families(study, game, report)
-        families = pd.DataFrame(_small_families(game), columns=["family", "people", "joined", "equilibria"])
-        further |= {"families": families, "left_out": tuple(left_out)}
-    columns = ["equilibrium", "participation", "publisher_payoff", "risk", "starts"]
-    equilibria = pd.DataFrame(rows, columns=columns).astype({"starts": "Int64"})
-    columns = ["equilibrium", "participation", "lost", "returned", "participation_after"]
-    return ParticipationAnalysis(equilibria=equilibria, survival=pd.DataFrame(survival, columns=columns), **further)
 
 
 def _of_crowd(study: ParticipationStudy, game: Crowd) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:

@@ -29,7 +29,7 @@ from reidsim.kinds.tables.release import (
 )
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
 from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
-from reidsim.linkage.individual_risk import SampledPeople
+from reidsim.linkage.group_sizes import SampledPeople
 from reidsim.linkage.sensitive_values import SensitiveValues
 from reidsim.linkage.uniqueness.log_linear import SampleCells, fitting_model, weights_in
 from reidsim.populations.population import Codes, Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys

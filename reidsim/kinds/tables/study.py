@@ -38,8 +38,7 @@ from reidsim.games.record_game import (
 )
 from reidsim.kinds.tables.release import StagedAttack, Waves, columns_of_release, staged_attack
 from reidsim.kinds.tables.schema import WHERE, TablesScenario, policy_named
-from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.linkage.individual_risk import SampledPeople, sizes_among
+from reidsim.linkage.group_sizes import GroupSizes, SampledPeople, sizes_among
 from reidsim.linkage.people import PeopleOfRows, RowSets, ranges
 from reidsim.linkage.sensitive_values import RowGroups, SensitiveGroups, SensitiveValues
 from reidsim.populations.population import Codes, Population

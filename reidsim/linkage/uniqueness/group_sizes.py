@@ -19,7 +19,7 @@ from scipy.special import digamma, gammaln
 
 from reidsim.core.errors import InputError, refuse_first
 from reidsim.core.randomness import draw_multinomial
-from reidsim.linkage.individual_risk import GroupFrequencies
+from reidsim.linkage.group_sizes import GroupFrequencies
 
 # Number of outer parameters at which the edge of the region is evaluated before its extremes are refined.
 _POINTS = 24
@@ -212,8 +212,7 @@ class TwoParameterModel:
             """
 
             def at(outer: float) -> float:
-                inner = self.inner_range(outer, floor)
-                return min(sign * quantity(math.exp(outer), math.exp(each)) for each in inner)
+                return min(sign * quantity(math.exp(outer), math.exp(each)) for each in self.inner_range(outer, floor))
 
             places = np.linspace(*ends, _POINTS).tolist()
             values = [at(outer) for outer in places]

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from reidsim.core.errors import InputError, locating
 from reidsim.core.tables import numbers, require_columns
 from reidsim.core.wording import counted
-from reidsim.linkage.individual_risk import GroupFrequencies, individual_risk
+from reidsim.linkage.group_sizes import GroupFrequencies, individual_risk
 from reidsim.linkage.uniqueness.group_sizes import UniquenessEstimate, UniquenessMethod, estimate_uniqueness
 from reidsim.populations.population import added_up, distinct_rows
 
@@ -467,13 +467,10 @@ def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level:
         reason += "" if cells.equal_weights else "; the estimate assumes equal sampling weights, but the weights differ"
         taken = "pitman"
     frequencies, size = GroupFrequencies.from_group_sizes(cells.records), round(cells.population_size)
-    by_sizes = [
-        estimate_uniqueness(frequencies, size, method=method, level=level, rng=rng) for method in _BY_GROUP_SIZES
-    ]
     estimates = (
         *{model.method: model.uniqueness(level=level) for model in models}.values(),
         benedetti_franconi_uniqueness(cells, level=level),
-        *by_sizes,
+        *[estimate_uniqueness(frequencies, size, method=method, level=level, rng=rng) for method in _BY_GROUP_SIZES],
     )
     return Uniqueness(estimates, taken, reason, cells, risks)
 

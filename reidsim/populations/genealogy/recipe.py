@@ -13,7 +13,7 @@ from reidsim.core.errors import locating, refuse_first, refuse_rows
 from reidsim.core.files import require_memory
 from reidsim.core.tables import numbers
 from reidsim.core.validation import Section
-from reidsim.populations.genealogy import simupop_engine, vectorised
+from reidsim.populations.genealogy import genealogy, simupop_engine
 from reidsim.populations.genealogy.genealogy import Floats, Genealogy, GenealogyParameters, Ints
 from reidsim.populations.recipe import Making, RecipeHead, Seed, normalised, read_figures
 
@@ -344,7 +344,7 @@ class GenealogyRecipe(RecipeHead):
         parameters = self.parameters(at.folder, at.name)
         needed = parameters.total * (_PERSON_BYTES + len(parameters.loci))
         require_memory(needed, f"{parameters.total:,} people do not fit into memory", where="people")
-        simulate = simupop_engine.simulate if self.engine == "simupop" else vectorised.simulate
+        simulate = simupop_engine.simulate if self.engine == "simupop" else genealogy.simulate
         return simulate(parameters, at.seed, progress=at.progress)
 
     def parameters(self, folder: Path, name: str) -> GenealogyParameters:
@@ -368,7 +368,6 @@ class GenealogyRecipe(RecipeHead):
         surnames, surname_shares = founders.surnames.read(folder)
         states, state_shares = founders.states.read(folder)
         mother_ages, mother_age_shares = children.ages()
-        odds = np.array(list(children.state_from.model_dump().values()))
         return GenealogyParameters(
             name=name,
             subpopulations=np.array(self.people.subpopulations, dtype=np.int64),
@@ -389,7 +388,7 @@ class GenealogyRecipe(RecipeHead):
             mother_ages=mother_ages,
             mother_age_shares=mother_age_shares,
             wealth_steps=np.array(children.wealth_steps, dtype=np.int64),
-            state_from=_shares(odds, "children.state_from"),
+            state_from=_shares(np.array(list(children.state_from.model_dump().values())), "children.state_from"),
         )
 
 

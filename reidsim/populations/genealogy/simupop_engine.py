@@ -151,8 +151,7 @@ class _Simulation:
             return float(max(birth_year[1] + ages[mother_age.draw()], birth_year[0] + p.father_at_least))
 
         def set_wealth(wealth: list[float], rank: list[float]) -> tuple[float, float]:
-            step = steps[self._rng.randInt(len(steps))]
-            level = int((wealth[0] + wealth[1]) / 2 + step)
+            level = int((wealth[0] + wealth[1]) / 2 + steps[self._rng.randInt(len(steps))])
             return level, self._rank(level)
 
         def set_state(state: list[float]) -> float:
@@ -218,8 +217,7 @@ class _Simulation:
 
         Items are numbers of repeats; 0 for women. `pop` is simuPOP's population.
         """
-        n_loci = len(self._p.loci)
-        both = np.array(pop.genotype(), dtype=np.uint8).reshape(-1, pop.ploidy(), n_loci)
+        both = np.array(pop.genotype(), dtype=np.uint8).reshape(-1, pop.ploidy(), len(self._p.loci))
         men = np.array([person.sex() == self._sim.MALE for person in pop.individuals()])
         # The Y chromosome is the second chromosome of a man's pair.
         return np.where(men[:, None], both[:, 1] + self._p.lowest, NO_ALLELE).astype(np.uint8)

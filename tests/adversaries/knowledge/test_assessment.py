@@ -20,7 +20,7 @@ from reidsim.adversaries.knowledge.groups import (
 )
 from reidsim.core.errors import InputError
 from reidsim.linkage.equivalence import TOP, ValueTree
-from reidsim.linkage.individual_risk import GroupFrequencies
+from reidsim.linkage.group_sizes import GroupFrequencies
 from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness, estimate_uniqueness
 
 HALF = FixedUniqueness(0.5)

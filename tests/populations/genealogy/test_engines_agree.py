@@ -18,7 +18,8 @@ from genealogy_figures import (
     surname_spectrum,
 )
 
-from reidsim.populations.genealogy import simupop_engine, vectorised
+from reidsim.populations.genealogy import genealogy as vectorised
+from reidsim.populations.genealogy import simupop_engine
 from reidsim.populations.genealogy.genealogy import MAN
 
 pytest.importorskip("simuOpt", reason="simuPOP is not installed (extra simupop)")

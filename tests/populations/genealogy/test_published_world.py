@@ -15,7 +15,7 @@ from genealogy_figures import (
     surname_spectrum,
 )
 
-from reidsim.populations.genealogy.vectorised import simulate
+from reidsim.populations.genealogy.genealogy import simulate
 
 REPLICATES = 10
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.core.errors import InputError
-from reidsim.populations.genealogy.genealogy import MAN, NO_PARENT, Columns
-from reidsim.populations.genealogy.vectorised import MarriageRules, marry, simulate
+from reidsim.populations.genealogy.genealogy import MAN, NO_PARENT, Columns, Rules, marry, simulate
 
 ERRORS = 4.5
 
@@ -123,6 +122,11 @@ def people_to_marry(sexes, birth_years, wealth, ranks, room):
     )
 
 
+def marriage_rules(*rules):
+    """Return rules for marriages in which every couple has one child; rules of births have no effect."""
+    return Rules(*rules, np.array([1.0]), *[np.array([1.0])] * 2, 0, *[np.array([1])] * 2, *[np.array([1.0])] * 2)
+
+
 def test_who_marries_whom():
     """Ranks are drawn in proportion to size; suitable pairs have odds 1, others 0.3."""
     sexes = np.array([1, 1, 1, 0, 0, 1, 0, 0, 0, 1])
@@ -131,7 +135,7 @@ def test_who_marries_whom():
     ranks = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 2])  # no partner for the one man of the third
     room = 200_000
     columns = people_to_marry(sexes, years, wealth, ranks, room)
-    rules = MarriageRules(3, 6, 3, 0.3, 0.0, np.array([1.0]))
+    rules = marriage_rules(3, 6, 3, 0.3, 0.0)
     assert marry(np.random.default_rng(1), np.arange(10, dtype=np.int32), columns, rules, 10, room)
     expected = np.zeros((10, 10))
     for rank, people_of_rank in ((0, 5), (1, 4)):
@@ -155,7 +159,7 @@ def test_how_often_people_marry(leaves_pool, marriages_of_each):
     sexes = np.arange(2 * n) % 2
     room = int(n * marriages_of_each * 0.99)
     columns = people_to_marry(sexes, np.zeros(2 * n), np.zeros(2 * n), np.zeros(2 * n), room)
-    rules = MarriageRules(1, 0, 0, 1.0, leaves_pool, np.array([1.0]))
+    rules = marriage_rules(1, 0, 0, 1.0, leaves_pool)
     assert marry(np.random.default_rng(1), np.arange(2 * n, dtype=np.int32), columns, rules, 2 * n, room)
     times = np.bincount(columns.father[2 * n :], minlength=2 * n)[sexes == 1]
     if leaves_pool == 1:
