@@ -25,7 +25,7 @@ from reidsim.adversaries.response import (
 )
 from reidsim.core.errors import refuse_first
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.linkage.people import RowSets, best_entries, smallest_groups
+from reidsim.linkage.people import RowSets, best_entries
 from reidsim.linkage.sensitive_values import AttributeLimits, GainsFrom, SensitiveAttribute, SensitiveGroups
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
@@ -124,7 +124,7 @@ class PeopleLinker:
             cells = cells[entries]
         of_records = self.linker.link(strategy, cells)
         true, believed = _sizes(of_records)
-        worst = smallest_groups(start, believed, true)
+        worst = best_entries(start, -believed, -true)
         sizes = true[worst]
         share = of_records.match_probability
         return PeopleLinkage(

@@ -445,7 +445,6 @@ def count_matches(
                 matches[person] += total
 
 
-@numba.njit(cache=True)
 def keep_groups(
     order: Positions, starts: Integers, asks: Positions, records: Integers, wanted: NDArray[np.bool_]
 ) -> tuple[Positions, Integers]:
@@ -455,25 +454,8 @@ def keep_groups(
     person are dropped. The result is the `order` and `starts` of the kept groups. For the arguments `order` and
     `starts` see `Split`, for `asks` and `records` see `Elements`; `wanted` (n_persons,) selects people.
     """
-    kept = np.empty_like(order)
-    ends = np.empty(len(starts), dtype=np.int64)
-    ends[0] = 0
-    groups, place = 0, 0
-    for group in range(len(starts) - 1):
-        begin = place
-        total = 0
-        asked = False
-        for i in range(starts[group], starts[group + 1]):
-            element = order[i]
-            asking = asks[element] >= 0 and wanted[asks[element]]
-            if asking or records[element] > 0:
-                kept[place] = element
-                place += 1
-                total += records[element]
-                asked = asked or asking
-        if asked and total > 0:
-            groups += 1
-            ends[groups] = place
-        else:
-            place = begin
-    return kept[:place].copy(), ends[: groups + 1].copy()
+    person, is_record = asks[order], records[order] > 0
+    asking = (person >= 0) & wanted[person]
+    useful = np.logical_or.reduceat(asking, starts[:-1]) & np.logical_or.reduceat(is_record, starts[:-1])
+    kept = (asking | is_record) & np.repeat(useful, np.diff(starts))
+    return order[kept], np.append(0, np.cumsum(np.add.reduceat(kept, starts[:-1], dtype=np.int64)[useful]))

@@ -1,9 +1,22 @@
-"""Population group sizes of records at every node of a generalization lattice.
+"""Population group sizes of records at every node of a generalization lattice, and the risk of sampled records.
 
 One table of the population is rolled up from node to node. Raising one attribute by one level only merges cells, so a
 node's table is computed from the table of a node just below it, which is smaller than the population. Computed tables
 are kept within a memory limit, and recomputed after they were dropped. Tables of whole counts are computed from the
 smallest table just below that is still kept.
+
+If only a sample is known, a group of f sampled records represents an estimated F people, of whom F - f are not in the
+sample. The individual risk r is the expectation of one over the true size of the group.
+
+- Benedetti and Franconi (1998), as in mu-Argus and sdcMicro: F is the sum of the records' weights, so that each person
+  is sampled with probability f / F. Given f, the size of the group is then the number of draws until the f-th success,
+  negative binomial, with ``r = integral from 0 to 1 of dz / (f + (F - f) z^(1/f))``.
+- By a log-linear model (Skinner and Holmes 1998): the number of unsampled people is Poisson with mean F - f,
+  independent of f, with ``r = integral from 0 to 1 of z^(f - 1) exp(-(F - f) (1 - z)) dz``.
+
+In both models r equals 1 / f if F = f, and is at most 1 / f and at least 1 / F otherwise. If two groups are merged,
+neither f nor F - f falls, because every weight is 1 or more. Both integrands fall at every z as f or F - f rises. So
+generalization never raises the individual risk of a record.
 """
 
 from __future__ import annotations
@@ -408,28 +421,6 @@ class GroupFrequencies:
 
 
 @dataclass(frozen=True)
-class SizeBand:
-    """Records whose group size is in a range.
-
-    Parameters
-    ----------
-    smallest : int
-        Smallest group size of the range.
-    largest : int or None
-        Largest group size of the range, included; None if the range has no upper end.
-    records : int
-        Number of records in groups of these sizes.
-    share : float
-        Share of all records, in [0, 1].
-    """
-
-    smallest: int
-    largest: int | None
-    records: int
-    share: float
-
-
-@dataclass(frozen=True)
 class KAnonymityProfile:
     """Number of records by group size.
 
@@ -447,25 +438,6 @@ class KAnonymityProfile:
 
     sizes: NDArray[np.int64]
     records: NDArray[np.int64]
-
-    @classmethod
-    def of_file(cls, frequencies: GroupFrequencies) -> KAnonymityProfile:
-        """Return the `KAnonymityProfile` with group sizes counted in the file itself.
-
-        `frequencies` has the number of the file's groups by size.
-        """
-        return cls(frequencies.sizes, frequencies.sizes * frequencies.frequencies)
-
-    @classmethod
-    def of_records(cls, group_sizes: ArrayLike) -> KAnonymityProfile:
-        """Return the `KAnonymityProfile` for a given group size of each record.
-
-        Parameters
-        ----------
-        group_sizes : array_like of int, shape (n_records,)
-            Group sizes of 1 or more, for example counted in the population.
-        """
-        return cls(*np.unique(group_sizes, return_counts=True))
 
     @property
     def total(self) -> int:
@@ -508,16 +480,15 @@ class KAnonymityProfile:
         """Return the share of records in groups smaller than `k`, in [0, 1]."""
         return int(self.records[self.sizes < k].sum()) / self.total
 
-    def bands(self) -> tuple[SizeBand, ...]:
-        """Return a `SizeBand` for each range of group sizes, also if it has no records.
+    def bands(self) -> list[tuple[int, int | None, int, float]]:
+        """Return, for each range of group sizes, its ends, the number of records and their share.
 
-        The ranges start at the sizes in `BANDS`: 1, 2, 3, 5, 11, 21, 101 and 1001.
+        The ranges start at the sizes in `BANDS`: 1, 2, 3, 5, 11, 21, 101 and 1001. Both ends are included; the last
+        range has no upper end (None). The share, of all records, is in [0, 1].
         """
         counts = added_up(self.records, np.searchsorted(BANDS, self.sizes, side="right") - 1, len(BANDS)).tolist()
-        largest = [*(start - 1 for start in BANDS[1:]), None]
-        return tuple(
-            SizeBand(low, high, n, n / self.total) for low, high, n in zip(BANDS, largest, counts, strict=True)
-        )
+        ends = [*(start - 1 for start in BANDS[1:]), None]
+        return [(low, high, n, n / self.total) for low, high, n in zip(BANDS, ends, counts, strict=True)]
 
 
 # Distribution of the number of unsampled people of a group.

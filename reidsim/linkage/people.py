@@ -215,53 +215,24 @@ def distinct_people(population: Population) -> RowSets | None:
     return getattr(population, "row_sets", None)
 
 
-def smallest_groups(start: Integers, believed: Counts, true: Counts) -> Positions:
-    """Return the entry of each set with the smallest group size, shape (n,).
+def best_entries(start: Integers, *amounts: NDArray[Any]) -> Positions:
+    """Return the entry of each set with the largest amounts, shape (n,).
 
-    An entry is a cell with rows of one person; the result holds positions of entries. Group sizes are compared as the
-    adversary believes them to be; of equal believed sizes, the smallest true size wins, then the first entry.
-
-    Parameters
-    ----------
-    start : ndarray of int64, shape (n + 1,)
-        First entry of each set.
-    believed, true : ndarray, shape (n_entries,)
-        Believed and true group sizes, in people.
-    """
-    return _largest_entries(start, -np.stack([believed, true]).astype(np.float64))
-
-
-def best_entries(
-    start: Integers, attacks: NDArray[np.bool_], believed: Floats, true: Floats, payoff: Floats
-) -> Positions:
-    """Return the entry of each set that the adversary uses against the person, (n,).
-
-    An entry is a cell with rows of one person; the result holds positions of entries. The adversary prefers, in this
-    order: an entry that it attacks, the highest believed success probability, the highest true success probability, the
-    highest payoff, the first entry.
+    An entry is a cell with rows of one person; the result holds positions of entries.
 
     Parameters
     ----------
     start : ndarray of int64, shape (n + 1,)
-        First entry of each set.
-    attacks : ndarray of bool, shape (n_entries,)
-        Whether the adversary attacks the entry.
-    believed, true : ndarray of float64, shape (n_entries,)
-        Believed and true success probabilities, in [0, 1].
-    payoff : ndarray of float64, shape (n_entries,)
-        The adversary's payoff, in currency units.
+        The entries of set i are ``start[i]`` to ``start[i + 1] - 1``.
+    amounts : ndarray, shape (n_entries,)
+        Amounts of the entries. The first amount is compared first, a later one only among entries that are equal so
+        far. Of equal entries, the first is returned.
     """
-    return _largest_entries(start, np.stack([attacks, believed, true, payoff]).astype(np.float64))
+    return _largest_entries(start, np.stack(amounts).astype(np.float64))
 
 
 @numba.njit(cache=True, nogil=True)
 def _largest_entries(start: Integers, amounts: Floats) -> Positions:
-    """Return the entry of each set with the largest amounts, shape (n,).
-
-    `amounts` has shape (n_amounts, n_entries): the first row is compared first, a later row only among entries that are
-    equal so far. Among equal entries, the first is returned. The entries of set i start at ``start[i]`` and end
-    before ``start[i + 1]``.
-    """
     found = np.empty(len(start) - 1, dtype=np.intp)
     for row_set in range(len(found)):
         best = start[row_set]

@@ -1,7 +1,8 @@
-"""Populations by age, race, sex and area, of recipes ``census-cells`` and ``sf1``.
+"""Populations by age, race, sex and area, from files of public authorities.
 
-The first are from two sets of counts. The second are from the 2010 Census Summary File 1; layout: technical
-documentation SF1/10-4 (RV), chapters 2 and 6.
+A recipe of kind ``census-cells`` combines two sets of counts. A recipe of kind ``sf1`` reads the 2010 Census Summary
+File 1 (layout: technical documentation SF1/10-4 (RV), chapters 2 and 6). A recipe of kind ``voter-file`` counts the
+voters in the registration file of North Carolina, which the State Board of Elections distributes.
 """
 
 from __future__ import annotations
@@ -476,6 +477,8 @@ def _single_years(by_race: Integers, tail: Tail, oldest: int) -> Integers:
         parts.append(spread.reshape(*people.shape, end - start))
     return np.concatenate(parts, axis=-1)
 
+
+# Voter registration file of North Carolina.
 
 # Names of the column with the age at the end of the year: since 9 February 2022, and before.
 AGE_COLUMNS = ("age_at_year_end", "birth_age")

@@ -315,7 +315,7 @@ def describe_file(
     file, n_people = read_coded_file(source, columns=columns, count=count, weight=weight, encoding=encoding), None
     if person is None:
         frequencies = GroupFrequencies.from_group_sizes(group_sizes(file.codes, file.counts))
-        profile = KAnonymityProfile.of_file(frequencies)
+        profile = KAnonymityProfile(frequencies.sizes, frequencies.sizes * frequencies.frequencies)
     else:
         file, of_record = _people(file, person, source)
         frequencies, profile = _by_people(file.codes, of_record)
@@ -403,7 +403,8 @@ def _by_people(codes: pd.DataFrame, of_record: NDArray[np.intp]) -> tuple[GroupF
     row_sets, set_of_person = RowSets.from_rows(np.asarray(groups.ngroup(), dtype=np.int64), of_record)
     sizes = row_sets.in_classes(np.arange(groups.ngroups), groups.ngroups)
     smallest = np.minimum.reduceat(sizes[row_sets.cells], row_sets.start[:-1])
-    return GroupFrequencies.from_group_sizes(sizes), KAnonymityProfile.of_records(smallest[set_of_person])
+    of_people = np.unique(smallest[set_of_person], return_counts=True)
+    return GroupFrequencies.from_group_sizes(sizes), KAnonymityProfile(*of_people)
 
 
 def _described(name: str, codes: pd.Series[int], counts: NDArray[np.int64] | None) -> AttributeDescription:

@@ -109,11 +109,12 @@ def description_tables(description: FileDescription) -> Iterator[Table]:
     title = "Records by group size" if people is None else "People by smallest group size"
     table = titled_table(title, ["Group size", "Cells", several.capitalize(), f"Share of {several}"])
     table.columns[0].justify = "right"
-    for band in filter(lambda band: band.records, profile.bands()):
-        low, high = band.smallest, band.largest
+    for low, high, records, share in profile.bands():
+        if not records:
+            continue
         sizes = f"{low:,} or more" if high is None else f"{low:,}" if low == high else f"{low:,} to {high:,}"
         cells = description.frequencies.groups_between(low, high)
-        table.add_row(sizes, f"{cells:,}", f"{band.records:,}", f"{band.share:.2%}")
+        table.add_row(sizes, f"{cells:,}", f"{records:,}", f"{share:.2%}")
     yield table
     shares = ["Share", *(f"{profile.share_below(k):.2%}" for k in THRESHOLDS)]
     yield titled_table(f"{several.capitalize()} in groups smaller than k", ["k =", *THRESHOLDS], rows=[shares])

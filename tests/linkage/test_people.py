@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reidsim.linkage.people import PeopleOfRows, RowSets, best_entries, distinct_people, smallest_groups
+from reidsim.linkage.people import PeopleOfRows, RowSets, best_entries, distinct_people
 from reidsim.populations.population import Attribute, Domain
 
 
@@ -31,7 +31,7 @@ def test_the_adversary_goes_by_what_it_attacks_then_by_what_it_believes_then_by_
 def test_of_groups_believed_equal_the_smallest_in_truth_counts():
     for rng, start in draws(100, 2):
         believed, true = (rng.integers(1, 3, int(start[-1])) for _ in range(2))
-        assert smallest_groups(start, believed, true).tolist() == best_by_hand(start, (-believed, -true))
+        assert best_entries(start, -believed, -true).tolist() == best_by_hand(start, (-believed, -true))
 
 
 def test_many_people_of_few_cells_are_told_apart():

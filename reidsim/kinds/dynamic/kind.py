@@ -95,10 +95,17 @@ class DynamicKind(Kind):
     def summarise(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return one row per policy: means over all records, and measures over periods.
 
-        The index is the policy. The first columns are the ones of every kind (see `Kind.summarise`); for the columns on
-        periods, see `measures_of_periods`.
+        The index is the policy. The first columns are the ones of every kind (see `Kind.summarise`). The measures over
+        periods (named in ``measures.toml``) are, in this order, the mean of PK, the share of periods whose PK is at
+        most the scenario's threshold, and the number of periods in which the generalization differs from the previous
+        period's (withholding counts as a generalization). See `pk_by_period`.
         """
-        return super().summarise(study, draw, equilibria).join(measures_of_periods(study, equilibria))
+        rows, threshold = {}, study.scenario.publisher.threshold
+        for policy, found in equilibria.items():
+            shares, forms = pk_by_period(study, found), found.strategies[study.lattice.starts[:-1]]
+            rows[policy] = (shares.mean(), (shares <= threshold).mean(), float((forms[1:] != forms[:-1]).sum()))
+        of_periods = pd.DataFrame.from_dict(rows, orient="index", columns=list(_OWN))
+        return super().summarise(study, draw, equilibria).join(of_periods)
 
     def reidentified(
         self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]
@@ -160,11 +167,21 @@ class DynamicKind(Kind):
         return tuple(name for name in super().cross_play_policies(study) if said.get(name, True))
 
     def warnings(self, study: DynamicStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield texts that warn of information in earlier tables that the model ignores.
+        """Yield a warning for each policy with a table that is coarser than an earlier one.
 
-        See `warnings_of`.
+        The text has the policy and the number of such tables. A table is coarser if an attribute has a higher level
+        than in some earlier table; withheld tables are skipped. An adversary who keeps the earlier tables may know more
+        than the model assumes. There are warnings only for cumulative tables, which contain the earlier cases again.
         """
-        return warnings_of(study, outcomes)
+        for policy, outcome in outcomes.items() if study.scenario.release.table == "cumulative" else ():
+            forms = outcome.equilibrium.strategies[study.lattice.starts[:-1]]
+            levels = study.lattice.all_levels(forms[forms != WITHHELD])
+            coarser = int((levels > np.minimum.accumulate(levels, axis=0)).any(axis=1).sum())
+            if coarser:
+                yield (
+                    f"{policy}: {counted(coarser, 'table is', 'tables are')} coarser in some attribute than an earlier "
+                    "table; an adversary with the earlier table has more information than the risk assumes"
+                )
 
     def release_file(self, scenario: DynamicScenario) -> str | None:
         """Return the path of the file of cases; None if the cases are simulated."""
@@ -231,21 +248,6 @@ def pk_by_period(study: DynamicStudy, found: Equilibrium) -> NDArray[np.float64]
     return np.array(shares)
 
 
-def measures_of_periods(study: DynamicStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
-    """Return a table of measures over periods: one row per policy, in the index.
-
-    PK is the share of a period's records in equivalence classes of fewer than ``publisher.k`` records. The columns
-    (named in ``measures.toml``) are, in this order, the mean of PK over periods, the share of periods whose PK is at
-    most the scenario's threshold, and the number of periods in which the generalization differs from the previous
-    period's (withholding counts as a generalization).
-    """
-    rows, threshold = {}, study.scenario.publisher.threshold
-    for policy, found in equilibria.items():
-        shares, forms = pk_by_period(study, found), found.strategies[study.lattice.starts[:-1]]
-        rows[policy] = (shares.mean(), (shares <= threshold).mean(), float((forms[1:] != forms[:-1]).sum()))
-    return pd.DataFrame.from_dict(rows, orient="index", columns=list(_OWN))
-
-
 def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
     """Return the game row of each case in the table in which its risk is largest.
 
@@ -264,24 +266,6 @@ def exposing_rows(study: DynamicStudy, found: Equilibrium) -> NDArray[np.intp]:
         of_period = study.cases.period == number
         rows[of_period] = best[cell_of_case[of_period]]
     return rows
-
-
-def warnings_of(study: DynamicStudy, outcomes: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a warning text for each policy with a table coarser than an earlier one.
-
-    The text has the policy and the number of such tables. A table is coarser if an attribute has a higher level than in
-    some earlier table; withheld tables are skipped. An adversary who keeps the earlier tables may know more than the
-    model assumes. There are warnings only for cumulative tables, which contain the earlier cases again.
-    """
-    for policy, outcome in outcomes.items() if study.scenario.release.table == "cumulative" else ():
-        forms = outcome.equilibrium.strategies[study.lattice.starts[:-1]]
-        levels = study.lattice.all_levels(forms[forms != WITHHELD])
-        coarser = int((levels > np.minimum.accumulate(levels, axis=0)).any(axis=1).sum())
-        if coarser:
-            yield (
-                f"{policy}: {counted(coarser, 'table is', 'tables are')} coarser in some attribute than an earlier "
-                "table; an adversary with the earlier table has more information than the risk assumes"
-            )
 
 
 DYNAMIC = DynamicKind()

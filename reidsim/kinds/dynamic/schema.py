@@ -1,4 +1,4 @@
-"""Schema of a scenario file of case records that are released over time."""
+"""Schema of a scenario file of case records that are released over time, and the publisher's policies."""
 
 from __future__ import annotations
 

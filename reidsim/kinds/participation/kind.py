@@ -1,6 +1,6 @@
 """Define the kind of scenario in which people may join a genomic database.
 
-Its policies are rules and processes that determine who joins.
+The study has the people, their relatives and the game. The policies are rules and processes that determine who joins.
 """
 
 from __future__ import annotations
@@ -39,6 +39,18 @@ from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import Look, Policies, Policy
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, Study, World, digest_of, record_table
 
+_WORDS = read_toml(Path(__file__).with_name("measures.toml"))
+_FIRST = in_words((PUBLISHER_PAYOFF, PARTICIPATION, UTILITY, SHARE_ATTACKED, RISK), _WORDS["games"])
+# Measures that `ParticipationKind.summarise` computes, in column order.
+SUMMARY = (*_FIRST, *measures_worded(_WORDS["own"]).values())
+MEASURES = (*SUMMARY, *in_words(REIDENTIFIED, _WORDS["games"]))
+# Number of shares of participants at which best responses are computed for a curve: more make a smoother figure.
+_DRAWN = 200
+# A random population has returned to an equilibrium if its share of participants differs by at most this fraction.
+_BACK = 1e-4
+# Enumerate the profiles of at most this many families: each takes 2 ** (number of people) evaluations.
+_MOST_FAMILIES = 200
+POLICIES: Policies[Policy] = Policies()
 # Maximum number of people who decide. More people could be studied, but all pairs of relatives are in memory at once.
 _MOST_PEOPLE = 20_000
 Ints = NDArray[np.int64]
@@ -81,11 +93,11 @@ class ParticipationStudy(Study[ParticipationScenario]):
         scenario, rng = self.scenario, self.stream(0)
         section, subjects = scenario.matching, scenario.subjects
         matching = Matching(section.genome, section.segment, section.segments)
-        amounts = [
+        benefit, services, harm = (
             amount * (1.0 + subjects.spread * rng.uniform(-1.0, 1.0, self.n_people))
             for amount in (subjects.benefit, subjects.services, subjects.harm)
-        ]
-        values = Values(*amounts, subjects.concern)
+        )
+        values = Values(benefit, services, harm, subjects.concern)
         if self.relatives is None:
             ancestry = Ancestry(cast("float", scenario.population.couples), scenario.population.children)
             return Crowd(values, ancestry, matching, section.found_within, section.traced_within, section.matches)
@@ -173,22 +185,6 @@ def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
     if not len(rows):
         raise InputError("no person decides", source=path, where="column 'decides'", expected="yes in at least one row")
     return parents[0], parents[1], rows
-
-
-_WORDS = read_toml(Path(__file__).with_name("measures.toml"))
-_FIRST = in_words((PUBLISHER_PAYOFF, PARTICIPATION, UTILITY, SHARE_ATTACKED, RISK), _WORDS["games"])
-# Measures that `ParticipationKind.summarise` computes, in column order.
-SUMMARY = (*_FIRST, *measures_worded(_WORDS["own"]).values())
-MEASURES = (*SUMMARY, *in_words(REIDENTIFIED, _WORDS["games"]))
-# Number of shares of participants at which best responses are computed for a curve: more make a smoother figure.
-_DRAWN = 200
-# A random population has returned to an equilibrium if its share of participants differs by at most this fraction.
-_BACK = 1e-4
-# Enumerate the profiles of at most this many families: each takes 2 ** (number of people) evaluations.
-_MOST_FAMILIES = 200
-
-
-POLICIES: Policies[Policy] = Policies()
 
 
 class Joining(Policy):

@@ -31,6 +31,7 @@ _SHORT = 1e-3
 # From here on, four terms of Stirling's series are exact to 1e-14.
 _LARGE = 16.0
 
+Floats = NDArray[np.float64]
 # An estimate with the lower and the upper end of its interval.
 Interval = tuple[float, float, float]
 
@@ -50,6 +51,13 @@ class TwoParameterModel:
         Log of the inner parameter of the maximum, if it is infinite; else 0.
     of_best, of_ends : mapping of str to float
         Tolerances of the best inner parameter and of the ends of a range, as options of `scipy.optimize.brentq`.
+    inner_part : callable
+        Part of the log-likelihood that depends on the inner parameter, as a function of both parameters.
+    slope : callable
+        Derivative of the log-likelihood in the log of the inner parameter.
+    outer_slope : callable
+        Derivative of the log-likelihood in the outer parameter. It can be multiplied by a positive number, because only
+        its sign and zeros are used.
     """
 
     start: float = 0.0
@@ -59,31 +67,13 @@ class TwoParameterModel:
     of_best: ClassVar[Mapping[str, float]] = {"xtol": 1e-14, "rtol": 1e-14}
     of_ends: ClassVar[Mapping[str, float]] = of_best
 
-    def inner_part(self, outer: float, inner: float) -> float:
-        """Return the part of the log-likelihood that depends on the inner parameter.
-
-        Subclasses define it; here, it raises NotImplementedError.
-        """
-        raise NotImplementedError
+    inner_part: Callable[[float, float], float]
+    slope: Callable[[float, float], float]
+    outer_slope: Callable[[float, float], float]
 
     def outer_part(self, outer: float) -> float:
         """Return the part of the log-likelihood without the inner parameter; here 0."""
         return 0.0
-
-    def slope(self, outer: float, inner: float) -> float:
-        """Return the derivative of the log-likelihood in the log of the inner parameter.
-
-        Subclasses define it; here, it raises NotImplementedError.
-        """
-        raise NotImplementedError
-
-    def outer_slope(self, outer: float, inner: float) -> float:
-        """Return the derivative of the log-likelihood in the outer parameter.
-
-        It can be multiplied by a positive number, because only its sign and zeros are used. Subclasses define it; here,
-        it raises NotImplementedError.
-        """
-        raise NotImplementedError
 
     def best_inner(self, log_outer: float) -> float:
         """Return the log of the inner parameter with the largest log-likelihood.
@@ -252,7 +242,7 @@ def progression_sums(start: float, step: float, terms: int) -> tuple[float, floa
     return logs, reciprocals, (terms - start * reciprocals) / step
 
 
-def log_gamma_ratio(x: ArrayLike, d: ArrayLike) -> NDArray[np.float64]:
+def log_gamma_ratio(x: ArrayLike, d: ArrayLike) -> Floats:
     """Return ``log(gamma(x + d) / gamma(x))`` without loss of precision for large x.
 
     x must be positive, and d 0 or more; the result has their common shape.
@@ -264,12 +254,11 @@ def log_gamma_ratio(x: ArrayLike, d: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(np.where(x < _LARGE, gammaln(x + d) - gammaln(x), ratio))
 
 
-def _stirling_correction(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _stirling_correction(x: Floats) -> Floats:
     square = 1 / (x * x)
     return np.asarray((1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x)
 
 
-Floats = NDArray[np.float64]
 UniquenessMethod = Literal["pitman", "ewens", "snb", "zayatz"]
 # Expected number of people unique in the population and its interval; probability that a record unique in the sample is
 # unique in the population and its interval; parameters of the model; caveat.
@@ -754,7 +743,7 @@ def zayatz(frequencies: GroupFrequencies, population_size: int, level: float, rn
     shares = frequencies.frequencies / groups
     scale = population_size / records
 
-    def estimates(counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def estimates(counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
         ones = counts @ (unique * weights)
         others = counts @ (~unique * weights)
         p = np.divide(ones, ones + others, out=np.zeros(len(counts)), where=ones > 0)
@@ -780,7 +769,7 @@ def zayatz(frequencies: GroupFrequencies, population_size: int, level: float, rn
     return (uniques, uniques_low, uniques_high), (p, low, high), {}, note
 
 
-def _exactly_one_drawn(sizes: NDArray[np.int64], records: int, population_size: int) -> NDArray[np.float64]:
+def _exactly_one_drawn(sizes: NDArray[np.int64], records: int, population_size: int) -> Floats:
     """Return h(j) / h(1), for the probability h(j) of drawing exactly one of j people.
 
     The result has one item for each j in `sizes`. `records` people are drawn from `population_size` people without
