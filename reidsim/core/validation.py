@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
 from pydantic.fields import FieldInfo
@@ -157,7 +157,7 @@ def validated_after(
     try:
         return validated(model, content, source, names)
     except InputError as error:
-        culprit = next((key for key in changes if _overlap(key, error.where or "")), None)
+        culprit = next((key for key in changes if overlap(key, error.where or "")), None)
         if culprit is None:
             raise
         by_option = seed_given and culprit == "seed"
@@ -180,7 +180,7 @@ def _entry(entries: list[Any], key: str, where: str) -> int:
     return int(key)
 
 
-def _overlap(key: str, where: str) -> bool:
+def overlap(key: str, where: str) -> bool:
     """Return whether a key path and an error's location are equal or nested.
 
     `where` is the location in the error, such as ``stages[0].loci``. False if it is empty.
@@ -280,6 +280,8 @@ LARGEST_SEED = 2**63 - 1
 # Heading of the part of a section's docstring that describes its keys, and one described key.
 KEYS_HEADING = "\n\nAttributes\n----------\n"
 _ITS_VALUE = object()
+# Arguments of `Section.refuse_if`; the last one, the value found, may be missing.
+Refusal = tuple[object, str, str, str | None] | tuple[object, str, str, str | None, object]
 _DESCRIBED_KEY = re.compile(r"^(\w+)\n((?: {4}.+\n?)+)", re.MULTILINE)
 
 
@@ -342,7 +344,22 @@ class Section(BaseModel):
         """
         if holds:
             value = functools.reduce(getattr, key.split("."), self) if found is _ITS_VALUE else found
-            raise InputError(problem, where=key, found=value, expected=expected)
+            raise InputError(problem, where=key or None, found=value, expected=expected)
+
+    def unless(self, *cases: Refusal) -> Self:
+        """Return the section, as a validator does, unless the condition of a case holds.
+
+        A case has a condition, the problem, the key and the value expected; then the value found, if it is not the
+        value of the key. See `refuse_if`.
+
+        Raises
+        ------
+        InputError
+            For the first case whose condition holds.
+        """
+        for holds, problem, key, expected, *found in cases:
+            self.refuse_if(holds, problem, key, expected, found=found[0] if found else _ITS_VALUE)
+        return self
 
 
 # Terms of pydantic, and the terms that TOML users know.

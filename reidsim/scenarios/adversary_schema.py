@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import fsum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -155,10 +155,7 @@ class PlannerSection(Section):
     ] = Field(default={})
 
     @model_validator(mode="after")
-    def _planner_consistent(self) -> PlannerSection:
-        without_precision = self.rationality.endswith("logit") and self.precision is None
-        expected = f'a number of 0 or more with rationality = "{self.rationality}"'
-        self.refuse_if(without_precision, "key missing", "precision", expected)
+    def _planner_consistent(self) -> Self:
         require_provided(
             [EXPECTED_PAYOFF] * self.errs + [SINGLE_ATTEMPT] * self.rationality.startswith("prospect"),
             provided_by(self.planner),
@@ -166,11 +163,15 @@ class PlannerSection(Section):
             provider=f"planner {self.planner!r}",
             where="rationality",
         )
-        if self.sequential.unconfirmed is not None:
-            for key, needed in ("belief", "known"), ("solver", "backward-induction"):
-                other = getattr(self.sequential, key) != needed
-                self.refuse_if(other, f"unconfirmed success needs {key} {needed!r}", f"sequential.{key}", needed)
-        return self
+        without_precision = self.rationality.endswith("logit") and self.precision is None
+        expected, attack = f'a number of 0 or more with rationality = "{self.rationality}"', self.sequential
+        signal, problem = attack.unconfirmed is not None, "unconfirmed success needs"
+        known, solver = "known", "backward-induction"
+        return self.unless(
+            (without_precision, "key missing", "precision", expected),
+            (signal and attack.belief != known, f"{problem} belief {known!r}", "sequential.belief", known),
+            (signal and attack.solver != solver, f"{problem} solver {solver!r}", "sequential.solver", solver),
+        )
 
     @property
     def errs(self) -> bool:
@@ -249,39 +250,37 @@ class AdversarySection(PlannerSection):
         return self.direction != "record"
 
     @model_validator(mode="after")
-    def _links_consistently(self) -> AdversarySection:
+    def _links_consistently(self) -> Self:
         sequential = self.sequential if self.plans_sequentially else SequentialSection()
-        if self.gains_from != "identity":
-            expected = '"prosecutor", because sensitive values of other people are unknown'
-            self.refuse_if(self.risk != "prosecutor", "not supported with gains_from", "risk", expected)
-            require_provided(
-                {INFERENCES},
-                provided_by(self.planner),
-                needed_by=f"gains_from {self.gains_from!r}",
-                provider=f"planner {self.planner!r}",
-                where="planner",
-            )
-        links = {
-            "holds": self.holds,
-            "knowledge": self.knowledge,
-            "stages": self.stages,
-            "direction": self.looks_up,
-            "gains_from": self.gains_from != "identity",
-        }
+        infers = self.gains_from != "identity"
+        require_provided(
+            [INFERENCES] * infers,
+            provided_by(self.planner),
+            needed_by=f"gains_from {self.gains_from!r}",
+            provider=f"planner {self.planner!r}",
+            where="planner",
+        )
+        links = {key: getattr(self, key) for key in ("holds", "knowledge", "stages")}
+        links |= {"direction": self.looks_up, "gains_from": infers}
         plans = {
             "sequential.registry": sequential.registry,
             "sequential.belief": sequential.belief == "unknown",
             "sequential.unconfirmed": self.holds and sequential.unconfirmed,
         }
-        linked, planned = ([key for key, is_set in keys.items() if is_set] for keys in (links, plans))
-        for key in (*linked[1:], *planned) if linked else ():
-            self.refuse_if(True, f"not supported together with {linked[0]}", key, f"either {linked[0]} or {key}")
-        if self.risk != "journalist":
-            problem = f"a registry is not supported with {self.risk} risk"
-            self.refuse_if(self.sequential.registry is not None, problem, "sequential.registry", found=None)
-        is_uncounted = self.risk == "sample" and sequential.belief == "unknown"
-        self.refuse_if(is_uncounted, 'belief "unknown" needs a counted population', "sequential.belief", "known")
-        return self
+        first = next((key for key, is_set in links.items() if is_set), "")
+        others = [key for key, is_set in (links | plans).items() if first and is_set and key != first]
+        prosecutor = '"prosecutor", because sensitive values of other people are unknown'
+        unregistered, is_registered = (
+            f"a registry is not supported with {self.risk} risk",
+            sequential.registry is not None,
+        )
+        uncounted = self.risk == "sample" and sequential.belief == "unknown"
+        return self.unless(
+            (infers and self.risk != "prosecutor", "not supported with gains_from", "risk", prosecutor),
+            *((True, f"not supported together with {first}", key, f"either {first} or {key}") for key in others),
+            (is_registered and self.risk != "journalist", unregistered, "sequential.registry", None, None),
+            (uncounted, 'belief "unknown" needs a counted population', "sequential.belief", "known"),
+        )
 
 
 # Keys that have an effect only in rounds.
@@ -336,12 +335,13 @@ class WeightedSection(Section):
     weight: Share = 1.0
 
     @model_validator(mode="after")
-    def _equipped_consistently(self) -> WeightedSection:
+    def _equipped_consistently(self) -> Self:
         both = [name for name in self.buys if name in (self.holds or ())]
-        self.refuse_if(both, "resource both held and bought", "buys", found=both)
-        without_budget, expected = self.selection == "random" and self.budget is None, "a budget"
-        self.refuse_if(without_budget, "random selection needs a budget", "selection", expected)
-        return self
+        without_budget = self.selection == "random" and self.budget is None
+        return self.unless(
+            (both, "resource both held and bought", "buys", None, both),
+            (without_budget, "random selection needs a budget", "selection", "a budget"),
+        )
 
     @property
     def amounts(self) -> dict[str, float]:
@@ -367,11 +367,6 @@ class WeightedSection(Section):
         """
         return self.holds is not None or bool(self.buys)
 
-    @property
-    def is_inaccurate(self) -> bool:
-        """Whether the true or the expected accuracy of resources is below 1."""
-        return self.accuracy < 1 or self.expected_accuracy is not None
-
 
 _OF_GAMES = frozenset(("gain", "cost", "holds", "weight"))
 
@@ -386,11 +381,12 @@ class WeightedAdversarySection(WeightedSection, AdversarySection):
     """
 
     @model_validator(mode="after")
-    def _knows_consistently(self) -> WeightedAdversarySection:
-        for key in ("knowledge", "stages"):
-            is_wrong = self.needs_resources and getattr(self, key) is not None
-            self.refuse_if(is_wrong, "not supported together with holds and buys", key, f"either {key} or resources")
-        return self
+    def _knows_consistently(self) -> Self:
+        both, problem = self.needs_resources, "not supported together with holds and buys"
+        return self.unless(
+            (both and self.knowledge is not None, problem, "knowledge", "either knowledge or resources"),
+            (both and self.stages is not None, problem, "stages", "either stages or resources"),
+        )
 
 
 # Overlaps of attacks are computed for every subset of adversaries, so the work doubles with each adversary.
@@ -513,12 +509,12 @@ def check_adversaries(adversaries: Mapping[str, WeightedSection], agents: Agents
     if not adversaries:
         return
     n, total = len(adversaries), fsum(each.weight for each in adversaries.values())
-    for name in (name for name in adversaries if name in (*opponent_names(), TOGETHER)):
-        problem = "adversary name reserved for a column of cross-play"
-        raise InputError(problem, where=f"adversaries.{name}", expected="another name")
+    reserved = next((name for name in adversaries if name in (*opponent_names(), TOGETHER)), None)
     many, most = n > _MOST_ADVERSARIES and agents is not None, f"at most {_MOST_ADVERSARIES} in rounds of agents"
     is_wrong = abs(total - 1) > _ROUNDING and (agents is None or agents.together == "one-of")
+    taken = "adversary name reserved for a column of cross-play"
     refuse_first(
+        (reserved, taken, f"adversaries.{reserved}", None, "another name"),
         (total == 0, "no adversary of positive weight", "adversaries", None, "a weight above 0"),
         (many, "too many adversaries", "adversaries", n, most),
         (is_wrong, "weights of the adversaries do not sum to 1", "adversaries", total, "1"),
@@ -583,14 +579,17 @@ class PublisherScenario(ScenarioHead):
     agents: AgentsSection | None = None
 
     @model_validator(mode="after")
-    def _has_adversary(self) -> PublisherScenario:
-        holds, several = list(self.adversary.holds or ()), self.adversaries and self.agents is None
-        self.refuse_if(holds, "this kind of scenario has no resources", "adversary.holds", "no key holds", found=holds)
+    def _has_adversary(self) -> Self:
         check_adversaries(self.adversaries, self.agents)
+        holds, several = list(self.adversary.holds or ()), self.adversaries and self.agents is None
         problem = "this kind of scenario supports several adversaries only in rounds"
-        self.refuse_if(several, problem, "adversaries", "[adversary], or a section agents", found=None)
-        for where, section in {"adversary": self.adversary, **self.every_adversary}.items():
-            for key, only in ("direction", "record"), ("gains_from", "identity"):
-                value, problem = getattr(section, key), f'this {key} needs game = "tables"'
-                self.refuse_if(value != only, problem, f"{where}.{key}", only, found=value)
-        return self
+        return self.unless(
+            (holds, "this kind of scenario has no resources", "adversary.holds", "no key holds", holds),
+            (several, problem, "adversaries", "[adversary], or a section agents", None),
+            *(
+                (value != only, f'this {key} needs game = "tables"', f"{where}.{key}", only, value)
+                for where, section in {"adversary": self.adversary, **self.every_adversary}.items()
+                for key, only in (("direction", "record"), ("gains_from", "identity"))
+                for value in [getattr(section, key)]
+            ),
+        )

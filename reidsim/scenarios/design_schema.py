@@ -19,7 +19,7 @@ from pydantic_core import CoreSchema
 
 from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.core.measures import columns_of
-from reidsim.core.validation import Section, value_at
+from reidsim.core.validation import Section, overlap, value_at
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.scenarios.read_keys import ReadIf, Share, distinct, with_key
 
@@ -70,18 +70,16 @@ class SweepValues(Section):
         return {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
 
     @model_validator(mode="after")
-    def _one_kind(self) -> SweepValues:
+    def _one_kind(self) -> Self:
         start, stop, interval = self.start, self.stop, "from, to and points"
         bounds = [part for part in (start, stop, self.points) if part is not None]
-        if self.listed is not None:
-            both = "both a list and an interval of values"
-            refuse_first(
-                (bounds, both, None, None, f"either values, or {interval}"),
-                (self.listed == (), "the list of values is empty", None, None, "at least one value"),
-            )
-        elif start is None or stop is None or self.points is None:
-            raise InputError("incomplete range", expected=f"a list of values, or {interval}")
-        else:
+        both, few = self.listed is not None and bounds, self.listed is None and len(bounds) < 3
+        refuse_first(
+            (both, "both a list and an interval of values", None, None, f"either values, or {interval}"),
+            (self.listed == (), "the list of values is empty", None, None, "at least one value"),
+            (few, "incomplete range", None, None, f"a list of values, or {interval}"),
+        )
+        if start is not None and stop is not None:
             is_log, order = self.scale == "log", "a value of from below the value of to"
             refuse_first(
                 (start >= stop, "empty range", None, [start, stop], order),
@@ -126,29 +124,38 @@ class SweepSection(Section):
     one_at_a_time: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _consistent(self) -> SweepSection:
+    def _consistent(self) -> Self:
         _check_keys(self.values, "values")
-        grouped, unknown = [*itertools.chain(*self.together)], "the key has no values in the sweep"
-        for key in (key for key in self.values if key not in grouped):
+        grouped, in_turn, unknown = (
+            [*itertools.chain(*self.together)],
+            self.one_at_a_time,
+            "the key has no values in the sweep",
+        )
+        for key, values in self.values.items():
             # Lists and sections are not hashable.
-            values = [json.dumps(v) if isinstance(v, list | dict) else v for v in self.values[key].listed or ()]
-            require_distinct("value given twice", values, where=f"values.{key}")
+            texts = [json.dumps(v) if isinstance(v, list | dict) else v for v in values.listed or ()]
+            require_distinct("value given twice", () if key in grouped else texts, where=f"values.{key}")
         require_distinct("key in two groups", grouped, where="together")
         require_among(unknown, grouped, self.values, where="together")
-        in_turn = self.one_at_a_time
         require_among(unknown, in_turn, self.values, where="one_at_a_time")
-        too_few = len(in_turn) == 1 or len(set(in_turn)) < len(in_turn)
-        self.refuse_if(too_few, "too few keys", "one_at_a_time", "two or more distinct keys", found=list(in_turn))
-        for group in self.together:
-            sizes, chosen = {key: self.values[key].size for key in group}, [key for key in group if key in in_turn]
-            found, problem = ", ".join(f"{key}: {n}" for key, n in sizes.items()), "keys that change together have"
-            is_uneven, expected = len(set(sizes.values())) > 1, "all keys that change together, or none of them"
-            self.refuse_if(is_uneven, f"{problem} different numbers of values", "together", found=found)
-            is_split = 0 < len(chosen) < len(group)
-            self.refuse_if(is_split, "only some keys of a group", "one_at_a_time", expected, found=list(group))
-        n = self.n_points
-        self.refuse_if(n > MOST_POINTS, "too many points", "values", f"at most {MOST_POINTS:,}", found=n)
-        return self
+        split = next(([*group] for group in self.together if 0 < len(set(group) & set(in_turn)) < len(group)), None)
+        sizes = [{key: self.values[key].size for key in group} for group in self.together]
+        uneven = next(
+            (", ".join(f"{key}: {n}" for key, n in each.items()) for each in sizes if len({*each.values()}) > 1), None
+        )
+        few, n = len(in_turn) == 1 or len({*in_turn}) < len(in_turn), self.n_points
+        return self.unless(
+            (few, "too few keys", "one_at_a_time", "two or more distinct keys", [*in_turn]),
+            (uneven, "keys that change together have different numbers of values", "together", None, uneven),
+            (
+                split,
+                "only some keys of a group",
+                "one_at_a_time",
+                "all keys that change together, or none of them",
+                split,
+            ),
+            (n > MOST_POINTS, "too many points", "values", f"at most {MOST_POINTS:,}", n),
+        )
 
     @property
     def n_points(self) -> int:
@@ -198,9 +205,8 @@ class _Uncertain(Section):
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
         bounds = [bound for name in ("low", "high") if (bound := getattr(self, name, None)) is not None]
-        is_empty, expected = bounds != sorted(set(bounds)), "a value of low below the value of high"
-        self.refuse_if(is_empty, "empty interval", "low", expected, found=bounds)
-        return self
+        is_empty = bounds != sorted(set(bounds))
+        return self.unless((is_empty, "empty interval", "low", "a value of low below the value of high", bounds))
 
 
 class Uniform(_Uncertain):
@@ -308,10 +314,9 @@ class Triangular(_Uncertain):
     high: float
 
     @model_validator(mode="after")
-    def _mode_within(self) -> Triangular:
+    def _mode_within(self) -> Self:
         is_outside = not self.low <= self.mode <= self.high
-        self.refuse_if(is_outside, "mode outside the interval", "mode", "a number from low to high")
-        return self
+        return self.unless((is_outside, "mode outside the interval", "mode", "a number from low to high"))
 
 
 class Beta(_Uncertain):
@@ -356,12 +361,16 @@ class Discrete(_Uncertain):
     weights: tuple[Annotated[float, Field(ge=0)], ...] | None = None
 
     @model_validator(mode="after")
-    def _weighted(self) -> Discrete:
+    def _weighted(self) -> Self:
         weights, n = self.weights or (1.0,) * len(self.values), len(self.values)
-        problem, expected = "the number of weights differs from the number of values", f"{n} weights"
-        self.refuse_if(len(weights) != n, problem, "weights", f"{expected}, one for each value", found=len(weights))
-        self.refuse_if(sum(weights) <= 0, "all weights are 0", "weights", "a weight above 0", found=list(weights))
-        return self
+        problem, expected = (
+            "the number of weights differs from the number of values",
+            f"{n} weights, one for each value",
+        )
+        return self.unless(
+            (len(weights) != n, problem, "weights", expected, len(weights)),
+            (sum(weights) <= 0, "all weights are 0", "weights", "a weight above 0", list(weights)),
+        )
 
 
 Distribution = Annotated[
@@ -406,38 +415,18 @@ class UncertaintySection(Section):
     correlations: tuple[CorrelationSection, ...] = ()
 
     @model_validator(mode="after")
-    def _consistent(self) -> UncertaintySection:
+    def _consistent(self) -> Self:
         _check_keys(self.parameters, "parameters")
-        expected = f"a power of 2 for a Sobol sequence, such as {2 ** self.samples.bit_length():,}"
-        is_wrong = self.method == "sobol" and self.samples & (self.samples - 1)
-        self.refuse_if(is_wrong, "the number of samples is not a power of 2", "samples", expected)
-        keys = [tuple(sorted(each.keys)) for each in self.correlations]
+        keys, n = [tuple(sorted(each.keys)) for each in self.correlations], self.samples
         require_among("no such uncertain parameter", itertools.chain(*keys), self.parameters, where="correlations")
         require_distinct("correlation given twice", keys, where="correlations")
         itself = next((pair for pair in keys if pair[0] == pair[1]), None)
-        self.refuse_if(itself, "correlation of a parameter with itself", "correlations", found=itself)
-        return self
-
-
-def check_design(sweep: SweepSection | None, uncertainty: UncertaintySection | None, replications: int) -> None:
-    """Check the number of runs, and that no key is both swept and uncertain.
-
-    The number of runs is the product of points, samples and replications; at most `MOST_POINTS` are allowed.
-
-    Raises
-    ------
-    InputError
-        If there are too many runs, or a key is both swept and uncertain; the message names the key.
-    """
-    n_swept, n_drawn = 1 if sweep is None else sweep.n_points, 1 if uncertainty is None else uncertainty.samples
-    numbers = {"sweep.values": n_swept, "uncertainty.samples": n_drawn, "replications": replications}
-    runs, most = math.prod(numbers.values()), max(numbers, key=numbers.__getitem__)
-    found = " x ".join(f"{number:,} of {key}" for key, number in numbers.items() if number > 1)
-    refuse_first((runs > MOST_POINTS, "too many runs", most, f"{runs:,} ({found})", f"at most {MOST_POINTS:,}"))
-    swept = () if sweep is None else sweep.values
-    for key in () if uncertainty is None else uncertainty.parameters:
-        is_swept, where = any(_overlap(key, other) for other in swept), f"uncertainty.parameters.{key}"
-        refuse_first((is_swept, "key both swept and uncertain", where, None, "the key in either sweep or uncertainty"))
+        problem, is_wrong = "the number of samples is not a power of 2", self.method == "sobol" and n & (n - 1)
+        expected = f"a power of 2 for a Sobol sequence, such as {2 ** n.bit_length():,}"
+        return self.unless(
+            (is_wrong, problem, "samples", expected),
+            (itself, "correlation of a parameter with itself", "correlations", None, itself),
+        )
 
 
 def rows_along(
@@ -500,13 +489,8 @@ def _check_keys(keys: Collection[str], where: str) -> None:
         if key.split(".")[0] in FIXED_KEYS:
             hint = "use replications for different random draws" if key == "seed" else None
             raise InputError("key cannot change within a batch", where=path, hint=hint)
-        inside = next((other for other in itertools.islice(keys, number) if _overlap(key, other)), None)
+        inside = next((other for other in itertools.islice(keys, number) if overlap(key, other)), None)
         refuse_first((inside, "one key contains the other", path, inside, None))
-
-
-def _overlap(key: str, other: str) -> bool:
-    """Return whether two key paths are equal or one contains the other."""
-    return f"{key}.".startswith(f"{other}.") or f"{other}.".startswith(f"{key}.")
 
 
 class SensitivitySection(Section):
@@ -537,11 +521,10 @@ class SensitivitySection(Section):
     resamples: Annotated[int, Field(ge=10, le=100_000)] = 200
 
     @model_validator(mode="after")
-    def _power_of_two(self) -> SensitivitySection:
+    def _power_of_two(self) -> Self:
         below = 1 << (self.samples.bit_length() - 1)
-        is_wrong = self.method == "sobol" and self.samples != below
-        self.refuse_if(is_wrong, "the number of samples is not a power of 2", "samples", f"{below} or {2 * below}")
-        return self
+        is_wrong, expected = self.method == "sobol" and self.samples != below, f"{below} or {2 * below}"
+        return self.unless((is_wrong, "the number of samples is not a power of 2", "samples", expected))
 
 
 class RobustnessSection(Section):
@@ -597,10 +580,9 @@ class DiscoverySection(Section):
     smallest: Annotated[float, Field(gt=0, le=0.5)] = 0.05
 
     @model_validator(mode="after")
-    def _one_side(self) -> DiscoverySection:
+    def _one_side(self) -> Self:
         problem = "the bound of bad outcomes is missing or given twice"
-        refuse_first(((self.below is None) == (self.above is None), problem, None, None, "either below or above"))
-        return self
+        return self.unless(((self.below is None) == (self.above is None), problem, "", "either below or above", None))
 
 
 class BeliefCurveSection(Section):
@@ -623,13 +605,11 @@ class BeliefCurveSection(Section):
     believed: SweepValues | None = None
 
     @model_validator(mode="after")
-    def _changes_something(self) -> BeliefCurveSection:
-        is_fixed = self.true is None and self.believed is None
-        refuse_first((is_fixed, "no values to vary", None, None, "true or believed values"))
-        for values in (self.true, self.believed):
-            if values is not None:
-                SweepSection(values={self.key: values})
-        return self
+    def _changes_something(self) -> Self:
+        varied = [values for values in (self.true, self.believed) if values is not None]
+        for values in varied:
+            SweepSection(values={self.key: values})
+        return self.unless((not varied, "no values to vary", "", "true or believed values", None))
 
 
 class AxisSection(Section):
@@ -662,10 +642,9 @@ class PolicyMapSection(Section):
     y: AxisSection
 
     @model_validator(mode="after")
-    def _two_keys(self) -> PolicyMapSection:
-        self.refuse_if(self.x.key == self.y.key, "both axes are the same parameter", "y.key")
+    def _two_keys(self) -> Self:
         self.as_sweep()
-        return self
+        return self.unless((self.x.key == self.y.key, "both axes are the same parameter", "y.key", None))
 
     def as_sweep(self) -> SweepSection:
         """Return the points of the map as a sweep in which y changes fastest."""

@@ -5,15 +5,16 @@ There is one section class per table of the file.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from reidsim.adversaries.response import EXPECTED_PAYOFF, GAINS, planners_without
 from reidsim.core.errors import InputError
-from reidsim.core.validation import Section, merged
-from reidsim.scenarios.design_schema import Replications, StressSection, SweepSection, UncertaintySection, check_design
+from reidsim.core.validation import Section, merged, overlap
+from reidsim.scenarios.design_schema import MOST_POINTS, Replications, StressSection, SweepSection, UncertaintySection
 from reidsim.scenarios.read_keys import Count, Money, ReadIf, Seed, Text
 
 # Columns of records.parquet and of the table of a record's strategies, besides the attributes.
@@ -237,10 +238,19 @@ class ScenarioHead(Section):
         return several or ({"adversary": self.adversary} if hasattr(self, "adversary") else {})
 
     @model_validator(mode="after")
-    def _points_are_told_once(self) -> ScenarioHead:
-        if self.sweep is not None or self.uncertainty is not None:
-            check_design(self.sweep, self.uncertainty, self.replications)
-        return self
+    def _has_feasible_design(self) -> Self:
+        swept = {} if self.sweep is None else self.sweep.values
+        uncertain = {} if self.uncertainty is None else self.uncertainty.parameters
+        points, samples = self.sweep and self.sweep.n_points, self.uncertainty and self.uncertainty.samples
+        numbers = {"sweep.values": points or 1, "uncertainty.samples": samples or 1, "replications": self.replications}
+        runs, most = math.prod(numbers.values()), max(numbers, key=numbers.__getitem__)
+        found = f"{runs:,} ({' x '.join(f'{n:,} of {key}' for key, n in numbers.items() if n > 1)})"
+        twice = next((key for key in uncertain if any(overlap(key, other) for other in swept)), None)
+        where, expected = f"uncertainty.parameters.{twice}", "the key in either sweep or uncertainty"
+        return self.unless(
+            (runs > MOST_POINTS, "too many runs", most, f"at most {MOST_POINTS:,}", found),
+            (twice, "key both swept and uncertain", where, expected, None),
+        )
 
 
 def economics_of(scenario: ScenarioHead) -> tuple[EconomicsSection, EconomicsSection]:
