@@ -54,7 +54,7 @@ def explanation(loaded: Scenario[ScenarioHead]) -> str:
     agents, economics = kind.agents_of(scenario), economics_of(scenario)[0]
     prices: dict[Literal["gain", "cost"], float] = {"gain": economics.adversary_gain, "cost": economics.cost}
     types = []
-    for name, section in types_of(scenario).items():
+    for name, _, section in types_of(scenario):
         planner, knowledge = kind.attacker(scenario, name)
         each: dict[str, Any] = {"name": name, "section": section, "planner": planner, "knowledge": knowledge}
         for price, of_all in prices.items():
@@ -106,7 +106,7 @@ def _learning(publisher: str, scenario: ScenarioHead, agents: AgentsSection) -> 
     A decision may be a belief that is learned. `publisher` is the name of the publishing agents. If no agent learns,
     the first text states this and the others are "".
     """
-    has_accuracy = any(section.expected_accuracy is not None for section in types_of(scenario).values())
+    has_accuracy = any(section.expected_accuracy is not None for _, _, section in types_of(scenario))
     experience = "re-identifications experienced or heard of"
     learns = [
         (publisher, "the probability of each adversary type", "attacks noticed", agents.learning is not None),

@@ -64,9 +64,10 @@ def scenario_alone(scenario: S, name: str) -> S:
 
     The adversary's own gain and cost, if any, replace the amounts of the economics, and the publisher knows them.
     """
-    adversaries: Mapping[str, WeightedSection] = getattr(scenario, "adversaries")  # noqa: B009 - only some kinds have it
-    sections = {key: getattr(scenario, key) for key in ("adversary", "economics", "beliefs")}
-    section, schema = adversaries[name], type(sections["adversary"])
+    sections: dict[str, Any] = {
+        key: getattr(scenario, key) for key in ("adversary", "adversaries", "economics", "beliefs")
+    }
+    section, schema = sections["adversaries"][name], type(sections["adversary"])
     values = {key: getattr(section, key) for key in schema.model_fields}
     changes: dict[str, Any] = {
         # Validated before. Validating again would refuse names of objects passed in Python.
@@ -76,14 +77,6 @@ def scenario_alone(scenario: S, name: str) -> S:
         "beliefs": sections["beliefs"].model_copy(update=dict.fromkeys(section.amounts)),
     }
     return scenario.model_copy(update=changes)
-
-
-def loaded_alone(loaded: Scenario[S], name: str) -> Scenario[S]:
-    """Return the loaded scenario with one named adversary as its only adversary.
-
-    See `scenario_alone`.
-    """
-    return replace(loaded, scenario=scenario_alone(loaded.scenario, name))
 
 
 @contextmanager
@@ -107,20 +100,14 @@ def named(name: str | None) -> Iterator[None]:
 WHO_COMES = "adversary"
 
 
-def names_adversaries(values: Iterable[object]) -> bool:
-    """Return whether all values of ``adversary`` are text (names), not sections."""
-    return all(isinstance(value, str) for value in values)
-
-
 def who_may_come(uncertainty: UncertaintySection | None) -> tuple[str, ...]:
     """Return the names of the possible adversaries of an uncertain ``adversary``.
 
     Each name occurs once. The result is empty if the adversary is certain, or one of its values is a section.
     """
     parameter = None if uncertainty is None else uncertainty.parameters.get(WHO_COMES)
-    if not isinstance(parameter, Discrete) or not names_adversaries(parameter.values):
-        return ()
-    return tuple(dict.fromkeys(map(str, parameter.values)))
+    names = parameter.values if isinstance(parameter, Discrete) else ()
+    return tuple(dict.fromkeys(map(str, names))) if all(isinstance(name, str) for name in names) else ()
 
 
 def without_adversary_uncertainty(loaded: Scenario[S]) -> Scenario[S]:
@@ -146,20 +133,14 @@ OWN_ADVERSARY = "adversary"
 P = TypeVar("P", bound=PlannerSection)
 
 
-def types_of(scenario: ScenarioHead) -> Mapping[str, WeightedSection]:
-    """Return the section of each adversary type, by name.
+def types_of(scenario: ScenarioHead) -> list[tuple[str, str, WeightedSection]]:
+    """Return name, key path and section of each adversary type.
 
-    A scenario without named adversaries has one type, `OWN_ADVERSARY`, with weight 1.
+    A scenario without named adversaries has one type, `OWN_ADVERSARY`, with weight 1 and key path ``adversary``.
     """
-    return getattr(scenario, "adversaries", {}) or {OWN_ADVERSARY: WeightedSection()}
-
-
-def section_of(scenario: ScenarioHead, name: str) -> str:
-    """Return the key path of the section that describes an adversary type.
-
-    It is ``adversaries.NAME``, or ``adversary`` if the scenario has no named adversaries.
-    """
-    return f"adversaries.{name}" if getattr(scenario, "adversaries", {}) else "adversary"
+    several: Mapping[str, WeightedSection] = getattr(scenario, "adversaries", {})
+    own = [(OWN_ADVERSARY, "adversary", WeightedSection())]
+    return [(name, f"adversaries.{name}", section) for name, section in several.items()] or own
 
 
 def economics_of(
@@ -190,11 +171,10 @@ def with_detection(adversary: P, agents: AgentsSection) -> P:
     The probability of detection and the fine of section ``agents`` replace the adversary's. It is unchanged if it does
     not attack sequentially or the probability of detection is 0.
     """
-    detection = agents.enforcement.detection
-    if not (adversary.plans_sequentially and detection > 0):
+    if not (adversary.plans_sequentially and agents.enforcement.detection > 0):
         return adversary
     # Beyond these bounds the logistic function is 0 or 1 in double precision.
-    share = min(max(detection, 1e-300), 1 - 1e-16)
+    share = min(max(agents.enforcement.detection, 1e-300), 1 - 1e-16)
     odds = math.log(share / (1.0 - share))
     rules = {"penalty": agents.enforcement.fine, "detection_intercept": odds, "detection_slope": 0.0}
     return adversary.model_copy(update={"sequential": adversary.sequential.model_copy(update=rules)})
@@ -224,11 +204,22 @@ def profile_of(
         Economics and planner: first the true ones, then the ones in which the publisher believes.
     prices : mapping of str to float
         Price of each resource in currency units; 0 for resources without an entry.
+
+    Raises
+    ------
+    InputError
+        If an adversary with inaccurate resources attacks sequentially; the message names the key
+        ``adversary.accuracy``, see `named`.
     """
     fine = _fine(agents)
+    has_errors = section.accuracy < 1 or section.expected_accuracy is not None
+    problem = "accuracy is not supported for sequential attacks"
 
     def profile(economics: EconomicsSection, planner: Adversary) -> AdversaryProfile:
         own = economics_of(section, economics, agents)
+        refuse_first(
+            (has_errors and isinstance(planner, SequentialAdversary), problem, "adversary.accuracy", None, None)
+        )
         planner = planner.adversary if isinstance(planner, ErringAdversary) else planner
         outlays: dict[str, Any] = {"expected_fine": fine, "cheapest": own.cost - fine}
         if isinstance(planner, SequentialAdversary):
@@ -262,14 +253,11 @@ def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
 
     With learning, the prior has one entry per adversary, in the order of `types_of`.
     """
-    names = list(types_of(scenario))
     learning = None
-    if agents.learning is not None:
-        prior = np.array([agents.learning.prior.get(name, 1.0) for name in names])
-        if agents.together == "all":
-            absent = np.array([agents.learning.prior_absent.get(name, 1.0) for name in names])
-            prior = np.stack([prior, absent], axis=1)
-        learning = Learning(prior, agents.learning.noticed)
+    if (rules := agents.learning) is not None:
+        priors = [rules.prior, rules.prior_absent] if agents.together == "all" else [rules.prior]
+        counts = np.array([[prior.get(name, 1.0) for prior in priors] for name, _, _ in types_of(scenario)])
+        learning = Learning(counts if len(priors) > 1 else counts[:, 0], rules.noticed)
     return {
         "meeting": agents.together,
         "rounds": agents.rounds,
@@ -289,8 +277,8 @@ def are_equipped(scenario: ScenarioHead) -> bool:
     The keys are holds, buys, budget, selection, accuracy, expected_accuracy and experience. False for a
     scenario without rounds.
     """
-    several = getattr(scenario, "adversaries", {}).values() if getattr(scenario, "agents", None) is not None else ()
-    return any(section.needs_resources or section.of_rounds for section in several)
+    in_rounds = getattr(scenario, "agents", None) is not None
+    return in_rounds and any(section.needs_resources or section.of_rounds for _, _, section in types_of(scenario))
 
 
 def left_out_of_rounds(scenario: ScenarioHead) -> tuple[str, ...]:
@@ -300,10 +288,10 @@ def left_out_of_rounds(scenario: ScenarioHead) -> tuple[str, ...]:
     """
     if getattr(scenario, "agents", None) is None:
         return ()
-    several = getattr(scenario, "adversaries", {})
-    used = {key for each in several.values() for key in each.of_rounds}
+    used = {key for _, _, section in types_of(scenario) for key in section.of_rounds}
     keys = listed(key for key in WeightedSection.model_fields if key in used)
     and_keys = f" and {keys} in section adversaries" if used else ""
+    several = getattr(scenario, "adversaries", {})
     whom = "the adversaries of section adversaries" if several else "the adversary of the scenario"
     return (f"section agents{and_keys} is ignored: only one round is evaluated, against {whom}",)
 
@@ -331,15 +319,13 @@ def check_resources(
     InputError
         If a resource does not exist, or an adversary may not have it; the message names the key.
     """
-    for name, section in types_of(scenario).items():
-        where = section_of(scenario, name)
-        for key in ("holds", "buys"):
-            named, where_key = getattr(section, key) or (), f"{where}.{key}"
-            otherwise = "the name of a section [resources.NAME]"
-            require_among("no such resource", named, resources, where=where_key, otherwise=otherwise)
-            check_buyer(name, where_key, named, buyers)
+    otherwise = "the name of a section [resources.NAME]"
+    for name, path, section in types_of(scenario):
+        for where, names in ((f"{path}.holds", section.holds or ()), (f"{path}.buys", section.buys)):
+            require_among("no such resource", names, resources, where=where, otherwise=otherwise)
+            check_buyer(name, where, names, buyers)
         if not section.needs_resources:
-            check_buyer(name, where, own[name], buyers)
+            check_buyer(name, path, own[name], buyers)
 
 
 def knowledge_held(resources: Mapping[str, Any], holds: Holdings, names: Sequence[str], n: int) -> Knowledge:
@@ -359,10 +345,9 @@ def knowledge_held(resources: Mapping[str, Any], holds: Holdings, names: Sequenc
     n : int
         Number of people.
     """
-    sources = []
-    for name in sorted(holds):
-        groups = (AttributeGroup(resources[name].attributes or tuple(names)),)
-        sources.append(Source(name, (SourceProfile(groups, resources[name].share),), np.zeros(n, dtype=np.intp)))
+    groups = {name: (AttributeGroup(resources[name].attributes or tuple(names)),) for name in sorted(holds)}
+    profiles = {name: (SourceProfile(group, resources[name].share),) for name, group in groups.items()}
+    sources = (Source(name, profile, np.zeros(n, dtype=np.intp)) for name, profile in profiles.items())
     return Knowledge(tuple(names), tuple(sources))
 
 
@@ -374,20 +359,6 @@ def linker_of(section: WeightedSection, linker: Linker, expected_accuracy: float
     if min(section.accuracy, expected_accuracy) < 1.0:
         return InaccurateLinker(linker, section.accuracy, expected_accuracy)
     return linker
-
-
-def check_accuracy(section: WeightedSection, adversary: Adversary, where: str) -> None:
-    """Check that an adversary with inaccurate resources attacks each record once.
-
-    Resources are inaccurate if the true or the expected accuracy in `section` is below 1.
-
-    Raises
-    ------
-    InputError
-        If it attacks sequentially; the message names the key below `where`.
-    """
-    is_wrong = section.is_inaccurate and isinstance(adversary, SequentialAdversary)
-    refuse_first((is_wrong, "accuracy is not supported for sequential attacks", f"{where}.accuracy", None, None))
 
 
 def settings_of(kind: Any, study: Study[Any]) -> Callable[[str, int, int], Setting]:
@@ -402,28 +373,31 @@ def settings_of(kind: Any, study: Study[Any]) -> Callable[[str, int, int], Setti
         If the kind has no decision maker, economics or adversary, or an adversary has the key ``holds`` or ``buys``.
     """
     scenario, agents = study.scenario, kind.agents_of(study.scenario)
-    has_sections = all(hasattr(scenario, name) for name in ("economics", "adversary"))
-    no_rounds = "this kind of scenario does not support rounds of agents"
+    has_none = not (kind.decides and hasattr(scenario, "economics") and hasattr(scenario, "adversary"))
     no_resources, expected = "this kind of scenario has no resources", "no keys holds and buys"
     with locating(study.loaded.path):
-        refuse_first((not (kind.decides and has_sections), no_rounds, "game", kind.name, None))
-        for name, section in types_of(scenario).items():
-            where = f"{section_of(scenario, name)}.{'buys' if section.buys else 'holds'}"
-            refuse_first((section.needs_resources, no_resources, where, None, expected))
+        refuse_first(
+            (has_none, "this kind of scenario does not support rounds of agents", "game", kind.name, None),
+            *(
+                (section.needs_resources, no_resources, f"{path}.{'buys' if section.buys else 'holds'}", None, expected)
+                for _, path, section in types_of(scenario)
+            ),
+        )
 
     def setting(policy: str, replication: int, draw: int) -> Setting:
         played, world = kind.policy(policy), study.world(replication)
         require_by_agents(played, kind.policies.values(), f"{kind.decider}.policies", study.loaded.path)
         truth, belief, defender = record_game_of(world.truth), world.belief, played.defender(study, replication)
-        each = (truth.n_records,)
+        amounts = (np.asarray(each, dtype=np.float64) for each in (truth.benefit, truth.loss, belief.loss))
+        benefit, loss, believed_loss = (np.broadcast_to(each, (truth.n_records,)) for each in amounts)
         return Setting(
             space=truth.space,
             cell_of_subject=kind.row_of_record(study, replication),
-            benefit=np.broadcast_to(np.asarray(truth.benefit, dtype=np.float64), each),
-            loss=np.broadcast_to(np.asarray(truth.loss, dtype=np.float64), each),
-            believed_loss=np.broadcast_to(np.asarray(belief.loss, dtype=np.float64), each),
+            benefit=benefit,
+            loss=loss,
+            believed_loss=believed_loss,
             meet=getattr(truth.space, "meet", None),
-            profiles=tuple(_profile_alone(study, agents, replication, *each) for each in types_of(scenario).items()),
+            profiles=tuple(_profile_alone(study, agents, replication, *each) for each in types_of(scenario)),
             solve=lambda name, game: defender.choose(game),
             is_fixed=lambda name: played.is_rule,
             forbids_attacks=lambda name: played.forbids_attacks,
@@ -436,49 +410,39 @@ def settings_of(kind: Any, study: Study[Any]) -> Callable[[str, int, int], Setti
 
 
 def _profile_alone(
-    study: Study[Any], agents: AgentsSection, draw: int, name: str, section: WeightedSection
+    study: Study[Any], agents: AgentsSection, draw: int, name: str, path: str, section: WeightedSection
 ) -> AdversaryProfile:
     """Return the profile of an adversary type, with the publisher's belief about it.
 
     Its linker and planner are from the games of the study in which this adversary is the only one. `draw` is the number
-    of the study's draw, `name` and `section` belong to the type.
+    of the study's draw; `name`, `path` and `section` belong to the type, see `types_of`. The adversary's own gain and
+    cost apply, and the publisher knows them. The cost, or the parameters of a sequential attack, include detection and
+    fines of section ``agents``.
 
     Raises
     ------
     InputError
         If inaccurate resources are combined with a sequential attack, or the adversary cannot play.
     """
-    both, where = true_and_believed(study.scenario), section_of(study.scenario, name)
-    if name in getattr(study.scenario, "adversaries", {}):
+    both, is_named = true_and_believed(study.scenario), path != "adversary"
+    if is_named:
         study = study.with_adversary(scenario_alone(study.scenario, name).adversary)
-    world = _study_against(study, agents, section).world(draw)
-    games = record_game_of(world.truth), record_game_of(world.belief)
-
-    def equip(holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment:
-        return Equipment(linker_of(section, games[believed].linker, expected_accuracy), games[believed].adversary)
-
-    check_accuracy(section, games[0].adversary, where)
-    planners = (game.adversary for game in games)
-    return profile_of(name, section, agents, equip, zip(both, planners, strict=True))
-
-
-def _study_against(study: Study[Any], agents: AgentsSection, section: WeightedSection) -> Study[Any]:
-    """Return the study with an adversary's own gain and cost.
-
-    `section` states them; without them, the scenario's values hold. The cost, or the parameters of a sequential attack,
-    include detection and fines of section ``agents``. The publisher believes in the adversary's own amounts.
-    """
     scenario: Any = study.scenario
     sequential = scenario.adversary.plans_sequentially
     economics = economics_of(section, scenario.economics, agents, sequential=sequential)
     update = {"adversary": with_detection(scenario.adversary, agents), "economics": economics}
     beliefs: BeliefsSection | None = getattr(scenario, "beliefs", None)
     if beliefs is not None:
-        own = {"gain": beliefs.gain, "cost": beliefs.cost}
-        if beliefs.cost is not None and not sequential:
-            own["cost"] = beliefs.cost + _fine(agents)
-        update["beliefs"] = beliefs.model_copy(update=own | dict.fromkeys(section.amounts))
-    return study.with_sections(**update)
+        cost = beliefs.cost if beliefs.cost is None or sequential else beliefs.cost + _fine(agents)
+        update["beliefs"] = beliefs.model_copy(update={"cost": cost} | dict.fromkeys(section.amounts))
+    world = study.with_sections(**update).world(draw)
+    games = record_game_of(world.truth), record_game_of(world.belief)
+
+    def equip(holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment:
+        return Equipment(linker_of(section, games[believed].linker, expected_accuracy), games[believed].adversary)
+
+    with named(name if is_named else None):
+        return profile_of(name, section, agents, equip, zip(both, (game.adversary for game in games), strict=True))
 
 
 NO_STAGES = "the scenario names no attack recipe"
@@ -567,9 +531,15 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
     own: AdversarySection = study.scenario.adversary
     world, rate = study.world(draw), {"rate": options.attack_rate}
 
-    def against(planner: str = "one-shot", knowledge: Any = None, stages: Any = None, **changes: object) -> Games:
-        recipes = {"knowledge": knowledge, "stages": stages, "parameters": {}, "rationality": "perfect"}
-        games = study_against(study, planner=planner, **recipes, **changes).world(draw)
+    def against(planner: str = "one-shot", **changes: object) -> Games:
+        plain: dict[str, Any] = {
+            "planner": planner,
+            "knowledge": None,
+            "stages": None,
+            "parameters": {},
+            "rationality": "perfect",
+        }
+        games = study_against(study, **(plain | changes)).world(draw)
         return games.truth, games.belief
 
     def linked(key: str, recipe: str | None, problem: str) -> Games:
@@ -624,11 +594,10 @@ def with_adversaries(others: Opponents, alone: Mapping[str, World], together: Wo
     InputError
         If an adversary cannot play.
     """
-    games = {name: (world.truth, world.belief) for name, world in {**alone, TOGETHER: together}.items()}
-    for name, both in games.items():
+    own = []
+    for name, world in {**alone, TOGETHER: together}.items():
         with locating(where=None if name == TOGETHER else f"adversaries.{name}"):
-            _reply(both)
-    own = tuple(Opponent(name, *both, among_all=name != TOGETHER) for name, both in games.items())
+            own.append(_opponent(name, (world.truth, world.belief), among_all=name != TOGETHER))
     return replace(others, opponents=(*others.opponents, *own), own=TOGETHER)
 
 
@@ -654,28 +623,23 @@ def played_by(own: str, makers: Mapping[str, Callable[[], Games]], wanted: Colle
     opponents, left_out = [], []
     for name in dict.fromkeys((*opponent_names(), *makers)):
         try:
-            truth, belief = makers[name]()
-            _reply((truth, belief))
+            opponents.append(_opponent(name, makers[name]()))
         except InputError as error:
             if name == own or name in wanted:
                 raise
             left_out.append(f"adversary {name!r} cannot play: {error}")
-        else:
-            opponents.append(Opponent(name, truth, belief))
     return Opponents(tuple(opponents), own, tuple(left_out))
 
 
-def _reply(games: Games) -> None:
-    """Compute one response in each game, because some errors occur only in a response.
-
-    Nothing is returned; an `InputError` of the response is raised unchanged.
-    """
-    for game in games:
-        record_game_of(game).outcome(record_game_of(game).space.most_specific)
+def _opponent(name: str, games: Games, *, among_all: bool = True) -> Opponent:
+    """Return an opponent; compute one response in each game, because some errors occur only in a response."""
+    for game in map(record_game_of, games):
+        game.outcome(game.space.most_specific)
+    return Opponent(name, *games, among_all=among_all)
 
 
-# Column of the game against all types, and two further games on which a defender may plan.
-TYPES, AVERAGE_TYPE, WORST_OF_TYPES = TOGETHER, "average-type", "worst-of-types"
+# Two further games in which a defender may plan.
+AVERAGE_TYPE, WORST_OF_TYPES = "average-type", "worst-of-types"
 LEFT_OUT = (
     "cross-play evaluates one round of section agents; each adversary has all resources in holds and buys; prices of "
     "resources, budgets, exclusion, learning, participation and further rounds are ignored"
@@ -718,7 +682,7 @@ def types_of_setting(setting: Setting, space: StrategySpace | None = None) -> Op
         for n, profile in enumerate(setting.profiles)
     ]
     found = _ideas(space, types[1], setting.benefit, setting.believed_loss, together)
-    opponents = (*alone, opponent(TYPES, types, together, among_all=False))
+    opponents = (*alone, opponent(TOGETHER, types, together, among_all=False))
     return replace(found, opponents=opponents, left_out=(LEFT_OUT, *found.left_out))
 
 

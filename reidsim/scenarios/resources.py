@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from math import fsum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,7 @@ from reidsim.scenarios.schema import BeliefsSection
 if TYPE_CHECKING:
     from reidsim.adversaries.multistage.attack import Stage
 
-_BUNDLED_RATES = "ystr-loci.csv.gz"
+_BUNDLED_RATES = bundled_folder("populations") / "figures" / "ystr-loci.csv.gz"
 
 
 class InferSurnameSection(Section):
@@ -166,8 +166,7 @@ def mutation_rates(file: str | None, folder: Path, loci: tuple[str, ...]) -> tup
     InputError
         If the file cannot be used, or lacks a locus.
     """
-    bundled = bundled_folder("populations") / "figures" / _BUNDLED_RATES
-    path = bundled if file is None else data_file(file, folder, "scenarios")
+    path = _BUNDLED_RATES if file is None else data_file(file, folder, "scenarios")
     frame = read_table(path, comment="#")
     require_columns(frame, ["locus", "mutation_rate"], path)
     rates = dict(zip(frame["locus"], numbers(frame, "mutation_rate", path), strict=True))
@@ -202,15 +201,13 @@ class AttackResourceSection(Section):
     count: Text | None = None
 
     @model_validator(mode="after")
-    def _one_origin(self) -> AttackResourceSection:
-        problem, needs_file = "the people of the resource are missing or given twice", "this key only with a file"
-        is_wrong, no_file = (self.population is None) == (self.file is None), self.file is None
-        refuse_first(
-            (is_wrong, problem, None, None, "either population or file"),
-            (no_file and self.count is not None, "the key needs a file", "count", None, needs_file),
-            (no_file and self.columns, "the key needs a file", "columns", None, needs_file),
+    def _one_origin(self) -> Self:
+        no_file, problem = self.file is None, "the people of the resource are missing or given twice"
+        return self.unless(
+            ((self.population is None) == no_file, problem, "", "either population or file", None),
+            (no_file and self.count is not None, "the key needs a file", "count", "this key only with a file", None),
+            (no_file and self.columns, "the key needs a file", "columns", "this key only with a file", None),
         )
-        return self
 
 
 class AttackRecipe(Section):
@@ -258,18 +255,18 @@ class AttackRecipe(Section):
 
         They are the attributes on which a stage links to the resource, and the attributes that it infers from it.
         """
-        needed: list[str] = []
-        for stage in self.stages:
-            if stage.resource == resource:
-                needed += stage.loci or () if stage.stage == "infer-surname" else stage.on
-                needed += () if stage.stage == "identify" else (stage.infers,)
-        return tuple(dict.fromkeys(needed))
+        uses = [
+            (*(getattr(stage, "loci", ()) or getattr(stage, "on", ())), getattr(stage, "infers", ""))
+            for stage in self.stages
+            if stage.resource == resource
+        ]
+        return tuple(dict.fromkeys(name for names in uses for name in names if name))
 
     @property
     def loci(self) -> frozenset[str]:
         """Attributes whose values are alleles."""
-        loci = [stage.loci or () for stage in self.stages if stage.stage == "infer-surname"]
-        return frozenset(name for names in loci for name in names)
+        stages = (stage for stage in self.stages if stage.stage == "infer-surname")
+        return frozenset(name for stage in stages for name in stage.loci or ())
 
 
 def require_recipe(path: Path, where: str) -> Path:
@@ -280,9 +277,9 @@ def require_recipe(path: Path, where: str) -> Path:
     InputError
         If there is no such file.
     """
-    problem = "is a folder" if os.path.isdir(path) else "no such file"
-    with locating(path):
-        refuse_first((not os.path.isfile(path), problem, where, None, "an attack recipe (TOML)"))
+    if not os.path.isfile(path):
+        problem = "is a folder" if os.path.isdir(path) else "no such file"
+        raise InputError(problem, source=path, where=where, expected="an attack recipe (TOML)")
     return path
 
 
@@ -355,14 +352,17 @@ class DrawnResourceSection(Section):
         return self.kind is not None
 
     @model_validator(mode="after")
-    def _of_a_kind(self) -> DrawnResourceSection:
-        for key, kinds in _KINDS_WITH.items():
-            if key in self.model_fields_set:
-                problem, expected = "the key needs a list drawn from the people", 'such as "broker-file"'
-                self.refuse_if(self.kind is None, problem, key, f"this key only with `kind`, {expected}", found=None)
-                has_none = kinds and self.kind not in kinds
-                self.refuse_if(has_none, f"not supported with kind {self.kind!r}", key, f"kind {listed(kinds)}")
-        return self
+    def _of_a_kind(self) -> Self:
+        set_keys = {key: kinds for key, kinds in _KINDS_WITH.items() if key in self.model_fields_set}
+        needed, wrong = 'this key only with `kind`, such as "broker-file"', f"not supported with kind {self.kind!r}"
+        return self.unless(
+            *((not self.kind, "the key needs a list drawn from the people", key, needed, None) for key in set_keys),
+            *(
+                (self.kind not in kinds, wrong, key, f"kind {listed(kinds)}")
+                for key, kinds in set_keys.items()
+                if kinds
+            ),
+        )
 
 
 class ListBeliefsSection(BeliefsSection):
@@ -554,8 +554,8 @@ class ListsOfPeople:
         def stream(decision: int, name: str) -> np.random.Generator:
             return random_stream(seed, "lists", decision, word_of(name), replication)
 
-        membership, contents = partial(stream, _MEMBERSHIP), partial(stream, _CONTENTS)
-        drawn = draw_lists(self.people.values, self.rules, self.together, membership, contents) if self.rules else {}
+        streams = partial(stream, _MEMBERSHIP), partial(stream, _CONTENTS)
+        drawn = draw_lists(self.people.values, self.rules, self.together, *streams) if self.rules else {}
         return {**drawn, **self.read}
 
 
@@ -745,8 +745,9 @@ class _Source:
 
         Voter lists contain an attribute if the list of at least one state does.
         """
-        names, profiles = self.people.values, self.profiles.values() if self.section.kind == "voter-list" else ()
+        names = self.people.values
         if self.section.kind == "voter-list":
+            profiles = self.profiles.values()
             return tuple(name for name in names if name in _FACT_OF and any(_has(each, name) for each in profiles))
         return tuple(name for name in names if self.section.kind != "social-media" or self._figures(name))
 
@@ -758,16 +759,16 @@ class _Source:
         raised if voter lists do not contain an attribute.
         """
         missing: dict[str, float | Floats] = {}
-        if self.alleles_missing:
-            missing |= {name: self.alleles_missing for name in self.attributes if name in self.people.loci}
-        for name in self.attributes if self.section.kind == "voter-list" else ():
-            problem, expected = "voter lists do not contain the attribute", f"one of {listed(_FACT_OF, 20)}"
-            expected += ', or a list of kind "broker-file"'
-            refuse_first((name not in _FACT_OF, problem, "attributes", name, expected))
-            lacks = np.array([not _has(profile, name) for profile in self.profiles.values()])
-            if lacks.any():
-                missing[name] = np.where(self.state_of_person >= 0, lacks[self.state_of_person], False).astype(float)
+        expected = f'one of {listed(_FACT_OF, 20)}, or a list of kind "broker-file"'
         for name in self.attributes:
+            if self.alleles_missing and name in self.people.loci:
+                missing[name] = self.alleles_missing
+            if self.section.kind == "voter-list":
+                unknown = name not in _FACT_OF
+                refuse_first((unknown, "voter lists do not contain the attribute", "attributes", name, expected))
+                lacks = np.array([not _has(profile, name) for profile in self.profiles.values()], dtype=float)
+                if lacks.any():
+                    missing[name] = np.where(self.state_of_person >= 0, lacks[self.state_of_person], 0.0)
             # Attributes without figures, such as names, are in every profile.
             if (figures := self._figures(name)) is not None:
                 missing[name] = 1.0 - self._at_ages(figures, f"missing.{_SAID_AS.get(name, name)}")
@@ -831,8 +832,7 @@ class _Source:
 
 def _has(profile: VoterProfile, name: str) -> bool:
     """Return whether the voter list of a state has an attribute, a key of `_FACT_OF`."""
-    fact = _FACT_OF[name]
-    return fact is None or getattr(profile, fact) not in (None, False)
+    return getattr(profile, _FACT_OF[name] or "state") not in (None, False)
 
 
 def _people_of_rows(cells: pd.Series[str], people: People, path: Path) -> Integers:

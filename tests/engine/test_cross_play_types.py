@@ -12,9 +12,9 @@ from reidsim.kinds.masking.kind import MASKING as MASKING_KIND
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
+from reidsim.scenarios.adversary_schema import TOGETHER as TYPES
 from reidsim.scenarios.agents import (
     AVERAGE_TYPE,
-    TYPES,
     WORST_OF_TYPES,
 )
 from reidsim.scenarios.load import Scenario

@@ -66,7 +66,7 @@ from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages
 from reidsim.games.reidentified import reidentified_in
 from reidsim.games.robust import robust_choices
 from reidsim.scenarios import design_schema as schema
-from reidsim.scenarios.agents import WHO_COMES, names_adversaries, without_adversary_uncertainty
+from reidsim.scenarios.agents import WHO_COMES, without_adversary_uncertainty
 from reidsim.scenarios.design_schema import StressSection
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
@@ -122,7 +122,7 @@ def name_adversaries(points: pd.DataFrame) -> bool:
 
     If so, column ``adversary`` has only names.
     """
-    return WHO_COMES in points and names_adversaries(points[WHO_COMES])
+    return WHO_COMES in points and all(isinstance(value, str) for value in points[WHO_COMES])
 
 
 # Columns with quantiles in a batch's distributions over records, by level.

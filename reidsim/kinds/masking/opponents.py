@@ -26,7 +26,6 @@ from reidsim.scenarios.agents import (
     OpponentOptions,
     Opponents,
     are_equipped,
-    check_accuracy,
     check_resources,
     economics_of,
     linker_of,
@@ -35,7 +34,6 @@ from reidsim.scenarios.agents import (
     played_by,
     profile_of,
     rules_of,
-    section_of,
     types_of,
     with_adversaries,
     with_detection,
@@ -124,11 +122,9 @@ class _MaskingEquip:
         Raises
         ------
         InputError
-            If it lacks the resource, or has inaccurate resources in sequential attacks; the message names the key below
-            `where`, the key path of the adversary's section.
+            If it lacks the resource; the message names the key below `where`, the key path of the adversary's section.
         """
-        section, attack = self.section, self.games[0].attack
-        register = attack.identify.resource
+        section, register = self.section, self.games[0].attack.identify.resource
         if section.needs_resources and register not in {*(section.holds or ()), *section.buys}:
             raise InputError(
                 "the adversary lacks the resource of its attack",
@@ -136,7 +132,6 @@ class _MaskingEquip:
                 found=list(section.holds or ()),
                 expected=f"{register!r} in holds or buys",
             )
-        check_accuracy(section, self.adversary(attack), where)
 
 
 def stages_with(attack: MultistageAttack, holds: Holdings) -> tuple[Stage, ...]:
@@ -191,11 +186,11 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
     used = {own or OWN_ADVERSARY: sorted({stage.resource for stage in e.stages}) for own, e in study.each.items()}
     with locating(source):
         check_resources(scenario, scenario.resources, study.tables.buyers, used)
-        for name, section in types_of(scenario).items():
+        for name, path, section in types_of(scenario):
             own = name if study.alone else None
             equip = _MaskingEquip(study.each[own], games[own], section, agents)
             with named(own):
-                equip.check(section_of(scenario, name))
+                equip.check(path)
                 views = enumerate(economics_and_belief(equip.study.scenario))
                 both = [(amounts, equip.adversary(games[own][i].attack, believed=bool(i))) for i, amounts in views]
                 profile = profile_of(name, section, agents, equip, both, study.tables.prices)

@@ -29,7 +29,7 @@ from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_sta
 from reidsim.populations.population import Domain
 from reidsim.releases.lattice import Floats
 from reidsim.releases.masking import MaskingSpace, entropy, minority_weights
-from reidsim.scenarios.agents import OWN_ADVERSARY, loaded_alone, named
+from reidsim.scenarios.agents import OWN_ADVERSARY, named, scenario_alone
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import planner
 from reidsim.scenarios.resources import IdentifySection, InferSurnameSection, StageSection, check_buyer, stage_of
@@ -152,7 +152,10 @@ class MaskingStudy(Study[MaskingScenario]):
 
         The people and files are not read again; the tables are drawn anew.
         """
-        alone = {name: study.with_loaded(loaded_alone(loaded, name)) for name, study in self.alone.items()}
+        alone = {
+            name: study.with_loaded(replace(loaded, scenario=scenario_alone(loaded.scenario, name)))
+            for name, study in self.alone.items()
+        }
         return replace(self, loaded=loaded, alone=alone)
 
     def space(self, world: MultistageWorld) -> MaskingSpace:
@@ -369,7 +372,7 @@ def build_masking_study(loaded: Scenario[MaskingScenario], before: MaskingTables
         tables = masking_tables(loaded, before)
         for name in scenario.adversaries:
             with named(name):
-                alone[name] = _against_one(loaded_alone(loaded, name), tables)
+                alone[name] = _against_one(replace(loaded, scenario=scenario_alone(loaded.scenario, name)), tables)
         study = MaskingStudy(loaded, tables, (), alone=alone) if alone else _against_one(loaded, tables)
         _require_used(scenario)
         for own, each in study.each.items() if scenario.agents is None else ():

@@ -24,7 +24,6 @@ from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_in
 from reidsim.scenarios.adversary_schema import AgentsSection, WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
-    check_accuracy,
     check_resources,
     economics_of,
     knowledge_held,
@@ -32,7 +31,6 @@ from reidsim.scenarios.agents import (
     named,
     profile_of,
     rules_of,
-    section_of,
     types_of,
     with_detection,
 )
@@ -183,8 +181,7 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
         study.scenario, resources, buyers, {name: each.scenario.adversary.holds or () for name, each in alone.items()}
     )
     profiles = []
-    for name, section in types_of(study.scenario).items():
-        where = section_of(study.scenario, name)
+    for name, where, section in types_of(study.scenario):
         with named(None if None in study.owns else name):
             # Resources that the adversary holds become its equipment.
             adversary, equipped = with_detection(alone[name].scenario.adversary, agents), section.needs_resources
@@ -201,7 +198,6 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
             sequential = own.scenario.adversary.plans_sequentially
             charged = [economics_of(section, each, agents, sequential=sequential) for each in amounts]
             true, believed = (own.planner(each.adversary_gain, each.cost) for each in charged)
-            check_accuracy(section, true, where)
             equip = _equip(own, section, (true, believed))
             planners = zip(amounts, (true, believed), strict=True)
             profiles.append(profile_of(name, section, agents, equip, planners, prices))
@@ -222,9 +218,8 @@ def _economics(study: TablesStudy) -> EconomicsSection:
     for price in ("gain", "cost"):
         given = getattr(study.prices, price)
         amounts[price] = float(given.flat[0])
-        for name, section in types_of(study.scenario).items():
+        for _, path, section in types_of(study.scenario):
             differs = getattr(section, price) is None and (given != given.flat[0]).any()
-            where = f"{section_of(study.scenario, name)}.{price}"
             problem = f"rounds of agents need the same {price} for all records"
-            refuse_first((differs, problem, where, None, "an amount"))
+            refuse_first((differs, problem, f"{path}.{price}", None, "an amount"))
     return study.scenario.economics.model_copy(update=amounts)

@@ -44,7 +44,7 @@ from reidsim.linkage.sensitive_values import RowGroups, SensitiveGroups, Sensiti
 from reidsim.populations.population import Codes, Population
 from reidsim.releases.lattice import MOST_NUMBERED, Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
-from reidsim.scenarios.agents import loaded_alone, named
+from reidsim.scenarios.agents import named, scenario_alone
 from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import people_named, planner
@@ -507,7 +507,10 @@ class TablesStudy(Study[TablesScenario]):
             Resource with which the adversary links.
         """
         amounts = {price: np.asarray(amount) for price, amount in self.scenario.adversaries[name].amounts.items()}
-        loaded, prices = loaded_alone(self.loaded, name), replace(self.prices, **amounts)
+        loaded, prices = (
+            replace(self.loaded, scenario=scenario_alone(self.scenario, name)),
+            replace(self.prices, **amounts),
+        )
         return replace(self, loaded=loaded, prices=prices, owns={None: own})
 
     def equipped(self) -> TablesStudy:
