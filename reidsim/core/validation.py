@@ -316,8 +316,8 @@ class Section(BaseModel):
                 cls.model_fields[name].description = " ".join(text.split())
         return handler(source)
 
-    @classmethod
-    def spelled_out(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    @staticmethod
+    def spelled_out(data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return plain data with shared defaults written out; unchanged by default."""
         return data
 

@@ -17,8 +17,8 @@ from reidsim.core.validation import validated
 from reidsim.figures import style
 from reidsim.figures.maps import ALL_RECORDS, parameter_maps
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
-from reidsim.scenarios.design_schema import SweepSection, rows_along
 from reidsim.scenarios.kind import gain_goes_with_loss, loss_text
+from reidsim.scenarios.schema import SweepSection, rows_along
 
 _PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
 _MAPPED = [*columns_of((GENERALIZATION_INTENSITY, SHARE_ATTACKED)), *_PAYOFFS]

@@ -15,8 +15,8 @@ from reidsim.core.measures import Measure, measures_among
 from reidsim.core.validation import validated
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels
 from reidsim.scenarios.kind import GAIN, LOSS, gain_goes_with_loss
+from reidsim.scenarios.schema import SweepSection, rows_along, value_labels
 from reidsim.scenarios.study import counted_units
 
 _SHORTEST_VALUE, _SHORTEST_INTERVAL = 8, 17

@@ -48,11 +48,10 @@ from reidsim.scenarios.adversary_schema import (
     WeightedSection,
     opponent_names,
 )
-from reidsim.scenarios.design_schema import Discrete, UncertaintySection
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import require_by_agents
 from reidsim.scenarios.resources import check_buyer
-from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import BeliefsSection, Discrete, EconomicsSection, ScenarioHead, UncertaintySection
 from reidsim.scenarios.schema import economics_of as true_and_believed
 from reidsim.scenarios.study import Study, World
 

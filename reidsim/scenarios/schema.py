@@ -1,21 +1,702 @@
-"""Schema shared by scenario files of every kind.
+"""Schema shared by scenario files of every kind: payoffs, batches and stress tests.
 
-There is one section class per table of the file.
+There is one section class per table of the file. Batches have replications, sweeps over keys, and uncertain parameters.
+Stress tests analyse sensitivity, robustness, discovery of bad outcomes, wrong beliefs and the best policy over two
+parameters.
 """
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+import pandas as pd
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from reidsim.adversaries.response import EXPECTED_PAYOFF, GAINS, planners_without
-from reidsim.core.errors import InputError
-from reidsim.core.validation import Section, merged, overlap
-from reidsim.scenarios.design_schema import MOST_POINTS, Replications, StressSection, SweepSection, UncertaintySection
-from reidsim.scenarios.read_keys import Count, Money, ReadIf, Seed, Text
+from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
+from reidsim.core.measures import columns_of
+from reidsim.core.validation import Section, merged, overlap, value_at
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
+from reidsim.scenarios.read_keys import Count, Money, ReadIf, Seed, Share, Text, distinct, with_key
+
+# Keys that must be the same at every point: they describe the batch, the outputs of a single run, or the game.
+FIXED_KEYS = ("game", "seed", "replications", "sweep", "uncertainty", "stress", "figures", "title", "source")
+# A larger sweep is almost certainly a mistake, such as a grid over too many keys.
+MOST_POINTS = 1_000_000
+
+Criterion = Literal["maximin", "minimax-regret", "quantile"]
+Level = Annotated[float, Field(gt=0, lt=1)]
+_DEFAULT_OUTPUTS = tuple(columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, UTILITY, SHARE_ATTACKED, RISK)))
+
+
+class SweepValues(Section):
+    """Values of one key: a list, or evenly spaced numbers between two bounds.
+
+    A list can be written directly as the value of the key, or as `values` in a section.
+
+    Attributes
+    ----------
+    start
+        first value
+    stop
+        last value, larger than the first
+    points
+        number of values
+    scale
+        spacing of the values: equal differences, or equal ratios
+    listed
+        list of the values
+    """
+
+    start: float | None = Field(default=None, alias="from")
+    stop: float | None = Field(default=None, alias="to")
+    points: Annotated[int, Field(ge=2, le=100_000)] | None = None
+    scale: Annotated[
+        Literal["linear", "log"], ReadIf(lambda section, scenario: section.listed is None, "with from and to")
+    ] = "linear"
+    listed: tuple[Any, ...] | None = Field(default=None, alias="values")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_list(cls, data: Any) -> Any:
+        data = {"values": data} if isinstance(data, list) else data
+        if not isinstance(data, dict):
+            raise InputError("values missing", found=data, expected="a list of values, or from, to and points")
+        return {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Self:
+        start, stop, interval = self.start, self.stop, "from, to and points"
+        bounds = [part for part in (start, stop, self.points) if part is not None]
+        both, few = self.listed is not None and bounds, self.listed is None and len(bounds) < 3
+        refuse_first(
+            (both, "both a list and an interval of values", None, None, f"either values, or {interval}"),
+            (self.listed == (), "the list of values is empty", None, None, "at least one value"),
+            (few, "incomplete range", None, None, f"a list of values, or {interval}"),
+        )
+        if start is not None and stop is not None:
+            is_log, order = self.scale == "log", "a value of from below the value of to"
+            refuse_first(
+                (start >= stop, "empty range", None, [start, stop], order),
+                (is_log and start <= 0, "a logarithmic scale needs numbers above 0", "from", start, None),
+            )
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Allow a plain list in the JSON Schema."""
+        return {"anyOf": [handler(schema), {"type": "array", "minItems": 1}]}
+
+    @property
+    def examples(self) -> tuple[Any, ...]:
+        """The first value, and all other listed values that are not numbers.
+
+        Of an interval of values, only the first one. Whether keys are read depends only on these; see `unread_keys`.
+        """
+        return (self.start,) if self.listed is None else _without_further_numbers(self.listed)
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return len(self.listed) if self.listed is not None else self.points or 0
+
+
+class SweepSection(Section):
+    """Values of scenario keys at each point of a batch.
+
+    Attributes
+    ----------
+    values
+        values of each key, by key path
+    together
+        groups of keys that change together; all other keys are combined in every way
+    one_at_a_time
+        keys that change one at a time, while the others keep the scenario's values
+    """
+
+    values: dict[str, SweepValues] = Field(min_length=1)
+    together: tuple[tuple[str, ...], ...] = ()
+    one_at_a_time: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        _check_keys(self.values, "values")
+        grouped, in_turn, unknown = (
+            [*itertools.chain(*self.together)],
+            self.one_at_a_time,
+            "the key has no values in the sweep",
+        )
+        for key, values in self.values.items():
+            # Lists and sections are not hashable.
+            texts = [json.dumps(v) if isinstance(v, list | dict) else v for v in values.listed or ()]
+            require_distinct("value given twice", () if key in grouped else texts, where=f"values.{key}")
+        require_distinct("key in two groups", grouped, where="together")
+        require_among(unknown, grouped, self.values, where="together")
+        require_among(unknown, in_turn, self.values, where="one_at_a_time")
+        split = next(([*group] for group in self.together if 0 < len(set(group) & set(in_turn)) < len(group)), None)
+        sizes = [{key: self.values[key].size for key in group} for group in self.together]
+        uneven = next(
+            (", ".join(f"{key}: {n}" for key, n in each.items()) for each in sizes if len({*each.values()}) > 1), None
+        )
+        few, n = len(in_turn) == 1 or len({*in_turn}) < len(in_turn), self.n_points
+        return self.unless(
+            (few, "too few keys", "one_at_a_time", "two or more distinct keys", [*in_turn]),
+            (uneven, "keys that change together have different numbers of values", "together", None, uneven),
+            (
+                split,
+                "only some keys of a group",
+                "one_at_a_time",
+                "all keys that change together, or none of them",
+                split,
+            ),
+            (n > MOST_POINTS, "too many points", "values", f"at most {MOST_POINTS:,}", n),
+        )
+
+    @property
+    def n_points(self) -> int:
+        """Number of points, before repeated points of a one-at-a-time sweep are left out."""
+        return math.prod(sum(self.values[group[0]].size for group in axis) for axis in self.axes)
+
+    @property
+    def axes(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
+        """The axes of the grid, in the order of the keys in the scenario.
+
+        The last axis changes fastest. An axis is a tuple of groups, a group a tuple of keys that change together.
+        Either it holds one group, or all groups that change one at a time.
+        """
+        group_of = {key: group for group in self.together for key in group}
+        groups = tuple(dict.fromkeys(group_of.get(key, (key,)) for key in self.values))
+        in_turn = tuple(group for group in groups if group[0] in self.one_at_a_time)
+        return tuple(dict.fromkeys(in_turn if group in in_turn else (group,) for group in groups))
+
+
+def _without_further_numbers(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the first value, and all other values that are not numbers."""
+    return (*values[:1], *(value for value in values[1:] if isinstance(value, bool | str | list | dict)))
+
+
+class _Uncertain(Section):
+    """Keys shared by all distributions.
+
+    Attributes
+    ----------
+    whole
+        whether to round to whole numbers, for keys that are counts
+    """
+
+    whole: bool = False
+
+    @property
+    def examples(self) -> tuple[Any, ...]:
+        """Example values of the distribution.
+
+        For `Discrete`, the first value and all that are not numbers; otherwise one central value.
+        """
+        if isinstance(self, Discrete):
+            return _without_further_numbers(self.values)
+        center = next(getattr(self, key) for key in ("mode", "median", "mean", "low") if hasattr(self, key))
+        return (round(center) if self.whole else center,)
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        bounds = [bound for name in ("low", "high") if (bound := getattr(self, name, None)) is not None]
+        is_empty = bounds != sorted(set(bounds))
+        return self.unless((is_empty, "empty interval", "low", "a value of low below the value of high", bounds))
+
+
+class Uniform(_Uncertain):
+    """A uniform distribution: all values of an interval are equally likely.
+
+    Attributes
+    ----------
+    distribution
+        uniform: all values are equally likely
+    low
+        lower or upper bound
+    high
+        lower or upper bound
+    """
+
+    distribution: Literal["uniform"]
+    low: float
+    high: float
+
+
+class LogUniform(_Uncertain):
+    """A log-uniform distribution: all orders of magnitude are equally likely.
+
+    Attributes
+    ----------
+    distribution
+        log-uniform: all orders of magnitude are equally likely
+    low
+        smallest value
+    high
+        largest value
+    """
+
+    distribution: Literal["log-uniform"]
+    low: Annotated[float, Field(gt=0)]
+    high: float
+
+
+class Normal(_Uncertain):
+    """A normal distribution, truncated at the bounds that are given.
+
+    Attributes
+    ----------
+    distribution
+        normal, truncated at the bounds
+    mean
+        mean before truncation
+    sd
+        standard deviation before truncation
+    low
+        bound of the truncation; default: none
+    high
+        bound of the truncation; default: none
+    """
+
+    distribution: Literal["normal"]
+    mean: float
+    sd: Annotated[float, Field(gt=0)]
+    low: float | None = None
+    high: float | None = None
+
+
+class LogNormal(_Uncertain):
+    """A lognormal distribution, truncated at the bounds that are given.
+
+    Attributes
+    ----------
+    distribution
+        lognormal, truncated at the bounds
+    median
+        median before truncation
+    sigma
+        standard deviation of the natural logarithm before truncation
+    low
+        lower bound of the truncation; default: none
+    high
+        upper bound of the truncation; default: none
+    """
+
+    distribution: Literal["lognormal"]
+    median: Annotated[float, Field(gt=0)]
+    sigma: Annotated[float, Field(gt=0)]
+    low: Annotated[float, Field(ge=0)] | None = None
+    high: Annotated[float, Field(gt=0)] | None = None
+
+
+class Triangular(_Uncertain):
+    """A triangular distribution.
+
+    Attributes
+    ----------
+    distribution
+        triangular
+    low
+        smallest value
+    mode
+        most likely value
+    high
+        largest value
+    """
+
+    distribution: Literal["triangular"]
+    low: float
+    mode: float
+    high: float
+
+    @model_validator(mode="after")
+    def _mode_within(self) -> Self:
+        is_outside = not self.low <= self.mode <= self.high
+        return self.unless((is_outside, "mode outside the interval", "mode", "a number from low to high"))
+
+
+class Beta(_Uncertain):
+    """A beta distribution between two bounds.
+
+    Attributes
+    ----------
+    distribution
+        beta, scaled to the interval between the bounds
+    a
+        first shape parameter
+    b
+        second shape parameter
+    low
+        lower bound
+    high
+        upper bound
+    """
+
+    distribution: Literal["beta"]
+    a: Annotated[float, Field(gt=0)]
+    b: Annotated[float, Field(gt=0)]
+    low: float = 0.0
+    high: float = 1.0
+
+
+class Discrete(_Uncertain):
+    """A discrete distribution over listed values, which need not be numbers.
+
+    Attributes
+    ----------
+    distribution
+        discrete: one of the listed values, which need not be numbers
+    values
+        possible values
+    weights
+        relative probability of each value; default: equal
+    """
+
+    distribution: Literal["discrete"]
+    values: tuple[Any, ...] = Field(min_length=1)
+    weights: tuple[Annotated[float, Field(ge=0)], ...] | None = None
+
+    @model_validator(mode="after")
+    def _weighted(self) -> Self:
+        weights, n = self.weights or (1.0,) * len(self.values), len(self.values)
+        problem, expected = (
+            "the number of weights differs from the number of values",
+            f"{n} weights, one for each value",
+        )
+        return self.unless(
+            (len(weights) != n, problem, "weights", expected, len(weights)),
+            (sum(weights) <= 0, "all weights are 0", "weights", "a weight above 0", list(weights)),
+        )
+
+
+Distribution = Annotated[
+    Uniform | LogUniform | Normal | LogNormal | Triangular | Beta | Discrete, Field(discriminator="distribution")
+]
+
+
+class CorrelationSection(Section):
+    """The rank correlation of two uncertain parameters.
+
+    Attributes
+    ----------
+    keys
+        key paths of the two parameters
+    rank
+        Spearman's rank correlation
+    """
+
+    keys: tuple[str, str]
+    rank: Annotated[float, Field(gt=-1, lt=1)]
+
+
+class UncertaintySection(Section):
+    """Distributions of uncertain parameters.
+
+    Attributes
+    ----------
+    parameters
+        distribution of each uncertain parameter, by key path; in stress tests also a discrete distribution of
+        `adversary` over the adversaries of cross-play
+    samples
+        number of points drawn
+    method
+        sampling method; with `sobol`, `samples` must be a power of 2
+    correlations
+        correlations between pairs of parameters; all other pairs are independent
+    """
+
+    parameters: dict[str, Distribution] = Field(min_length=1)
+    samples: Annotated[int, Field(ge=1, le=MOST_POINTS)] = 100
+    method: Literal["latin-hypercube", "sobol", "random"] = "latin-hypercube"
+    correlations: tuple[CorrelationSection, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        _check_keys(self.parameters, "parameters")
+        keys, n = [tuple(sorted(each.keys)) for each in self.correlations], self.samples
+        require_among("no such uncertain parameter", itertools.chain(*keys), self.parameters, where="correlations")
+        require_distinct("correlation given twice", keys, where="correlations")
+        itself = next((pair for pair in keys if pair[0] == pair[1]), None)
+        problem, is_wrong = "the number of samples is not a power of 2", self.method == "sobol" and n & (n - 1)
+        expected = f"a power of 2 for a Sobol sequence, such as {2 ** n.bit_length():,}"
+        return self.unless(
+            (is_wrong, problem, "samples", expected),
+            (itself, "correlation of a parameter with itself", "correlations", None, itself),
+        )
+
+
+def rows_along(
+    table: pd.DataFrame, in_turn: Sequence[Sequence[str]], group: Sequence[str], content: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Return the rows of a sweep along one group of keys that change one at a time.
+
+    In these rows, the keys of all other groups in `in_turn` have the scenario's own values.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per point, one column per key.
+    in_turn : sequence of sequence of str
+        Groups of keys that change one at a time.
+    group : sequence of str
+        The group in `in_turn` along which rows are selected.
+    content : mapping
+        The scenario as plain data.
+    """
+    for key in (key for other in in_turn if list(other) != list(group) for key in other):
+        own = value_at(content, key)
+        # The table stores values other than text as JSON, unless the whole column is numeric.
+        if not pd.api.types.is_numeric_dtype(table[key].dtype) and not isinstance(own, str):
+            own = json.dumps(own, default=str)
+        table = table[table[key] == own]
+    return table
+
+
+def value_labels(column: pd.Series[Any]) -> tuple[pd.Series[Any], str]:
+    """Return the values of a key as text, and a suffix for the key's name.
+
+    `column` holds the value at each point, lists and sections as JSON text. If all values are lists of different
+    lengths, the text is the length and the suffix is " (how many)". Otherwise the suffix is empty and the text is the
+    value. Values that are sections of the scenario are shown as "given", with a number if there are several.
+    """
+    texts = column.astype(str)
+    tables = [text for text in texts.unique() if text.startswith("{")]
+    texts = texts.replace({text: f"given {n}" if len(tables) > 1 else "given" for n, text in enumerate(tables, 1)})
+    lists = {text: json.loads(text) for text in texts.unique() if text.startswith("[")}
+    lengths = {text: str(len(entries)) for text, entries in lists.items()}
+    if len(set(lengths.values())) == texts.nunique():
+        return texts.map(lengths), " (how many)"
+    return texts, ""
+
+
+def _check_keys(keys: Collection[str], where: str) -> None:
+    """Check that key paths can vary between points, and that none contains another.
+
+    `where` is the section in messages. The first part of a key path must not be one of `FIXED_KEYS`.
+
+    Raises
+    ------
+    InputError
+        For the first key that is wrong or not a key path.
+    """
+    for number, key in enumerate(keys):
+        expected, path = "keys separated by dots, such as economics.loss", f"{where}.{key}"
+        refuse_first((not all(key.split(".")), "not a key path", where, key, expected))
+        if key.split(".")[0] in FIXED_KEYS:
+            hint = "use replications for different random draws" if key == "seed" else None
+            raise InputError("key cannot change within a batch", where=path, hint=hint)
+        inside = next((other for other in itertools.islice(keys, number) if overlap(key, other)), None)
+        refuse_first((inside, "one key contains the other", path, inside, None))
+
+
+class SensitivitySection(Section):
+    """Sensitivity analysis: the effect of each uncertain parameter on the outputs.
+
+    Attributes
+    ----------
+    method
+        `sobol` computes indices that divide the variance among parameters; `morris` screens many parameters at less
+        cost
+    samples
+        number N of base samples of `sobol` (a power of 2), or of trajectories of `morris`
+    second_order
+        with `sobol`: whether to compute indices of pairs, which takes N (2 d + 2) points for d parameters
+    levels
+        with `morris`: number of different values of each parameter
+    confidence
+        confidence level of the intervals
+    resamples
+        number of bootstrap resamples
+    """
+
+    method: Literal["sobol", "morris"] = "sobol"
+    samples: Annotated[int, Field(ge=2, le=2**20)] = 128
+    second_order: Annotated[bool, with_key("method", "sobol")] = False
+    levels: Annotated[Literal[4, 6, 8, 10], with_key("method", "morris")] = 4
+    confidence: Level = 0.95
+    resamples: Annotated[int, Field(ge=10, le=100_000)] = 200
+
+    @model_validator(mode="after")
+    def _power_of_two(self) -> Self:
+        below = 1 << (self.samples.bit_length() - 1)
+        is_wrong, expected = self.method == "sobol" and self.samples != below, f"{below} or {2 * below}"
+        return self.unless((is_wrong, "the number of samples is not a power of 2", "samples", expected))
+
+
+class RobustnessSection(Section):
+    """Robustness analysis of policies, and of the strategies of each record.
+
+    Attributes
+    ----------
+    samples
+        number of parameter points; default: `uncertainty.samples`
+    quantile
+        with criterion `quantile`: level of the payoff quantile that is maximized; level 0 gives `maximin`
+    criteria
+        criteria that choose a robust strategy for each record
+    """
+
+    samples: Annotated[int, Field(ge=1, le=2**20)] | None = None
+    quantile: Annotated[
+        Share, ReadIf(lambda section, scenario: "quantile" in section.criteria, 'with "quantile" in criteria')
+    ] = 0.1
+    criteria: Annotated[tuple[Criterion, ...], distinct("criterion given twice")] = (
+        "maximin",
+        "minimax-regret",
+        "quantile",
+    )
+
+
+class DiscoverySection(Section):
+    """Scenario discovery: boxes of parameter values with mostly bad outcomes.
+
+    The boxes are computed from the points of the robustness analysis.
+
+    Attributes
+    ----------
+    output
+        measure of the game, or `risk_quantile`, that defines a bad outcome
+    policy
+        policy whose outcome is examined; default: each policy
+    below
+        outcomes below this value are bad
+    above
+        outcomes above this value are bad
+    restrictions
+        largest number of bounds of a box
+    smallest
+        smallest share of the points that a box contains
+    """
+
+    output: str = PUBLISHER_PAYOFF.column
+    policy: str | None = None
+    below: float | None = None
+    above: float | None = None
+    restrictions: Annotated[int, Field(ge=1, le=20)] = 3
+    smallest: Annotated[float, Field(gt=0, le=0.5)] = 0.05
+
+    @model_validator(mode="after")
+    def _one_side(self) -> Self:
+        problem = "the bound of bad outcomes is missing or given twice"
+        return self.unless(((self.below is None) == (self.above is None), problem, "", "either below or above", None))
+
+
+class BeliefCurveSection(Section):
+    """Payoffs of policies by true and by believed value of one parameter.
+
+    At least one of the two varies; the other one has the scenario's own value by default.
+
+    Attributes
+    ----------
+    key
+        key path of the parameter, such as `"economics.cost"` or `"resources.registry.size"`
+    true
+        true values; default: the scenario's value
+    believed
+        believed values; default: the scenario's belief
+    """
+
+    key: str = Field(min_length=1)
+    true: SweepValues | None = None
+    believed: SweepValues | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        varied = [values for values in (self.true, self.believed) if values is not None]
+        for values in varied:
+            SweepSection(values={self.key: values})
+        return self.unless((not varied, "no values to vary", "", "true or believed values", None))
+
+
+class AxisSection(Section):
+    """One axis of a map.
+
+    Attributes
+    ----------
+    key
+        key path of the parameter, such as `"economics.loss"`
+    values
+        values along the axis
+    """
+
+    key: str = Field(min_length=1)
+    values: SweepValues
+
+
+class PolicyMapSection(Section):
+    """A map of the best policy over two parameters.
+
+    Attributes
+    ----------
+    x
+        horizontal axis
+    y
+        vertical axis
+    """
+
+    x: AxisSection
+    y: AxisSection
+
+    @model_validator(mode="after")
+    def _two_keys(self) -> Self:
+        self.as_sweep()
+        return self.unless((self.x.key == self.y.key, "both axes are the same parameter", "y.key", None))
+
+    def as_sweep(self) -> SweepSection:
+        """Return the points of the map as a sweep in which y changes fastest."""
+        return SweepSection(values={axis.key: axis.values for axis in (self.x, self.y)})
+
+
+class StressSection(Section):
+    """Analyses of `reidsim stress`; default: sensitivity and robustness.
+
+    Attributes
+    ----------
+    outputs
+        outputs of the sensitivity analysis: measures, or `risk_quantile`
+    policies
+        policies to compare; default: all policies of the scenario
+    planning
+        planning of the publisher in the sensitivity analysis and the map: with the values at each point, or once with
+        the scenario's values
+    risk_level
+        level of `risk_quantile`, the share of records whose risk does not exceed it; .05, .25, .5, .75 or .95 if points
+        are runs of a batch
+    sensitivity
+        effect of each uncertain parameter on the outputs
+    robustness
+        payoffs of policies and of record strategies over all points
+    discovery
+        parameter values that lead to bad outcomes
+    beliefs
+        payoffs of publishers with wrong beliefs
+    map
+        best policy over two parameters
+    guarantee
+        whether to compute the smallest error in a belief that breaks the no-attack guarantee
+    """
+
+    outputs: Annotated[tuple[str, ...], distinct("output given twice")] = Field(default=_DEFAULT_OUTPUTS, min_length=1)
+    policies: Annotated[tuple[str, ...], distinct("policy given twice")] = ()
+    planning: Literal["informed", "as-believed"] = "informed"
+    risk_level: Level = 0.95
+    sensitivity: SensitivitySection | None = None
+    robustness: RobustnessSection | None = None
+    discovery: DiscoverySection | None = None
+    beliefs: tuple[BeliefCurveSection, ...] = ()
+    map: PolicyMapSection | None = None
+    guarantee: bool = False
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the section requests any analysis explicitly."""
+        return any((self.sensitivity, self.robustness, self.discovery, self.map, self.beliefs, self.guarantee))
+
 
 # Columns of records.parquet and of the table of a record's strategies, besides the attributes.
 RECORD_COLUMNS = (
@@ -195,7 +876,7 @@ class ScenarioHead(Section):
     title: str = ""
     source: str = ""
     seed: Seed = 0
-    replications: Replications = 1
+    replications: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     sweep: SweepSection | None = None
     uncertainty: UncertaintySection | None = None
     kept: dict[str, KeptSection] = Field(default={})
@@ -204,12 +885,9 @@ class ScenarioHead(Section):
     # Conditions that depend on other sections than the key's own, by pattern of the key path; see `ReadIf`.
     read_if: ClassVar[Mapping[str, ReadIf]] = {}
 
-    @classmethod
-    def spelled_out(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return scenario data with ``[adversary]`` copied into named adversaries.
-
-        Keys that an adversary has itself are kept; see the function `spelled_out` for all rules.
-        """
+    @staticmethod
+    def spelled_out(data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return scenario data with ``[adversary]`` copied into named adversaries; see the function `spelled_out`."""
         return spelled_out(data)
 
     @classmethod

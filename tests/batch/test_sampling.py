@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import draw_points, quantiles, spread
-from reidsim.scenarios.design_schema import (
+from reidsim.scenarios.schema import (
     Beta,
     Discrete,
     LogNormal,

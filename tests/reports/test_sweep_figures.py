@@ -10,7 +10,7 @@ import pytest
 from reidsim.engine.scenario import run_batch
 from reidsim.kinds.masking.figures import lines_of_runs
 from reidsim.reports.python import figures_of
-from reidsim.scenarios.design_schema import SweepSection
+from reidsim.scenarios.schema import SweepSection
 
 TESTS = Path(__file__).resolve().parents[1]
 LOSS, COST, BENEFIT = "economics.loss", "economics.cost", "economics.benefit"

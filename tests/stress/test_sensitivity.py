@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.engine.stress.analyses import INDEX_COLUMNS, analyse, unit_design
-from reidsim.scenarios.design_schema import SensitivitySection
+from reidsim.scenarios.schema import SensitivitySection
 
 ISHIGAMI = ("x1", "x2", "x3")
 

@@ -22,11 +22,18 @@ from reidsim.scenarios.adversary_schema import (
     SequentialSection,
     WeightedSection,
 )
-from reidsim.scenarios.design_schema import StressSection, SweepSection, SweepValues, UncertaintySection
 from reidsim.scenarios.hierarchies import GeneralizedSection
 from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.resources import AttackRecipe, DrawnResourceSection
-from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import (
+    BeliefsSection,
+    EconomicsSection,
+    ScenarioHead,
+    StressSection,
+    SweepSection,
+    SweepValues,
+    UncertaintySection,
+)
 
 SCENARIO_KEYS = "scenario-keys.md"
 RECIPE_KEYS = "population-recipe-keys.md"

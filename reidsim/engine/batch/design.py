@@ -32,12 +32,11 @@ from reidsim.engine.results import LEVELS, distributions_of_result, quantiles_of
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import measures_table
-from reidsim.scenarios import design_schema as schema
+from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, who_may_come
-from reidsim.scenarios.design_schema import SweepSection, SweepValues
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.schema import ScenarioHead, SweepSection, SweepValues
 from reidsim.scenarios.study import Study, equilibria_of
 
 Floats = NDArray[np.float64]

@@ -31,7 +31,7 @@ from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.robust import RobustChoice
 from reidsim.populations.population import Counts
-from reidsim.scenarios import design_schema as schema
+from reidsim.scenarios import schema
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.study import Study

@@ -65,12 +65,11 @@ from reidsim.games.cross_play import Opponent
 from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages
 from reidsim.games.reidentified import reidentified_in
 from reidsim.games.robust import robust_choices
-from reidsim.scenarios import design_schema as schema
+from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, without_adversary_uncertainty
-from reidsim.scenarios.design_schema import StressSection
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
+from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, StressSection, economics_of
 from reidsim.scenarios.study import Progress
 
 Floats = NDArray[np.float64]

@@ -22,8 +22,7 @@ from reidsim.games.measures import RISK, UTILITY
 from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
 from reidsim.kinds.masking.policies import POLICIES
 from reidsim.releases.lattice import Floats
-from reidsim.scenarios.design_schema import SweepSection, rows_along, value_labels
-from reidsim.scenarios.schema import RECORD_COLUMNS
+from reidsim.scenarios.schema import RECORD_COLUMNS, SweepSection, rows_along, value_labels
 
 _PRIVACY = "privacy (1 \N{MINUS SIGN} risk)"
 _FAIRNESS = [USEFULNESS.column, USEFULNESS_FAIRNESS.column, PRIVACY_FAIRNESS.column]
