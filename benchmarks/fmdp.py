@@ -18,9 +18,8 @@ import numpy as np
 from figures import figure
 from memory import peak_mib
 
-from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.attack import SequentialAttack, _solved, program_values
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_unknown
-from reidsim.adversaries.sequential.programs import attack_programs
 from reidsim.populations.files import load_population
 
 ATTACK = SequentialAttack(
@@ -35,16 +34,16 @@ def program_seconds(solver: str, n: int, sample: np.ndarray, records: int) -> tu
     once for all records, so only the rest of its time grows with their number.
     """
     attack, one = replace(ATTACK, solver=solver), np.ones(1, dtype=np.int64)
-    attack_programs.cache_clear()
+    _solved.cache_clear()
     start, once = time.perf_counter(), 0.0
     if solver == "two-level":
         # Beyond the cut, whatever the belief.
-        attack_programs(attack).table(100)
+        program_values(attack, np.arange(101))
         once = time.perf_counter() - start
     worth = []
     for share in sample:
         if solver == "linear-program":
-            attack_programs.cache_clear()
+            _solved.cache_clear()
         worth.append(plan_unknown(attack, one, BinomialBelief(n, np.array([share]))).value[0])
     seconds = time.perf_counter() - start - once
     return np.array(worth), once + seconds * records / len(sample)

@@ -91,7 +91,7 @@ planners: Registry[type[Planner]] = Registry(
     "planner",
     "reidsim.adversaries",
     "reidsim.adversaries.one_shot",
-    "reidsim.adversaries.sequential.adversary",
+    "reidsim.adversaries.sequential.planning",
     "reidsim.adversaries.rationality",
 )
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Presence, Response
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.core.errors import InputError, refuse_first
 from reidsim.games.record_game import Linker, RecordGame, linker_of_release
 from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace

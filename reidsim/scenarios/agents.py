@@ -23,7 +23,7 @@ import numpy as np
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.adversaries.rationality import AlwaysAttacks, ErringAdversary, NeverAttacks, RandomAttacks
 from reidsim.adversaries.response import Adversary, planners
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.agents.profile import (
     AdversaryProfile,
     Enforcement,

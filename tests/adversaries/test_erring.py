@@ -17,7 +17,7 @@ import reidsim
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.rationality import ErringAdversary, ProspectTheory, weighted
 from reidsim.adversaries.response import Linkage
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.core.errors import InputError
 
 NO_DISTORTION = ProspectTheory(**dict.fromkeys(ProspectTheory.model_fields, 1.0))

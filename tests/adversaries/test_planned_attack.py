@@ -11,8 +11,8 @@ import reidsim
 from reidsim.adversaries.factored_mdp import METHODS
 from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import Linkage
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.adversaries.sequential.programs import attack_process
+from reidsim.adversaries.sequential.attack import attack_process
+from reidsim.adversaries.sequential.planning import SequentialAdversary
 
 GAIN = 100.0
 

@@ -13,11 +13,10 @@ from sequential_programs.paper_attack import paper_of
 from tiers import examples
 
 from reidsim.adversaries.response import Linkage
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
-from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.exploit_values import exploit_values
+from reidsim.adversaries.sequential.attack import SequentialAttack, exploit_values
 from reidsim.adversaries.sequential.planning import (
     BinomialBelief,
+    SequentialAdversary,
     attack_threshold,
     exploits_undetected,
     plan_baseline,

@@ -13,8 +13,7 @@ from sequential_programs.paper_attack import paper_of
 from tiers import examples
 
 from reidsim.adversaries.factored_mdp import METHODS
-from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.exploit_values import exploit_values
+from reidsim.adversaries.sequential.attack import SequentialAttack, attack_process, exploit_values, program_values
 from reidsim.adversaries.sequential.planning import (
     BinomialBelief,
     attack_threshold,
@@ -25,7 +24,6 @@ from reidsim.adversaries.sequential.planning import (
     plan_unknown,
     value_after_access,
 )
-from reidsim.adversaries.sequential.programs import attack_process, attack_programs
 from reidsim.core.errors import InputError
 
 PROGRAMS = ("linear-program", "two-level")
@@ -86,7 +84,7 @@ def test_linear_programs_and_backward_induction_plan_the_same_for_known_groups(s
         plan_listed(program, at, among, held), plan_listed(attack, at, among, expected), attack.gain / attack.prior
     )
     np.testing.assert_array_equal(exploits_undetected(program, at), exploits_undetected(attack, at))
-    values = attack_programs(program).values(at)
+    values = program_values(program, at)
     for size in set(sizes):
         linked = values.value[sizes.index(size)]
         expected_value = paper_of(attack).v_start(size)
@@ -196,7 +194,7 @@ def test_the_table_by_states_grows_beyond_its_first_size():
 
 
 def test_a_table_too_large_to_fill_is_refused_with_advice(monkeypatch):
-    monkeypatch.setattr("reidsim.adversaries.sequential.exploit_values._MOST_STATES", 10**6)
+    monkeypatch.setattr("reidsim.adversaries.sequential.attack._MOST_STATES", 10**6)
     attack = SequentialAttack(gain=100, penalty=1e-3, max_penalties=10**6, discount=1)
     with pytest.raises(InputError, match="too large for a plan with a limit on penalties") as caught:
         exploit_values(attack, 4096)

@@ -17,8 +17,7 @@ from sequential_programs.attacks import A, C
 from sequential_programs.paper_attack import paper_of
 from tiers import cases
 
-from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.exploit_values import exploit_values
+from reidsim.adversaries.sequential.attack import SequentialAttack, exploit_values, program_values
 from reidsim.adversaries.sequential.planning import (
     BinomialBelief,
     attack_threshold,
@@ -27,7 +26,6 @@ from reidsim.adversaries.sequential.planning import (
     plan_unknown,
     value_after_access,
 )
-from reidsim.adversaries.sequential.programs import attack_programs
 
 VECTORS = at_least(17, json.loads((Path(__file__).parent / "xia2015_vectors.json").read_text(encoding="utf-8")))
 TIMING = {"state": "next-state", "action": "at-action"}
@@ -114,7 +112,7 @@ def test_the_paper_s_solvers_give_the_vectors(vector, solver):
     known = plan_known(attack, size)
     unknown = plan_unknown(attack, size, BinomialBelief(vector["n"], np.array([vector["cell_p"]])))
     accessed = plan_known(attack, size, accesses=np.array([True]))
-    linked = value_after_access(attack, attack_programs(attack).values(size))[0]
+    linked = value_after_access(attack, program_values(attack, size))[0]
     for found, key in (
         ((linked + attack.link_cost) / attack.discount, "V_xstart"),
         (known.value[0], "V_x0_known"),

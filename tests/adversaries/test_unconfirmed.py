@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from sequential_programs.attacks import A, small_attacks, some
 from tiers import examples
 
-from reidsim.adversaries.sequential.attack import UnconfirmedSuccess
-from reidsim.adversaries.sequential.exploit_values import exploit_values, unconfirmed_values
+from reidsim.adversaries.sequential.attack import UnconfirmedSuccess, exploit_values, unconfirmed_values
 from reidsim.adversaries.sequential.planning import plan_known
 from reidsim.core.errors import InputError
 from reidsim.core.validation import validated

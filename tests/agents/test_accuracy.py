@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import quad
 
 from reidsim.adversaries.response import Linkage, ListedCandidates, PlanLinkage
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.agents.learning import AccuracyBelief
 from reidsim.agents.profile import InaccurateLinker
 

@@ -12,8 +12,8 @@ from sequential_programs.paper_attack import paper_of
 
 from reidsim.adversaries.rationality import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.adversaries.response import KNOWABLE, TRUTH, Linkage, PlanLinkage, Response, declared_information
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import UnconfirmedSuccess
+from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.core.errors import InputError
 
 NAMES = at_least(18, sorted(PLAYERS))

@@ -18,8 +18,8 @@ from reidsim.adversaries.multistage.attack import (
 from reidsim.adversaries.multistage.linkage import LatticeAttackLinker, MultistageLinker
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.rationality import AlwaysAttacks, NeverAttacks, RandomAttacks
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
+from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import PopulationLinker, RecordGame

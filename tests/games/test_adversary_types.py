@@ -13,7 +13,7 @@ from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.rationality import NeverAttacks
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
+from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.games.adversary_types import AdversaryType, TypesGame, average_type, averaged, repriced
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Constraint

@@ -18,8 +18,8 @@ from reidsim.adversaries.multistage.attack import (
     MultistageWorld,
     PersonTable,
 )
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.equilibrium import evaluate

@@ -14,8 +14,8 @@ from small_games import game_of, small_games
 from tiers import examples
 
 from reidsim.adversaries.response import Linkage
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound

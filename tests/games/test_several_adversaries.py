@@ -12,8 +12,8 @@ from tiers import examples
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.rationality import AlwaysAttacks, NeverAttacks, RandomAttacks
-from reidsim.adversaries.sequential.adversary import SequentialAdversary
 from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.agents.profile import InaccurateLinker
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.masking.searches import best_against_several

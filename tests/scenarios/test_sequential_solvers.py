@@ -5,7 +5,6 @@ import pytest
 from tiers import cases
 
 import reidsim
-from reidsim.adversaries.sequential.programs import attack_programs
 from reidsim.cli import main
 from reidsim.core.errors import InputError
 
@@ -90,8 +89,7 @@ def test_a_solver_that_cannot_plan_the_attack_is_refused(clinic, sets, problem):
 
 @pytest.mark.parametrize("solver", ["linear-program", "two-level"])
 def test_groups_too_large_for_linear_programs_are_refused_in_one_line(clinic, solver, monkeypatch, capsys):
-    attack_programs.cache_clear()
-    monkeypatch.setattr("reidsim.adversaries.sequential.programs._MOST_STATES", 50)
+    monkeypatch.setattr("reidsim.adversaries.sequential.attack._MOST_PROGRAM_STATES", 50)
     monkeypatch.setattr("sys.argv", ["reidsim", "run", "clinic.toml", f"--set=adversary.sequential.solver={solver}"])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.sequential.attack import SequentialAttack
-from reidsim.adversaries.sequential.exploit_values import exploit_values
+from reidsim.adversaries.sequential.attack import SequentialAttack, exploit_values
 from reidsim.adversaries.sequential.planning import (
     attack_threshold,
     exploits_undetected,

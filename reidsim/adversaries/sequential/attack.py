@@ -1,20 +1,75 @@
-"""The parameters of a sequential re-identification attack."""
+"""The sequential attack of Xia et al. 2015: its parameters, and the values of linked groups.
+
+Values of linked groups. After linking, the adversary's actions depend only on the group size g, so values are tabulated
+by g = 1, 2, ... The value of a linked group never rises with its size. The first size with value 0 therefore ends the
+table, and every larger group has value 0.
+
+Why the value never rises. If all earlier exploits missed, exploit j of a group of size g hits with probability
+1/(N - j), where N = g / prior. Before any outcome is known, each exploit made therefore hits with probability 1/N, for
+every j. Use any plan for size g + 1 in a group of size g: detections and penalties have the same probabilities, hits
+have a higher one, and a hit earns G and saves the costs of later exploits. Where the plan would exploit candidate
+g + 1, stop instead. This loses nothing if that exploit was not profitable; if it was, it is worth more in place of an
+earlier one. (The authors of the paper claim the result without proof; the tests check it on random parameters.)
+
+Unconfirmed success. An exploit yields only a signal, and a claim may be wrong. The model equals the single-record
+attack, except that the adversary does not observe whether an exploit hit. It observes a signal, independent between
+exploits: positive with probability se (sensitivity) if the exploited person is the right one, and with probability 1 -
+sp (sp: specificity) otherwise. At the first positive signal, the adversary claims the person, and the attack on the
+record ends. It receives the gain if the claim is right and pays the cost C_F of a false claim otherwise, both one step
+after the exploit. After a negative signal, it can exploit the next candidate or stop without a claim. It exploits no
+person twice, and detection does not depend on the signal. A record is re-identified if the right person is claimed.
+
+Why it is still a chain in j. After j exploits with negative signals, the right person is any of the N - j people not
+exploited with weight sp^j, or any of the j exploited people with weight (1 - se) sp^(j - 1), where N = g / prior. By
+Bayes' rule, the next exploit meets the right person with probability ``h_j = 1 / (N - j k)``, ``k = (se + sp - 1) /
+sp``, which depends only on j. Let c_j be the expected outlay and a_j the probability that detection lets the attack
+continue. The value of the attack is
+
+    W_j = max(0, -c_j + gamma (h_j se G - (1 - h_j) (1 - sp) C_F + a_j sp (1 - k h_j) W_{j+1})).
+
+With h' = k h, these are the values of a confirmed attack (Eq. 3) with other parameters: prior k prior, gain (se G + (1
+- sp) C_F) / (k sp), exploit cost C_e + gamma (1 - sp) C_F, discount gamma sp, and the penalty due at once. Results for
+confirmed attacks therefore hold here too; for example, the value of a group never rises with its size.
+
+Linear programs. The paper's solvers plan the attack as a factored Markov decision process (sections 4 and 5.1). The
+values of linked groups do not depend on other group sizes, so there is one process for each size; for "two-level", the
+first size with value 0 stands for all larger sizes. Backward induction gives the same plans faster.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from reidsim.adversaries.factored_mdp import METHODS, Method
+from reidsim.adversaries.factored_mdp import METHODS, Action, FactoredMDP, Method, State
 from reidsim.adversaries.rationality import logistic
-from reidsim.adversaries.response import INDIFFERENCE, check_fields
+from reidsim.adversaries.response import INDIFFERENCE, arrays_of
 from reidsim.core.errors import InputError
 from reidsim.core.validation import Section
 from reidsim.populations.recipe import Money, Share
+
+Floats = NDArray[np.float64]
+Sizes = NDArray[np.int64]
+
+# Maximum number of states (exploits made x penalties paid, over all group sizes) of a table.
+_MOST_STATES = 5_000_000_000
+# Group sizes of the first table; larger tables have twice as many sizes each.
+_FIRST_LIMIT = 64
+# An exploit with a lower discount factor changes no initial value in double precision.
+_LOST_WEIGHT = 1e-10
+# Maximum number of states in the linear programs of one plan, about a minute of computation.
+_MOST_PROGRAM_STATES = 300_000
+# Clusters of the group sizes up to this one have more states than `_MOST_PROGRAM_STATES`.
+_MOST_SIZES = 400
+
+TERMINATE, ACCESS, LINK, EXPLOIT = "terminate", "access", "link", "exploit"
 
 
 @dataclass(frozen=True)
@@ -47,7 +102,7 @@ class SequentialAttack:
     detection_ends_attack : bool
         Whether a detected exploit is the last exploit (a hit still counts).
     solver : {"backward-induction", "linear-program", "two-level"}
-        Method that plans the attack on each record; all three give the same plan. See `programs`.
+        Method that plans the attack on each record; all three give the same plan.
 
     Raises
     ------
@@ -86,14 +141,32 @@ class SequentialAttack:
     solver: Method = "backward-induction"
 
     def __post_init__(self) -> None:
-        amounts, problem = "gain access_cost link_cost exploit_cost penalty", "value out of range"
-        check_fields(self, amounts, lambda x: 0 <= x < np.inf, "amount out of range", "0 or more, finite")
-        check_fields(self, "prior discount", lambda x: 0 < x <= 1, problem, "above 0, at most 1")
-        check_fields(self, "detection_intercept detection_slope", np.isfinite, problem, "a number")
-        check_fields(self, "max_penalties", _is_limit, problem, "a whole number of 1 or more, or no limit")
-        timings = ("next-state", "at-action")
-        check_fields(self, "penalty_timing", timings.__contains__, "unknown timing", "'next-state' or 'at-action'")
-        check_fields(self, "solver", METHODS.__contains__, "unknown solver", f"one of {', '.join(METHODS)}")
+        for names, is_valid, problem, expected in (
+            (
+                "gain access_cost link_cost exploit_cost penalty",
+                lambda x: 0 <= x < np.inf,
+                "amount out of range",
+                "0 or more, finite",
+            ),
+            ("prior discount", lambda x: 0 < x <= 1, "value out of range", "above 0, at most 1"),
+            ("detection_intercept detection_slope", np.isfinite, "value out of range", "a number"),
+            (
+                "max_penalties",
+                lambda x: x is None or (isinstance(x, int) and x >= 1),
+                "value out of range",
+                "a whole number of 1 or more, or no limit",
+            ),
+            (
+                "penalty_timing",
+                ("next-state", "at-action").__contains__,
+                "unknown timing",
+                "'next-state' or 'at-action'",
+            ),
+            ("solver", METHODS.__contains__, "unknown solver", f"one of {', '.join(METHODS)}"),
+        ):
+            for name in names.split():
+                if not is_valid(value := getattr(self, name)):
+                    raise InputError(problem, where=name, found=value, expected=expected)
 
     @property
     def counts_penalties(self) -> bool:
@@ -119,23 +192,19 @@ class SequentialAttack:
         """
         return self.penalty * (self.discount if self.penalty_timing == "next-state" else 1.0)
 
-    def detection(self, exploits: int) -> NDArray[np.float64]:
+    def detection(self, exploits: int) -> Floats:
         """Return the detection probability of each exploit, shape (exploits,) (Eq. 4).
 
         `exploits` is the number of exploits; item j belongs to exploit j, from 0.
         """
         return logistic(self.detection_intercept + self.detection_slope * np.arange(exploits))
 
-    def going_on(self, exploits: int) -> NDArray[np.float64]:
+    def going_on(self, exploits: int) -> Floats:
         """Return the probability that detection does not end the attack, by exploit.
 
         The shape is (exploits,). It is 1 unless `detection_ends_attack` is true.
         """
         return 1.0 - self.detection(exploits) if self.detection_ends_attack else np.ones(exploits)
-
-
-def _is_limit(number: object) -> bool:
-    return number is None or (isinstance(number, int) and number >= 1)
 
 
 class UnconfirmedSuccess(Section):
@@ -160,12 +229,12 @@ class UnconfirmedSuccess(Section):
 
     @model_validator(mode="after")
     def _informative(self) -> UnconfirmedSuccess:
-        is_wrong, expected = self.sensitivity + self.specificity <= 1, "a sum with specificity above 1"
-        self.refuse_if(is_wrong, "the signal is uninformative", "sensitivity", expected)
+        is_wrong = self.sensitivity + self.specificity <= 1
+        self.refuse_if(is_wrong, "the signal is uninformative", "sensitivity", "a sum with specificity above 1")
         return self
 
 
-def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:
+def checked_group_sizes(group_sizes: NDArray[np.number]) -> Sizes:
     """Return group sizes as int64, in the same shape.
 
     Raises
@@ -180,3 +249,434 @@ def checked_group_sizes(group_sizes: NDArray[np.number]) -> NDArray[np.int64]:
         found, expected = sizes[wrong].flat[0].item(), "whole numbers of 0 or more"
         raise InputError("invalid group size", where="group sizes", found=found, expected=expected)
     return whole
+
+
+@dataclass(frozen=True)
+class ExploitValues:
+    """Value of linked groups to the adversary; arrays of equal shape.
+
+    In a table of values, the index is the group size. Amounts are in currency units.
+
+    Parameters
+    ----------
+    value : ndarray of float64
+        V(x_start(g)), the expected discounted payoff of optimal exploits; 0 if the adversary stops at once.
+    exploits_if_missing : ndarray of float64
+        T(g): expected number of exploits if none ever hits. The record is re-identified with probability
+        ``prior / g x T(g)``.
+    expected_exploits : ndarray of float64
+        Expected number of exploits; a hit ends the attack.
+    value_if_missing : ndarray of float64
+        Expected discounted payoff if none ever hits.
+    exploits_undetected : ndarray of int64
+        Number of exploits before stopping if none is detected and none hits.
+    """
+
+    value: Floats
+    exploits_if_missing: Floats
+    expected_exploits: Floats
+    value_if_missing: Floats
+    exploits_undetected: Sizes
+
+    @property
+    def largest(self) -> int:
+        """Largest group size in a table of values; the index in the table is the size."""
+        return len(self.value) - 1
+
+    @property
+    def complete(self) -> bool:
+        """Whether the last size in the table, and therefore every larger one, has value 0.
+
+        A table with size 0 only is not complete.
+        """
+        return self.largest > 0 and not self.value[-1]
+
+    def at(self, sizes: Sizes) -> ExploitValues:
+        """Return the `ExploitValues` for some group sizes, in the shape of `sizes`.
+
+        All values are 0 for sizes beyond the table, as for an empty group.
+        """
+        within = np.where(sizes <= self.largest, sizes, 0)
+        return ExploitValues(**{name: column[within] for name, column in arrays_of(self).items()})
+
+
+def exploit_values(attack: SequentialAttack, largest: int, *, specificity: float = 1.0) -> ExploitValues:
+    """Compute the table of values of linked groups, by group size.
+
+    Sizes run up to `largest` or more, or up to the first size with value 0. Without a limit on penalties, detection
+    does not affect later exploits, so a plan is a number m of exploits after which the adversary stops. Its value is
+    ``x A_m - B_m`` with ``x = prior / g``: one line per m, and the best m <= g is on their upper envelope. With at most
+    n_f penalties, the state is (exploits made, penalties paid), and the table is filled backwards for each size.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+        Parameters of the attack.
+    largest : int
+        Largest group size of interest.
+    specificity : float
+        Probability that an exploit of a wrong person is seen to fail, so that the attack continues. It is used only
+        with a limit on penalties, and affects only `exploits_if_missing` and `expected_exploits`.
+
+    Returns
+    -------
+    ExploitValues
+
+    Raises
+    ------
+    InputError
+        If the number of penalties is limited, and the table grows too large before a size has value 0.
+    """
+    # The table grows until it is complete, so that a cut at 50 does not cost `largest` lines.
+    limit = _FIRST_LIMIT
+    while True:
+        if attack.counts_penalties and limit**2 * (min(attack.max_penalties or 0, limit) + 1) // 2 > _MOST_STATES:
+            raise InputError(
+                "group sizes too large for a plan with a limit on penalties",
+                found=largest,
+                hint="the attack is profitable at this size; limit the group sizes, or remove max_penalties",
+            )
+        table = _table(attack, limit, specificity)
+        if table.complete or limit >= largest:
+            return table
+        limit *= 2
+
+
+@lru_cache(maxsize=64)
+def _table(attack: SequentialAttack, limit: int, specificity: float) -> ExploitValues:
+    """Return the `ExploitValues` up to the first size with value 0, or up to `limit`.
+
+    For `specificity` see `exploit_values`. Tables are cached, because every lattice node needs one.
+    """
+    if attack.counts_penalties:
+        # Integers would trigger a second compilation.
+        terms = float(attack.prior), float(attack.gain), float(attack.discount)
+        costs = float(attack.exploit_cost), float(attack.penalty_due), float(attack.indifference)
+        detection, most = attack.detection(limit), attack.max_penalties or 0
+        columns, exploits, size = _backwards(limit, *terms, *costs, detection, most, specificity)
+    else:
+        columns, exploits, size = _by_envelope(attack, limit)
+    return ExploitValues(*columns[:, : size + 1], exploits[: size + 1])
+
+
+def unconfirmed_values(attack: SequentialAttack, signal: UnconfirmedSuccess, largest: int) -> ExploitValues:
+    """Compute the `ExploitValues` of linked groups with unconfirmed success.
+
+    Like the result of `exploit_values`, they are a table by group size up to `largest` or more, or up to the first size
+    with value 0; for errors see there. `signal` has the probabilities of the signal. In the result,
+    `exploits_if_missing` is not a number of exploits: it is scaled so that ``prior / g x exploits_if_missing`` is the
+    probability of claiming the right person. `value_if_missing` has no meaning for this attack: it belongs to the
+    confirmed attack with equal values.
+    """
+    sensitivity, specificity = signal.sensitivity, signal.specificity
+    # Share k by which a negative signal rules out a candidate; 1 if confirmed.
+    k = min(1.0, (sensitivity + specificity - 1.0) / specificity)
+    false_claim = (1.0 - specificity) * signal.false_claim_cost
+    confirmed = replace(
+        attack,
+        gain=(sensitivity * attack.gain + false_claim) / (k * specificity),
+        exploit_cost=attack.exploit_cost + attack.discount * false_claim,
+        prior=k * attack.prior,
+        discount=attack.discount * specificity,
+        penalty=attack.penalty_due,
+        penalty_timing="at-action",
+    )
+    table = exploit_values(confirmed, largest, specificity=specificity)
+    if attack.counts_penalties:
+        return replace(table, exploits_if_missing=sensitivity * table.exploits_if_missing)
+    # Probability of reaching exploit j with negative signals if the right person is not among the first j.
+    reach = running_products(specificity * attack.going_on(table.largest))[:-1]
+    made, made_in_order = running_sums(reach), running_sums(np.arange(table.largest) * reach)
+    m, sizes = table.exploits_undetected, np.maximum(np.arange(table.largest + 1), 1)
+    expected = made[m] - confirmed.prior / sizes * made_in_order[m]
+    return replace(table, exploits_if_missing=sensitivity * made[m], expected_exploits=expected)
+
+
+def running_sums(terms: Floats) -> Floats:
+    """Return the sums of the first 0, 1, ..., n of n terms, shape (n + 1,)."""
+    return np.concatenate([[0.0], np.cumsum(terms)])
+
+
+def running_products(factors: Floats) -> Floats:
+    """Return the products of the first 0, 1, ..., n of n factors, shape (n + 1,)."""
+    return np.concatenate([[1.0], np.cumprod(factors)])
+
+
+def _by_envelope(attack: SequentialAttack, limit: int) -> tuple[Floats, Sizes, int]:
+    """Return the table from the upper envelope of the lines x A_m - B_m.
+
+    The items are: the four fields of floats in `ExploitValues`, shape (4, limit + 1); the number of exploits if none is
+    detected and none hits, shape (limit + 1,); and the size at which the table ends, which is the first size with value
+    0, or `limit`. Items beyond that size are 0.
+    """
+    j, going_on = np.arange(limit), attack.going_on(limit)
+    cost = attack.exploit_cost + attack.detection(limit) * attack.penalty_due
+    # From this exploit on, cost and continuation probability are constant, up to rounding.
+    changes = np.flatnonzero((np.diff(cost) != 0) | (np.diff(going_on) != 0))
+    steady = int(changes[-1]) + 1 if len(changes) else 0
+    weight, reached = running_products(attack.discount * going_on)[:-1], running_products(going_on)[:-1]
+    gain_due, prior = float(attack.discount * attack.gain), float(attack.prior)
+    slope, intercept = running_sums(weight * (gain_due + j * cost)), running_sums(-weight * cost)
+    terms = (gain_due, cost, attack.discount * going_on, steady, int((weight >= _LOST_WEIGHT).sum()))
+    value, m, end = _envelope(slope, intercept, prior, float(attack.indifference), *terms)
+    tries, in_order = running_sums(reached)[m], running_sums(reached * j)[m]
+    x = np.divide(prior, np.arange(limit + 1), out=np.zeros(limit + 1), where=m > 0)
+    return np.stack([value, tries, tries - x * in_order, intercept[m]]), m, end
+
+
+@numba.njit(cache=True)
+def _envelope(
+    slope: Floats,
+    intercept: Floats,
+    prior: float,
+    indifference: float,
+    gain_due: float,
+    cost: Floats,
+    passed: Floats,
+    steady: int,
+    lost: int,
+) -> tuple[Floats, Sizes, int]:
+    """Return value and number of exploits of each size, and the table's last size.
+
+    The last size is the first one with value 0, or the largest of the arrays. Among numbers of exploits with equal
+    payoff, the lowest is used. The arguments are explained in `_by_envelope`: `slope` is A_m and `intercept` -B_m, by
+    number m of exploits; `cost` is the expected outlay of each exploit, constant from exploit `steady` on; a payoff of
+    up to `indifference` counts as 0. `passed` is the share of later amounts that each exploit leaves. From exploit
+    `lost` on, exploits change no initial value in double precision, although each may be profitable at its time: they
+    are weighed as seen from there.
+    """
+    limit = len(cost)
+    value, exploits = np.zeros(limit + 1), np.zeros(limit + 1, np.int64)
+    hull, top = np.zeros(limit + 1, np.int64), 0
+    for size in range(1, limit + 1):
+        # Slopes never fall, so a new line joins the hull at its end and may hide lines before it.
+        if slope[size] > slope[hull[top]]:
+            while top > 0:
+                a, b = hull[top - 1], hull[top]
+                if (intercept[a] - intercept[size]) * (slope[b] - slope[a]) > (intercept[a] - intercept[b]) * (
+                    slope[size] - slope[a]
+                ):
+                    break
+                top -= 1
+            top += 1
+            hull[top] = size
+        x = prior / size
+        low, high = 0, top
+        while low < high:
+            middle = (low + high) // 2
+            here, there = hull[middle], hull[middle + 1]
+            if x * slope[there] + intercept[there] > x * slope[here] + intercept[here]:
+                low = middle + 1
+            else:
+                high = middle
+        m = hull[low]
+        best = x * slope[m] + intercept[m]
+        if m == 0 or best <= indifference:
+            return value, exploits, size
+        if m > lost:
+            m = j = lost
+            ahead, weight = 0.0, 1.0
+            while j < size and weight > _LOST_WEIGHT:
+                # Up to a factor common to all later exploits.
+                worth = x * (gain_due + j * cost[j]) - cost[j]
+                if j >= steady and ahead == 0.0 and worth > 0.0:
+                    # The value of an exploit only rises from here on, so all remaining exploits are made.
+                    m = size
+                    break
+                ahead += weight * worth
+                weight *= passed[j]
+                j += 1
+                if ahead > 0.0:
+                    m, ahead, weight = j, 0.0, 1.0
+        value[size], exploits[size] = best, m
+    return value, exploits, limit
+
+
+@numba.njit(cache=True)
+def _backwards(
+    limit: int,
+    prior: float,
+    gain: float,
+    discount: float,
+    exploit_cost: float,
+    penalty_due: float,
+    indifference: float,
+    detection: Floats,
+    most: int,
+    specificity: float,
+) -> tuple[Floats, Sizes, int]:
+    """Return the table by backward induction over (exploits made, penalties paid).
+
+    For the result see `_by_envelope`. `detection` is the detection probability of each exploit, `most` the maximum
+    number of penalties, and `specificity` is explained in `exploit_values`. Other arguments are those of the attack.
+    """
+    table, exploits = np.zeros((4, limit + 1)), np.zeros(limit + 1, np.int64)
+    for size in range(1, limit + 1):
+        people, paid, run = size / prior, min(most, size), 0
+        states = np.zeros((4, paid + 1))
+        worth, tries, mean, missed = states
+        for j in range(size - 1, -1, -1):
+            hit, caught = 1.0 / (people - j), detection[j]
+            # Updated in place with m ascending, so entry m + 1 still holds the values of the next exploit.
+            for m in range(min(paid, j) + 1):
+                after = min(m + 1, paid)
+                outlay = exploit_cost + (caught * penalty_due if m < most else 0.0)
+                going_on = (1.0 - caught) * worth[m] + caught * worth[after]
+                exploit = discount * (hit * gain + (1.0 - hit) * going_on) - outlay
+                made = exploit > indifference
+                if made:
+                    worth[m] = exploit
+                    tries[m] = 1.0 + specificity * ((1.0 - caught) * tries[m] + caught * tries[after])
+                    mean[m] = 1.0 + specificity * (1.0 - hit) * ((1.0 - caught) * mean[m] + caught * mean[after])
+                    missed[m] = discount * ((1.0 - caught) * missed[m] + caught * missed[after]) - outlay
+                else:
+                    states[:, m] = 0.0
+                if m == 0:
+                    run = run + 1 if made else 0
+        if worth[0] <= indifference:
+            return table, exploits, size
+        table[:, size], exploits[size] = states[:, 0], run
+    return table, exploits, limit
+
+
+def attack_process(attack: SequentialAttack, belief: Mapping[int, float], *, hits: bool = True) -> FactoredMDP:
+    """Return the Markov decision process of an attack on one record.
+
+    It has the actions of Table 2 and the variables of Table 1, in this order: ``x_t`` (the attack is over), ``x_d``
+    (the last exploit was detected), ``x_p`` (number of penalties), ``x_s`` (an exploit hit), ``x_a`` (access was paid),
+    ``x_l`` (the record is linked), ``x_g`` (group size) and ``x_r`` (people of the group not yet exploited). The gain,
+    and with penalty timing "next-state" also the penalty, are rewards of the state after an exploit (Eq. 2). The
+    adversary collects them one step later, with its next action, and X_p counts the penalty when the process leaves
+    that state. With "at-action" timing, an exploit is charged its expected penalty, and X_p counts at once. X_p counts
+    up to n_f; it stays 0 if the number of penalties paid does not affect later exploits.
+
+    Parameters
+    ----------
+    attack : SequentialAttack
+        Parameters of the attack.
+    belief : mapping of int to float
+        P(G_r), the adversary's probability of each group size before access.
+    hits : bool
+        Whether exploits can hit. False gives the attack on a record whose person is not in the registry.
+
+    Returns
+    -------
+    FactoredMDP
+        Its first action is to terminate, so the adversary stops if indifferent.
+    """
+    largest, binary = max(belief), (False, True)
+    detection = attack.detection(largest + 1).tolist()
+    counted = min(attack.max_penalties or 0, largest) if attack.counts_penalties else 0
+    later, ends = attack.penalty_timing == "next-state", attack.detection_ends_attack
+    outside = (1.0 - attack.prior) / attack.prior
+
+    def either(probability: float) -> dict[bool, float]:
+        return {True: probability, False: 1.0 - probability}
+
+    def terminates(x_t: bool, x_s: bool, x_l: bool, x_r: int, x_d: bool) -> bool:
+        return x_t or x_s or (x_l and x_r == 0) or (x_d and ends)
+
+    def fine(x_p: int) -> float:
+        return -attack.penalty if counted == 0 or x_p < counted else 0.0
+
+    def count_later(x_p: int, x_d: bool) -> int:
+        return min(x_p + x_d, counted)
+
+    def count_at_once(x_p: int, next_x_d: bool) -> int:
+        return min(x_p + next_x_d, counted)
+
+    return FactoredMDP(
+        {
+            "x_t": binary,
+            "x_d": binary,
+            "x_p": range(counted + 1),
+            "x_s": binary,
+            "x_a": binary,
+            "x_l": binary,
+            "x_g": range(largest + 1),
+            "x_r": range(largest + 1),
+        },
+        {
+            TERMINATE: Action({"x_t": True}),
+            ACCESS: Action(
+                {"x_a": True, "x_g": belief, "x_r": lambda next_x_g: next_x_g, "x_t": terminates},
+                reward=-attack.access_cost,
+                allowed=lambda x_s, x_a: not (x_s or x_a),
+            ),
+            LINK: Action(
+                {"x_l": True, "x_t": terminates},
+                reward=-attack.link_cost,
+                allowed=lambda x_s, x_a, x_l: x_a and not (x_s or x_l),
+            ),
+            EXPLOIT: Action(
+                {
+                    "x_s": lambda x_g, x_r: either(1.0 / (outside * x_g + x_r) if hits else 0.0),  # Eq. 3
+                    "x_d": lambda x_g, x_r: either(detection[x_g - x_r]),  # Eq. 4
+                    "x_p": count_later if later else count_at_once,
+                    "x_r": lambda x_r: x_r - 1,
+                    "x_t": terminates,
+                },
+                reward=(
+                    -attack.exploit_cost,
+                    lambda x_p, x_g, x_r: 0.0 if later else fine(x_p) * detection[x_g - x_r],
+                ),
+                allowed=lambda x_s, x_l, x_r, x_d: x_l and x_r > 0 and not (x_s or (x_d and ends)),
+            ),
+        },
+        rewards=(lambda x_s: attack.gain * x_s, lambda x_d, x_p: fine(x_p) if later and x_d else 0.0),
+        terminal=lambda x_t: x_t,
+        discount=attack.discount,
+    )
+
+
+def linked_state(group_size: int, exploits: int = 0) -> State:
+    """Return the state of a linked group after some exploits without hit or detection.
+
+    It is a tuple of the values of the variables of `attack_process`, in their order.
+    """
+    return (False, False, 0, False, True, True, group_size, group_size - exploits)
+
+
+@lru_cache(maxsize=4096)
+def _solved(attack: SequentialAttack, size: int) -> tuple[float, float, float, float, int]:
+    """Return the fields of `ExploitValues` of one linked group, by a linear program."""
+    solution, made = attack_process(attack, {size: 1.0}).solve(attack.solver), 0
+    while solution.policy.get(linked_state(size, made)) == EXPLOIT:
+        made += 1
+    if not made:
+        return 0.0, 0.0, 0.0, 0.0, 0
+    start = linked_state(size)
+    hits, misses = (
+        solution.follow(start),
+        attack_process(attack, {size: 1.0}, hits=False).follow(solution.policy, start),
+    )
+    return solution.values[start], misses.uses[EXPLOIT], hits.uses[EXPLOIT], misses.value, made
+
+
+def program_values(attack: SequentialAttack, sizes: Sizes) -> ExploitValues:
+    """Return the `ExploitValues` of linked groups by linear programs, in the shape of `sizes`.
+
+    Values are cached by group size.
+
+    Raises
+    ------
+    InputError
+        If the programs have more than 300,000 states that are not terminal.
+    """
+    if attack.solver == "two-level" and (table := exploit_values(attack, _MOST_SIZES)).complete:
+        sizes = np.minimum(sizes, table.largest)
+    distinct, position = np.unique(sizes, return_inverse=True)
+    limit = (attack.max_penalties or 0) if attack.counts_penalties else 0
+    n_states = int((3 + 4 * distinct * (1 + np.minimum(limit, distinct))).sum())
+    if n_states > _MOST_PROGRAM_STATES:
+        more = "" if attack.solver == "two-level" else ", or two-level, which leaves out unprofitable group sizes"
+        raise InputError(
+            "the linear programs have too many states",
+            where="sequential.solver",
+            found=n_states,
+            expected=f"at most {_MOST_PROGRAM_STATES:,}",
+            hint=f"use backward-induction, which has no such limit{more}",
+        )
+    columns = np.array([_solved(attack, size) for size in distinct.tolist()]).reshape(-1, 5).T
+    *values, exploits = columns[:, position.ravel()].reshape(5, *sizes.shape)
+    return ExploitValues(*values, exploits.astype(np.int64))

@@ -69,16 +69,17 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.sequential.attack import SequentialAttack, checked_group_sizes
-from reidsim.adversaries.sequential.exploit_values import (
+from reidsim.adversaries.sequential.attack import (
     Floats,
+    SequentialAttack,
     Sizes,
+    checked_group_sizes,
     exploit_values,
     running_products,
     running_sums,
 )
 from reidsim.adversaries.sequential.planning import value_after_access
-from reidsim.core.errors import InputError
+from reidsim.core.errors import InputError, refuse_first
 
 # Maximum number of states, over all distinct group sizes, for which stages are computed.
 _MOST_STATES = 100_000_000
@@ -174,17 +175,13 @@ class _File:
 
     def __init__(self, attack: SequentialAttack, group_sizes: NDArray[np.number], *, budget: bool) -> None:
         self.attack = attack
-        if attack.counts_penalties:
-            found, expected = attack.max_penalties, "no limit in a plan for a whole file"
-            raise InputError("penalties are limited", where="max_penalties", found=found, expected=expected)
         sizes = np.atleast_1d(checked_group_sizes(group_sizes))
-        if sizes.ndim != 1 or not sizes.size:
-            raise InputError(
-                "group sizes of the file have the wrong shape",
-                where="group sizes",
-                found=sizes.shape,
-                expected="one size for each record, at least one record",
-            )
+        limit, expected = attack.max_penalties, "no limit in a plan for a whole file"
+        problem, shape = "group sizes of the file have the wrong shape", "one size for each record, at least one record"
+        refuse_first(
+            (attack.counts_penalties, "penalties are limited", "max_penalties", limit, expected),
+            (sizes.ndim != 1 or not sizes.size, problem, "group sizes", sizes.shape, shape),
+        )
         self.distinct, self.position, self.counts = np.unique(sizes, return_inverse=True, return_counts=True)
         values = exploit_values(attack, int(self.distinct.max())).at(self.distinct)
         linked = self.distinct[value_after_access(attack, values) > 0]
@@ -205,9 +202,8 @@ class _File:
         parts = [_majorant(int(size), float(attack.prior), self.gain_due, self.steps) for size in linked]
         none = (np.zeros(0, np.int64),) * 2 + (np.zeros(0),) * 2
         start, end, level, reward = (np.concatenate(item) for item in zip(none, *parts, strict=True))
-        at = np.searchsorted(self.distinct, np.repeat(linked, np.array([len(part[0]) for part in parts], np.int64)))
         order = np.argsort(-level, kind="stable")
-        at = at[order]
+        at = np.searchsorted(self.distinct, np.repeat(linked, [len(part[0]) for part in parts]))[order]
         people = self.distinct[at] / attack.prior
         self.stages = _Stages(at, start[order], end[order], level[order], reward[order], people)
 
@@ -329,7 +325,7 @@ def plan_with_budget(
         return file.plan(bound, (planned / people, exploits), error=0.0, bound=bound, price=price)
     linked = np.where(planned > 0, file.counts, 0)
     past = np.cumsum(linked)[at]
-    table = _Table(start, end, stage_people, past - counts, past, *_beginnings(file, worth))
+    table = _Table(past - counts, past, *_beginnings(file, worth))
     size = np.repeat(np.arange(len(planned)), linked)
     most, chance = planned[size], 1.0 / people[size]
     cases = prod(int(each) + 1 for each in most) if len(size) <= np.log2(draws) else np.inf
@@ -341,7 +337,9 @@ def plan_with_budget(
         random = ((rng.random(len(size)) * people[size]).astype(np.int64) for _ in range(draws))
         worlds = ((1.0 / draws, hits) for hits in random)
     tally = np.zeros((3, len(at)))
-    found = np.array([(weight, _one_case(table, hits, budget, price, weight, tally)) for weight, hits in worlds]).T
+    found = np.array(
+        [(weight, _one_case(file.stages, table, hits, budget, price, weight, tally)) for weight, hits in worlds]
+    ).T
     exact = cases <= draws
     value = float(sum(found[0] * found[1]) if exact else found[1].mean())
     error = 0.0 if exact else float(found[1].std(ddof=1) / np.sqrt(draws))
@@ -353,15 +351,10 @@ def plan_with_budget(
 class _Table(NamedTuple):
     """Tables of the policy with a budget, by stage.
 
-    A stage is a run of consecutive exploits of one record; see the module's docstring. The records worth linking are
-    numbered from 0, by group size.
+    The records worth linking are numbered from 0, by group size.
 
     Attributes
     ----------
-    start, end : ndarray of int64, shape (n_stages,)
-        The stage makes exploits ``start``, ..., ``end - 1`` of a record.
-    people : ndarray of float64, shape (n_stages,)
-        Group size divided by the prior.
     first, last : ndarray of int64, shape (n_stages,)
         Records with the stage's group size: ``first``, ..., ``last - 1``.
     beginning : ndarray of int64, shape (n_stages,)
@@ -372,9 +365,6 @@ class _Table(NamedTuple):
         By stage and maximum number of exploits: expected reward, given that the record reaches the stage.
     """
 
-    start: Sizes
-    end: Sizes
-    people: Floats
     first: Sizes
     last: Sizes
     beginning: Sizes
@@ -433,9 +423,7 @@ def _turn(stages: _Stages, counts: Floats, passed: Floats) -> Floats:
 def _ratio(reward: float, use: float) -> float:
     if use > 0.0:
         return reward / use
-    if reward > 0.0:
-        return np.inf
-    return -np.inf if reward < 0.0 else 0.0
+    return np.sign(reward) * np.inf if reward != 0.0 else 0.0
 
 
 @numba.njit(cache=True)
@@ -479,7 +467,9 @@ def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[
 
 
 @numba.njit(cache=True)
-def _one_case(table: _Table, hits: Sizes, budget: int, price: float, weight: float, tally: Floats) -> float:
+def _one_case(
+    stages: _Stages, table: _Table, hits: Sizes, budget: int, price: float, weight: float, tally: Floats
+) -> float:
     """Return the payoff of the policy if exploit ``hits[r]`` of record r would hit.
 
     If the policy makes no such exploit of a record, no exploit of it hits. The case has probability `weight`, and
@@ -489,8 +479,8 @@ def _one_case(table: _Table, hits: Sizes, budget: int, price: float, weight: flo
     """
     given_up = np.zeros(len(hits), np.bool_)
     left, value = budget, 0.0
-    for i in range(len(table.start)):
-        start, length, people = table.start[i], table.end[i] - table.start[i], table.people[i]
+    for i in range(len(stages.start)):
+        start, length, people = stages.start[i], stages.end[i] - stages.start[i], stages.people[i]
         for r in range(table.first[i], table.last[i]):
             if hits[r] < start:
                 continue

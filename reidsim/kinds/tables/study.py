@@ -17,8 +17,8 @@ from reidsim.adversaries.knowledge.adversary import DrawnLists, DrawnListsLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
 from reidsim.adversaries.knowledge.load import load_knowledge
 from reidsim.adversaries.response import Adversary, Amount
-from reidsim.adversaries.sequential.adversary import sequential_attack
 from reidsim.adversaries.sequential.attack import SequentialAttack
+from reidsim.adversaries.sequential.planning import sequential_attack
 from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.validation import read_toml, revalidated, validated
 from reidsim.games.adversary_types import AdversaryType, TypesGame
