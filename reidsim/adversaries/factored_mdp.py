@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 
-from reidsim.adversaries.response import INDIFFERENCE, Attempt, Linkage, Response, whole_candidates
+from reidsim.adversaries.response import INDIFFERENCE, Attempt, Linkage, Weighing, whole_candidates
 from reidsim.core.errors import InputError, not_among, refuse_first, require_among
 from reidsim.releases.lattice import Rows
 
@@ -812,7 +812,7 @@ def _refined(table: _Table, solved: Floats) -> tuple[Floats, NDArray[np.intp]]:
     return values, choices
 
 
-class FactoredMDPAdversary:
+class FactoredMDPAdversary(Weighing):
     """Adversary who attacks each record by a user-defined `FactoredMDP`.
 
     The adversary plans with the believed group size. It attacks if the optimal policy starts with an action other than
@@ -878,13 +878,6 @@ class FactoredMDPAdversary:
         self.method: Method = method
         self._solutions: dict[int, Solution] = {}
         self._outcomes: dict[tuple[int, int], tuple[float, ...]] = {}
-
-    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the `Response` to each record: profitable attacks are made.
-
-        For the parameters see `Adversary.respond`; `rows` has no effect.
-        """
-        return self.weigh(linkage, rows).made()
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return an `Attempt`: each record's attack and payoff, profitable or not.

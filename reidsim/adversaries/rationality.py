@@ -1,7 +1,8 @@
-"""Departures from maximization of the expected payoff: noise and prospect theory.
+"""Decisions to attack: one attempt per record, fixed baselines, noise and prospect theory.
 
-An adversary who errs makes noisy attack decisions, or values prospects instead of payoffs. The precision of noisy
-decisions can be fitted to observed attacks.
+The planners ``one-shot``, ``always``, ``never`` and ``random`` make at most one attempt per record. An adversary who
+errs makes noisy attack decisions, or values prospects instead of payoffs. The precision of noisy decisions can be
+fitted to observed attacks.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from reidsim.adversaries.response import (
     Response,
     Weighing,
     chance_of_guess,
-    check_amounts,
     declared_information,
     of_rows,
     planners,
@@ -41,7 +41,68 @@ from reidsim.releases.lattice import Floats, Rows
 
 
 @dataclass(frozen=True)
-class _Baseline(Planner):
+class _OneAttempt(Planner):
+    """Adversary who makes at most one attempt per record.
+
+    Parameters
+    ----------
+    gain, cost : float or ndarray of shape (n_records,)
+        Gain from a success and cost of an attempt, in currency units per record.
+
+    Raises
+    ------
+    InputError
+        If a gain or cost is negative.
+    """
+
+    gain: float | Floats
+    cost: float | Floats
+
+    def __post_init__(self) -> None:
+        for name, amount in (("gain", self.gain), ("cost", self.cost)):
+            if not np.min(amount) >= 0:
+                found = float(np.min(amount))
+                raise InputError(f"{name} of the adversary is negative", found=found, expected="0 or more")
+
+
+@planners.register("one-shot")
+class OneShotAdversary(_OneAttempt, Weighing):
+    """Adversary who makes one attempt per record if it is profitable.
+
+    It attacks if the expected gain exceeds the cost, and does not attack if indifferent (Wan et al. 2015, Table 3). The
+    attempt is a uniform guess in the record's group, so it succeeds with probability 1 / group size (Eq. 4). With group
+    sizes counted in the population this is the journalist risk, with group sizes counted in the released records the
+    prosecutor risk.
+
+    Parameters
+    ----------
+    gain : float or ndarray of shape (n_records,)
+        Gain from a successful re-identification, in currency units per record.
+    cost : float or ndarray of shape (n_records,)
+        Cost of an attempt, in currency units per record.
+
+    Raises
+    ------
+    InputError
+        If a gain or cost is negative.
+    """
+
+    label = "the one-shot adversary"
+    provides = CAPABILITIES
+    decides_on = frozenset({"believed_group_sizes"})
+
+    def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
+        """Return an `Attempt`: one attempt per record, with its expected payoff.
+
+        Success probabilities are one over the true and the believed group sizes. Unprofitable attempts are included.
+        For the parameters see `Adversary.respond`.
+        """
+        success = np.reciprocal(linkage.group_sizes, dtype=np.float64)
+        believed = np.reciprocal(linkage.believed_group_sizes, dtype=np.float64)
+        return Attempt.single(success, believed, of_rows(self.gain, rows), of_rows(self.cost, rows))
+
+
+class _Baseline(_OneAttempt):
     """Adversary who attacks each record with probability `rate`, whatever is released.
 
     Parameters
@@ -58,12 +119,6 @@ class _Baseline(Planner):
     provides = CAPABILITIES - {EXPECTED_PAYOFF, SINGLE_ATTEMPT}
     decides_on: ClassVar[frozenset[str]] = frozenset()
     rate = 1.0
-
-    gain: float | Floats
-    cost: float | Floats
-
-    def __post_init__(self) -> None:
-        check_amounts(self.gain, self.cost)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the `Response` to each record; see `Adversary.respond`.
@@ -392,14 +447,11 @@ def fit_precision(attacks: pd.DataFrame | str | Path, *, prospect: ProspectTheor
     >>> round(fit.precision, 4), fit.decisions, fit.against
     (0.0713, 5, 1)
     """
-    if isinstance(attacks, pd.DataFrame):
-        source = Path("attacks")
-        require_columns(attacks, _COLUMNS, source)
-        table = text_table(attacks[list(_COLUMNS)], "attacks")
-    else:
-        source = Path(attacks)
-        table = read_table(source)
-        require_columns(table, _COLUMNS, source)
+    source = Path("attacks") if isinstance(attacks, pd.DataFrame) else Path(attacks)
+    table = attacks if isinstance(attacks, pd.DataFrame) else read_table(source)
+    require_columns(table, _COLUMNS, source)
+    if table is attacks:
+        table = text_table(table[list(_COLUMNS)], "attacks")
     attacked = table["attacked"].str.lower().map(_DECISIONS)
     success, gain, cost = (np.asarray(numbers(table, name, source), dtype=np.float64) for name in _COLUMNS[1:])
     for column, wrong, expected in (

@@ -82,17 +82,16 @@ class Planner:
         register : Register
             External register that the adversary uses; this base method ignores it.
         """
-        adversary: Any = cls
-        made: Adversary = adversary(gain, cost, **{key: getattr(section, key) for key in cls.keys})
-        return made
+        constructor: Callable[..., Any] = cls
+        adversary: Adversary = constructor(gain, cost, **{key: getattr(section, key) for key in cls.keys})
+        return adversary
 
 
 planners: Registry[type[Planner]] = Registry(
     "planner",
     "reidsim.adversaries",
-    "reidsim.adversaries.one_shot",
-    "reidsim.adversaries.sequential.planning",
     "reidsim.adversaries.rationality",
+    "reidsim.adversaries.sequential.planning",
 )
 
 
@@ -123,8 +122,7 @@ _ROUNDING = 1e-9
 
 def arrays_of(instance: Any) -> dict[str, NDArray[Any]]:
     """Return the numpy arrays among the fields of a dataclass instance, by field name."""
-    values = {item.name: getattr(instance, item.name) for item in fields(instance)}
-    return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    return {f.name: value for f in fields(instance) if isinstance(value := getattr(instance, f.name), np.ndarray)}
 
 
 @dataclass(frozen=True)
@@ -365,9 +363,7 @@ class Response:
     @property
     def reidentified(self) -> Floats:
         """True probability that each record is attacked and re-identified."""
-        if self.frequency is None:
-            return np.where(self.attacks, self.success, 0.0)
-        return np.where(self.attacks, self.success * self.frequency, 0.0)
+        return np.where(self.attacks, self.success if self.frequency is None else self.success * self.frequency, 0.0)
 
     @property
     def attack_probability(self) -> Floats:
@@ -486,11 +482,11 @@ class Attempt:
         exploits are 0 without an attack. For an attack in steps, so are the success probabilities.
         """
         attacks = self.pays if attacks is None else attacks
-        payoff, exploits = (np.where(attacks, each, 0.0) for each in (self.payoff, self.exploits))
-        chances = self.success, self.believed_success
+        success, believed = self.success, self.believed_success
         if self.price is None:
-            chances = np.where(attacks, chances[0], 0.0), np.where(attacks, chances[1], 0.0)
-        return Response(attacks, *chances, payoff, exploits, gain=self.gain, plan=self.plan, used=self.used)
+            success, believed = np.where(attacks, success, 0.0), np.where(attacks, believed, 0.0)
+        payoff, exploits = np.where(attacks, self.payoff, 0.0), np.where(attacks, self.exploits, 0.0)
+        return Response(attacks, success, believed, payoff, exploits, gain=self.gain, plan=self.plan, used=self.used)
 
 
 @runtime_checkable
@@ -503,6 +499,13 @@ class Weighing(Adversary, Protocol):
         The result includes unprofitable attacks. For the parameters see `Adversary.respond`.
         """
         ...
+
+    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
+        """Return the `Response` to each record: profitable attacks are made.
+
+        For the parameters see `Adversary.respond`. Errors are those of `weigh`.
+        """
+        return self.weigh(linkage, rows).made()
 
 
 # Fields with true quantities, which the adversary cannot know; only the outcome of an attack depends on them.
@@ -539,34 +542,6 @@ def chance_of_guess(group_sizes: Counts) -> Floats:
     It is 0 in an empty group; otherwise, it is 1 / group size, and 1 for sizes between 0 and 1.
     """
     return np.where(group_sizes > 0, 1.0 / np.maximum(group_sizes, 1), 0.0)
-
-
-def check_amounts(gain: float | Floats, cost: float | Floats) -> None:
-    """Raise InputError if a gain or cost, or one of an array, is negative or NaN."""
-    for name, amount in (("gain", gain), ("cost", cost)):
-        lowest = np.min(amount)
-        if not lowest >= 0:
-            raise InputError(f"{name} of the adversary is negative", found=float(lowest), expected="0 or more")
-
-
-def check_fields(owner: object, names: str, holds: Callable[[Any], bool], problem: str, expected: str) -> None:
-    """Raise InputError for the first field with a value that is not allowed.
-
-    Parameters
-    ----------
-    owner : object
-        The object.
-    names : str
-        Names of the fields, separated by spaces.
-    holds : function
-        Returns whether a value is allowed.
-    problem, expected : str
-        Texts of the message: the problem and the allowed values.
-    """
-    for name in names.split():
-        value = getattr(owner, name)
-        if not holds(value):
-            raise InputError(problem, where=name, found=value, expected=expected)
 
 
 def of_rows(amount: float | Floats, rows: Rows | slice | None) -> float | Floats:

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.rationality import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import Progress, branch_and_bound, no_progress

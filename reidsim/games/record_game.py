@@ -11,8 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.rationality import AlwaysAttacks, NeverAttacks, RandomAttacks
+from reidsim.adversaries.rationality import AlwaysAttacks, NeverAttacks, OneShotAdversary, RandomAttacks
 from reidsim.adversaries.response import (
     INDIFFERENCE,
     Adversary,

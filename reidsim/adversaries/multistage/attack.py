@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import Attempt, Linkage, PlanLinkage, Response, chance_of_guess, of_rows
+from reidsim.adversaries.response import Attempt, Linkage, PlanLinkage, Weighing, chance_of_guess, of_rows
 from reidsim.core.errors import InputError, listed, nearest, require_among, require_distinct
 from reidsim.linkage.surname_inference import Ancestry
 from reidsim.releases.lattice import Floats, Rows
@@ -277,7 +277,7 @@ Stage = Inference | Identify
 
 
 @dataclass(frozen=True)
-class MultistageAttack:
+class MultistageAttack(Weighing):
     """Adversary who can infer unreleased attributes before linking to a registry.
 
     The adversary can skip any inference stage. A plan is the set of stages used. Its believed success probability is
@@ -386,11 +386,3 @@ class MultistageAttack:
         used = np.array([sum(1 << stage for stage in stages) for stages in linkage.plans], dtype=np.int64)[plan]
         believed, price = linkage.plan_believed[plan, each], linkage.prices[plan] + cost
         return Attempt.single(linkage.plan_success[plan, each], believed, gain, price, plan, used)
-
-    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the `Response` to each record: best plans are used if profitable.
-
-        For the parameters see `Adversary.respond`. A plan is a set of inference stages. A linkage that is not a
-        `PlanLinkage` counts as the plan without inference, which links on released attributes only.
-        """
-        return self.weigh(linkage, rows).made()

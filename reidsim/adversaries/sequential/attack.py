@@ -356,7 +356,8 @@ def _table(attack: SequentialAttack, limit: int, specificity: float) -> ExploitV
         columns, exploits, size = _backwards(limit, *terms, *costs, detection, most, specificity)
     else:
         columns, exploits, size = _by_envelope(attack, limit)
-    return ExploitValues(*columns[:, : size + 1], exploits[: size + 1])
+    value, tries, expected, missing = columns[:, : size + 1]
+    return ExploitValues(value, tries, expected, missing, exploits[: size + 1])
 
 
 def unconfirmed_values(attack: SequentialAttack, signal: UnconfirmedSuccess, largest: int) -> ExploitValues:
@@ -678,5 +679,5 @@ def program_values(attack: SequentialAttack, sizes: Sizes) -> ExploitValues:
             hint=f"use backward-induction, which has no such limit{more}",
         )
     columns = np.array([_solved(attack, size) for size in distinct.tolist()]).reshape(-1, 5).T
-    *values, exploits = columns[:, position.ravel()].reshape(5, *sizes.shape)
-    return ExploitValues(*values, exploits.astype(np.int64))
+    value, tries, expected, missing, exploits = columns[:, position.ravel()].reshape(5, *sizes.shape)
+    return ExploitValues(value, tries, expected, missing, exploits.astype(np.int64))

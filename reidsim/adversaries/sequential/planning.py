@@ -25,7 +25,7 @@ from reidsim.adversaries.response import (
     PlanLinkage,
     Planner,
     Register,
-    Response,
+    Weighing,
     arrays_of,
     one_over,
     planners,
@@ -449,7 +449,7 @@ T = TypeVar("T", Plan, Attempt)
 
 @planners.register("fmdp")
 @dataclass(frozen=True)
-class SequentialAdversary(Planner):
+class SequentialAdversary(Planner, Weighing):
     """Adversary who plans access, linkage and exploits separately for each record.
 
     It follows Xia et al. 2015. The plan is the optimal policy of a factored Markov decision process. The adversary
@@ -517,13 +517,6 @@ class SequentialAdversary(Planner):
         if self.registry_size is not None:
             return frozenset({"match_probability"})
         return frozenset({"believed_group_sizes", "candidates", "plan_believed", "plans", "prices"})
-
-    def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the `Response` to each record: it is attacked if access is profitable.
-
-        For the parameters see `Adversary.respond`; `rows` has no effect. Errors are those of `weigh`.
-        """
-        return self.weigh(linkage, rows).made()
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return an `Attempt`: the sequential attack on each record and its payoff.

@@ -18,7 +18,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.rationality import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage
 from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame

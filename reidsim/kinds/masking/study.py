@@ -18,7 +18,7 @@ from reidsim.adversaries.multistage.attack import (
     PersonTable,
     Stage,
 )
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.rationality import OneShotAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.core.errors import InputError, locating, nearest, refuse_first
 from reidsim.core.randomness import random_stream

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.rationality import OneShotAdversary
 from reidsim.core.errors import InputError, locating
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
