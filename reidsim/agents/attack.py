@@ -27,7 +27,7 @@ from reidsim.games.measures import MEASURES, REIDENTIFIED, averages
 from reidsim.games.memory import RememberingLinker
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows
 from reidsim.linkage.totals import Tries
-from reidsim.releases.lattice import NO_BENEFIT, GeneralizationLattice, Strategies
+from reidsim.releases.lattice import Strategies
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -685,13 +685,8 @@ def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats
     space, known = setting.space if setting.known is None else setting.known.alone.space, setting.known
     cells, withheld = np.arange(len(strategies)) if known is None else known.cells, strategies == WITHHELD
     utility = np.zeros(len(strategies))
-    if isinstance(space, GeneralizationLattice) and space.size <= len(strategies):
-        for levels, losses in zip(space.level_columns[:, strategies], space.record_losses, strict=True):
-            utility += np.where(levels > 0, losses[levels, cells], 0.0)
-        utility = np.where((utility > NO_BENEFIT) | withheld, 0.0, 1.0 - utility)
-    else:
-        for strategy, rows in shared_rows(strategies):
-            utility[rows] = space.utility(strategy, cells[rows])
+    for strategy, rows in shared_rows(strategies):
+        utility[rows] = space.utility(strategy, cells[rows])
     return utility, np.where(withheld, 1.0, setting.space.generalization_intensity(np.maximum(strategies, 0)))
 
 

@@ -37,9 +37,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import mesa
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,21 +56,11 @@ from reidsim.agents.attack import (
     together,
     worth_and_outlay,
 )
-from reidsim.agents.learning import (
-    expected_presence_update,
-    expected_update,
-    sampled_presence_update,
-    sampled_update,
-)
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.core.numerics import dot
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.releases.lattice import Rows, Strategies
-
-if TYPE_CHECKING:
-    from reidsim.agents.model import Adversary as AdversaryAgent
-    from reidsim.agents.model import ReidentificationModel
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -533,210 +522,3 @@ def _equal(rate: Floats, bar: float) -> NDArray[np.bool_]:
     Rates are expected payoffs per currency unit; the result is an array of bool in the shape of `rate`.
     """
     return np.isclose(rate, bar, rtol=_ROUNDING, atol=0.0)
-
-
-def of_rows(choice: Choice, cells: Rows) -> Choice:
-    """Return the choice for rows, given the choice for their cells.
-
-    A cell is a distinct record, and a row a cell together with the information released earlier. `cells` (n_rows,) is
-    the cell of each row; strategies and numbers of evaluated strategies are repeated accordingly.
-    """
-    return Choice(choice.strategies[cells], choice.solver, choice.evaluated[cells], choice.exact)
-
-
-class Publisher(mesa.Agent):
-    """Agent that chooses the strategy of each record in every round.
-
-    It represents a publisher, or data subjects who decide individually.
-
-    Parameters
-    ----------
-    model : ReidentificationModel
-        The model to which the agent belongs.
-    policy : str
-        Name of the policy.
-
-    Attributes
-    ----------
-    choice : Choice or None
-        Strategy of each cell; None before the first round.
-    parameters : ndarray of float64, shape (n_types,) or (n_types, 2), optional
-        Parameters of the Dirichlet belief about the types, or of the Beta belief about each adversary's presence; None
-        if the publisher does not learn.
-    changed : ndarray of float64, shape (n_cells,)
-        Share of the cell's records with another strategy than in the previous round; 0 in the first round, and for
-        cells without participants if the rows of the setting changed.
-    """
-
-    model: ReidentificationModel
-
-    def __init__(self, model: ReidentificationModel, policy: str) -> None:
-        super().__init__(model)
-        self.policy = policy
-        learning = model.setting.learning
-        self.parameters: Floats | None = None if learning is None else learning.prior.copy()
-        self.choice: Choice | None = None
-        self.changed = np.zeros(model.setting.n_cells)
-        self._rule: Choice | None = None
-        # Cell and participation of each subject at the time of the choice.
-        self._released = model.setting.cell_of_subject, model.columns.participates
-        self._met: list[object] = []
-        self._believed = np.zeros(0)
-
-    @property
-    def strategies(self) -> Strategies:
-        """Strategy of each cell, ndarray of int64, shape (n_cells,); -1 if withheld.
-
-        It requires that the publisher has chosen a release.
-        """
-        assert self.choice is not None  # noqa: S101 # asked for after publishing
-        return self.choice.strategies
-
-    @property
-    def beliefs(self) -> Floats:
-        """Expected weight of each adversary type, shape (n_types,).
-
-        It is the mean of the publisher's belief; if the publisher does not learn, the true weight.
-        """
-        if self.parameters is None:
-            return np.array([profile.weight for profile in self.model.setting.profiles])
-        if self.parameters.ndim == 1:
-            return np.asarray(self.parameters / self.parameters.sum())
-        return np.asarray(self.parameters[:, 0] / self.parameters.sum(axis=1))
-
-    def publish(self) -> None:
-        """Choose the release by the policy, given the beliefs about the adversaries.
-
-        The result is stored in `choice`. The previous choice is kept if no belief has changed by more than the
-        setting's tolerance and all other inputs (setting, resources that adversaries are expected to hold, and, where
-        budgets or purchases are foreseen, participants and rounds left) are equal. A policy with a fixed rule chooses
-        only once.
-        """
-        model, setting, before = self.model, self.model.setting, self.choice
-        adversaries = model.adversaries
-        weights = self.beliefs * np.array([adversary.free for adversary in adversaries])
-        opponents = self._opponents(weights)
-        # Inputs of the choice other than beliefs; any change triggers a new choice. Purchases and affordable attacks
-        # depend on the number of records; purchases also on the rounds left.
-        met: list[object] = [setting, *map(self._expected_holdings, adversaries)]
-        if opponents:
-            for_sale = any(opponent.is_buyer for opponent in opponents)
-            met += [model.participants.tolist(), model.round_number if for_sale else None]
-        believed = np.concatenate([weights, [adversary.expected_accuracy for adversary in adversaries]])
-        if before is not None and self._met == met and np.abs(believed - self._believed).max() <= setting.tolerance:
-            self.changed = np.zeros(setting.n_cells)
-            return
-        if setting.is_fixed(self.policy) and setting.planned is None:
-            if self._rule is None:
-                self._rule = setting.solve(self.policy, self._game(weights, setting))
-            choice = self._rule if setting.known is None else of_rows(self._rule, setting.known.cells)
-        elif opponents:
-            rounds_left = setting.rounds - model.round_number + 1
-            choice = foreseeing_choice(setting, self.policy, opponents, model.participants, rounds_left)
-        else:
-            choice = self._reply(weights)
-        self.choice = replace(choice, strategies=setting.released(choice.strategies))
-        self._met, self._believed = met, believed
-        self.changed = np.zeros(setting.n_cells) if before is None else self._changes(before.strategies)
-        self._released = setting.cell_of_subject, model.columns.participates
-
-    def _reply(self, weights: Floats) -> Choice:
-        """Return the policy's choice, given the adversaries and the earlier releases.
-
-        Budgets and purchases are not foreseen. A release planned before the first round is returned as it is. If
-        adversaries remember earlier releases, the policy's `Reply` determines whether it takes them into account,
-        ignores them, or keeps each record's earlier release. `weights` (n_types,) holds the probability that each
-        adversary is present, as the publisher believes.
-        """
-        setting = self.model.setting
-        known, reply = setting.known, setting.reply_of(self.policy)
-        if known is not None and known.planned is not None:
-            return Choice(known.planned, self.policy, np.zeros(setting.n_cells, dtype=np.int64), exact=False)
-        if known is None or reply == "to-past":
-            return setting.solve(self.policy, self._game(weights, setting))
-        choice = of_rows(known.alone.solve(self.policy, self._game(weights, known.alone)), known.cells)
-        if reply == "alone":
-            return choice
-        held = np.where(known.past == WITHHELD, choice.strategies, known.past)
-        return replace(choice, strategies=held, exact=False)
-
-    def _game(self, weights: Floats, setting: Setting) -> RecordGame:
-        """Return the game that the publisher believes in; see `believed_game`.
-
-        `weights` (n_types,) holds the probability that each adversary is present, as the publisher believes. `setting`
-        supplies the records and the profiles.
-        """
-        equipment = [
-            profile.equip(self._expected_holdings(each), each.expected_accuracy, believed=not setting.knows_truth)
-            for each, profile in zip(self.model.adversaries, setting.profiles, strict=True)
-        ]
-        return believed_game(setting, weights, equipment)
-
-    def _expected_holdings(self, adversary: AdversaryAgent) -> Holdings:
-        """Return the resources that the publisher expects an adversary to attack with.
-
-        They are the names of the resources held, and of the purchases that the setting expects of this adversary.
-        """
-        return adversary.holds | self.model.setting.expected_purchases.get(adversary.name, frozenset())
-
-    def _changes(self, before: Strategies) -> Floats:
-        """Return the share of each cell's records with another strategy than before.
-
-        `before` holds the previous strategies, by the cells of the previous choice. If the cells are unchanged, the
-        share is 0 or 1. Otherwise it is the number of subjects who took part in both rounds and whose strategy changed,
-        divided by the cell's participants in this round; 0 without participants.
-        """
-        model, now, columns = self.model, self.strategies, self.model.columns
-        rows, took_part = self._released
-        if rows is model.setting.cell_of_subject:
-            return np.asarray(before != now, dtype=np.float64)
-        other = columns.participates & took_part & (before[rows] != now[columns.cell])
-        counts = np.bincount(columns.cell[other], minlength=len(now)).astype(np.float64)
-        return np.divide(counts, model.participants, out=np.zeros(len(now)), where=model.participants > 0)
-
-    def learn(self) -> None:
-        """Update the beliefs about the adversaries with the attacks noticed in the round.
-
-        Nothing changes if the publisher does not learn. The update is expected or drawn, as the model's outcomes are;
-        see `reidsim.agents.learning`.
-        """
-        model, setting = self.model, self.model.setting
-        if self.parameters is None or setting.learning is None:
-            return
-        attacked = np.stack([adversary.plan.targets for adversary in model.adversaries if adversary.plan is not None])
-        acting = np.array([adversary.acts for adversary in model.adversaries])
-        present = np.array([adversary.was_free for adversary in model.adversaries])
-        noticed, any_number = setting.learning.noticed, setting.meeting == "all"
-        stream = setting.stream("notices", "publisher", model.round_number)
-        if any_number and setting.mode == "expectation":
-            self.parameters = expected_presence_update(self.parameters, attacked, acting, present, noticed, stream)
-        elif any_number:
-            draws = stream.random(len(acting)).tolist()
-            self.parameters = sampled_presence_update(self.parameters, attacked, acting, present, noticed, draws)
-        elif setting.mode == "expectation":
-            self.parameters = expected_update(self.parameters, attacked, acting, present, noticed)
-        elif acting.any():
-            actor = int(acting.argmax())
-            self.parameters = sampled_update(self.parameters, attacked, actor, present, noticed, float(stream.random()))
-
-    def _opponents(self, weights: Floats) -> list[Opponent]:
-        """Return the adversaries if budgets or purchases must be foreseen, else none.
-
-        The list has one `Opponent` for each adversary. It is empty if the publisher considers only resources held, the
-        policy is a fixed rule, or no adversary has a budget or can buy a resource. `weights` (n_types,) holds the
-        probability that each adversary is present, as the publisher believes.
-        """
-        setting = self.model.setting
-        if setting.foresees == "holdings" or setting.is_fixed(self.policy):
-            return []
-        opponents = [
-            Opponent(
-                (not setting.knows_truth and each.profile.believed) or each.profile,
-                weight,
-                self._expected_holdings(each),
-                each.expected_accuracy,
-                believed=not setting.knows_truth,
-            )
-            for each, weight in zip(self.model.adversaries, weights.tolist(), strict=True)
-        ]
-        return opponents if any(opponent.is_open for opponent in opponents) else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import replace
 from math import fsum
 from typing import Any
 
@@ -29,41 +29,28 @@ from reidsim.agents.attack import (
     subject_draws,
     weighted_quantiles,
 )
-from reidsim.agents.foresight import Publisher
-from reidsim.agents.learning import AccuracyBelief, Memory
-from reidsim.agents.profile import PHASES, AdversaryProfile, ParticipationRule, Setting
+from reidsim.agents.foresight import Opponent, believed_game, foreseeing_choice
+from reidsim.agents.learning import (
+    AccuracyBelief,
+    Memory,
+    expected_presence_update,
+    expected_update,
+    sampled_presence_update,
+    sampled_update,
+)
+from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, ParticipationRule, Setting
 from reidsim.core.errors import InputError
 from reidsim.core.measures import columns_of
 from reidsim.core.numerics import dot
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.games.reidentified import Reidentified, reidentified
+from reidsim.releases.lattice import Rows, Strategies
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64]
-
-
-@dataclass(eq=False)
-class SubjectColumns:
-    """State of all data subjects, one row each.
-
-    Parameters
-    ----------
-    cell : ndarray of int, shape (n,)
-        Cell (distinct record) of each subject's record.
-    participates : ndarray of bool, shape (n,)
-        Whether the subject takes part in the round.
-    harm : ndarray of float64, shape (n,), optional
-        Harm of a breach to the subject, in currency units; None if participation is not a decision.
-    expected_risk : ndarray of float64, shape (n,), optional
-        Probability of a breach that the subject expects; None if participation is not a decision.
-    """
-
-    cell: NDArray[np.intp]
-    participates: Bools
-    harm: Floats | None = None
-    expected_risk: Floats | None = None
 
 
 def draw_harm(rule: ParticipationRule, n: int, rng: np.random.Generator) -> Floats:
@@ -105,44 +92,38 @@ def takes_part(rule: ParticipationRule, harm: Floats, expected_risk: Floats) -> 
     return np.asarray(harm * expected_risk <= rule.reward)
 
 
-def learn_and_decide(
+def learned_risk(
     rule: ParticipationRule,
-    columns: SubjectColumns,
-    risk: Floats,
+    expected_risk: Floats,
+    participates: Bools,
+    breached: Floats | Bools,
+    hears: float | Bools,
     rate: float,
-    drawn: tuple[Bools, Bools] | None = None,
-) -> Bools:
-    """Update the expected risks; return which subjects take part in the next round.
+) -> Floats:
+    """Return each subject's expected risk after a round, shape (n,).
 
     A participant observes whether its own record was breached. A non-participant who hears of the round's breaches
     observes the share of participants who were breached. A participant who also hears of the breaches uses the mean of
-    both. If outcomes are not drawn, each subject hears with probability `rule.hears`, and the update is the expected
-    one. The expected risk moves towards the observed value by the learning rate.
+    both. The expected risk moves towards the observed value by the learning rate.
 
     Parameters
     ----------
     rule : ParticipationRule
         Parameters of the subjects' decision.
-    columns : SubjectColumns
-        State of the subjects, with harm and expected risk; the expected risk is changed.
-    risk : ndarray of float64, shape (n_cells,)
-        Probability of a breach of a participant.
+    expected_risk : ndarray of float64, shape (n,)
+        Probability of a breach that each subject expected.
+    participates : ndarray of bool, shape (n,)
+        Whether each subject took part in the round.
+    breached : ndarray of bool or float64, shape (n,)
+        Whether each subject was breached if it took part, or the probability; the update is then the expected one.
+    hears : ndarray of bool, shape (n,), or float
+        Whether each subject hears of breaches, or the probability.
     rate : float
         Share of participants who were breached.
-    drawn : pair of ndarray of bool, shape (n,), optional
-        Whether each subject was breached, and whether each subject hears of breaches, if outcomes are drawn.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        Whether each subject takes part in the next round; see `takes_part`.
     """
-    assert columns.harm is not None and columns.expected_risk is not None  # noqa: S101, PT018 # as subjects decide
-    breached, hears = (risk[columns.cell], rule.hears) if drawn is None else drawn
-    met = np.where(columns.participates, breached + 0.5 * hears * (rate - breached), rate)
-    weight = np.where(columns.participates, rule.learning_rate, rule.learning_rate * hears)
-    columns.expected_risk = columns.expected_risk + weight * (met - columns.expected_risk)
-    return takes_part(rule, columns.harm, columns.expected_risk)
+    met = np.where(participates, breached + 0.5 * hears * (rate - breached), rate)
+    weight = np.where(participates, rule.learning_rate, rule.learning_rate * hears)
+    return np.asarray(expected_risk + weight * (met - expected_risk))
 
 
 # Column with the records attacked and re-identified, by the resources used.
@@ -186,8 +167,11 @@ class ReidentificationModel(mesa.Model):
         The publisher agent.
     adversaries : list of Adversary
         The adversary agents, one per type.
-    columns : SubjectColumns
-        State of the data subjects.
+    participates : ndarray of bool, shape (n_subjects,)
+        Whether each subject takes part in the round.
+    harm, expected_risk : ndarray of float64, shape (n_subjects,)
+        Harm of a breach to each subject, in currency units, and probability of a breach that it expects; set only if
+        participation is a decision.
     participants : ndarray of int64, shape (n_cells,)
         Number of subjects of each cell who take part in the round.
     shared_in_last_round : ndarray of bool, shape (n_subjects,)
@@ -198,6 +182,10 @@ class ReidentificationModel(mesa.Model):
         Outcomes of the records of each cell, by column, for each round.
     shared : list of ndarray of int64, shape (n_cells,)
         Number of exposed records of each cell, for each round; see `exposed`.
+    equilibrium : Equilibrium
+        The latest round's outcome per released record of each cell; see `equilibrium_of`.
+    outcome : RoundOutcome
+        Outcome of the latest round's attacks.
     planned : PlannedReleases, optional
         Releases of a policy that plans all rounds before the first.
     datacollector : mesa.DataCollector
@@ -211,6 +199,11 @@ class ReidentificationModel(mesa.Model):
         If there are no subjects or no adversaries.
     """
 
+    harm: Floats
+    expected_risk: Floats
+    equilibrium: Equilibrium
+    outcome: RoundOutcome
+
     def __init__(self, setting: Setting, policy: str) -> None:
         # Every supported version of mesa accepts `rng` without a warning.
         super().__init__(rng=int(setting.stream("mesa").integers(2**31)))
@@ -220,25 +213,27 @@ class ReidentificationModel(mesa.Model):
             raise InputError("no adversaries", expected="one type or more")
         self.setting = setting
         self.round_number = 0
-        self.columns = _columns(setting)
+        n, rule = setting.n_subjects, setting.participation
+        self.participates = np.ones(n, dtype=np.bool_) if setting.schedule is None else setting.schedule[0]
+        if rule is not None:
+            self.harm = draw_harm(rule, n, setting.stream("valuations", "subjects"))
+            self.expected_risk = np.full(n, rule.expected_risk)
+            self.participates = takes_part(rule, self.harm, self.expected_risk)
         self.publisher = Publisher(self, policy)
         self.adversaries = [Adversary(self, profile) for profile in setting.profiles]
         self.participants = self._count_participants()
-        self.outcome: RoundOutcome | None = None
-        self._attacks: Attacks | None = None
         self.measures: dict[str, float] = {}
         self.reidentified: list[Reidentified] = []
         self.by_record: list[dict[str, Floats]] = []
         self.shared: list[Counts] = []
-        self._last: Equilibrium | None = None
         self._moved = (0, 0)
         self._linked_among: Counts | None = None
-        self._never_reidentified = np.ones(setting.n_subjects)
-        self._was_exposed = np.zeros(setting.n_subjects, dtype=np.bool_)
+        self._never_reidentified = np.ones(n)
+        self._was_exposed = np.zeros(n, dtype=np.bool_)
         self.planned = setting.planned(policy) if setting.planned is not None else None
         several = setting.rounds > 1 or self.planned is not None
         self._memory = Memory(setting) if setting.remembers and several else None
-        self.shared_in_last_round = self.columns.participates
+        self.shared_in_last_round = self.participates
         self.datacollector = DataCollector(
             model_reporters={column: functools.partial(_measure, column) for column in columns_of(ROUND_MEASURES)},
             agenttype_reporters={
@@ -281,18 +276,17 @@ class ReidentificationModel(mesa.Model):
             self._take_part(schedule[self.round_number - 1])
         if self.setting.participation is not None or schedule is not None:
             self.participants = self._count_participants()
-            self.shared_in_last_round = self.columns.participates
+            self.shared_in_last_round = self.participates
             self._link_among_participants()
         if self._memory is not None:
             planned = None if self.planned is None else self.planned.strategies[self.round_number - 1]
-            setting = self._memory.setting(self.columns.participates, planned)
+            setting = self._memory.setting(self.participates, planned)
             if setting is not None and setting is not self.setting:
-                self.columns.cell = setting.cell_of_subject
                 self._play_in(setting)
                 self.participants = self._count_participants()
         self.publisher.publish()
         if self._memory is not None:
-            self._memory.add(self.publisher.strategies[self.columns.cell], self.columns.participates)
+            self._memory.add(self.publisher.strategies[self.setting.cell_of_subject], self.participates)
 
     def attack(self) -> None:
         """Run the attack phase: adversaries plan, buy resources and attack.
@@ -308,9 +302,7 @@ class ReidentificationModel(mesa.Model):
 
         The result is stored in `outcome` (a `RoundOutcome`), and the outcome of each adversary in that adversary.
         """
-        # Plans of absent adversaries are needed only for the publisher's belief update.
-        plans = [adversary.plan or no_plan(self.setting.n_cells) for adversary in self.adversaries]
-        acting = np.array([adversary.acts for adversary in self.adversaries])
+        plans, acting = [each.plan for each in self.adversaries], np.array([each.acts for each in self.adversaries])
         self._attacks = Attacks(self.setting, plans, acting, self.exposed, self.is_out, self.round_number)
         self.outcome = self._attacks.outcome()
         for adversary, outcome in zip(self.adversaries, self.outcome.by_adversary, strict=True):
@@ -336,17 +328,6 @@ class ReidentificationModel(mesa.Model):
         if self.setting.participation is not None:
             self._subjects_learn(self.setting.participation)
 
-    # Results.
-
-    def equilibrium(self) -> Equilibrium:
-        """Return the latest round's outcome per released record of each cell.
-
-        The outcome is an `Equilibrium` with arrays of shape (n_cells,); see `equilibrium_of`. At least one round must
-        have been played.
-        """
-        assert self._last is not None  # noqa: S101 # asked for after a round
-        return self._last
-
     @property
     def exposed(self) -> Counts:
         """Number of exposed records of each cell, shape (n_cells,).
@@ -361,8 +342,8 @@ class ReidentificationModel(mesa.Model):
 
         A record is exposed if it is released in this round, or if adversaries remember an earlier release of it.
         """
-        known, taking_part = self.setting.known, self.columns.participates
-        return taking_part if known is None else taking_part | (known.gone > 0)[self.columns.cell]
+        known, cells = self.setting.known, self.setting.cell_of_subject
+        return self.participates if known is None else self.participates | (known.gone > 0)[cells]
 
     def _who_acts(self) -> Floats:
         """Return the probability that each adversary is present, shape (n_types,).
@@ -387,8 +368,8 @@ class ReidentificationModel(mesa.Model):
         return np.asarray((draws < weights) * free)
 
     def _count_participants(self) -> Counts:
-        columns = self.columns
-        return np.bincount(columns.cell[columns.participates], minlength=self.setting.n_cells).astype(np.int64)
+        cells = self.setting.cell_of_subject[self.participates]
+        return np.bincount(cells, minlength=self.setting.n_cells).astype(np.int64)
 
     def _play_in(self, setting: Setting) -> None:
         """Use `setting` from now on, and give each adversary its profile in it.
@@ -417,34 +398,36 @@ class ReidentificationModel(mesa.Model):
 
         `now`, ndarray of bool, shape (n_subjects,), marks the subjects who take part.
         """
-        before, self.columns.participates = self.columns.participates, now
+        before, self.participates = self.participates, now
         self._moved = int(np.count_nonzero(now & ~before)), int(np.count_nonzero(before & ~now))
 
     def _subjects_learn(self, rule: ParticipationRule) -> None:
         """Update the subjects' expected risks and set the next round's participants.
 
-        See `learn_and_decide`; the rate of breaches is 0 if no subject took part. `rule` holds the parameters of the
-        subjects' decision.
+        `rule` holds the parameters of the subjects' decision. If outcomes are drawn, the draws are used; otherwise, the
+        expected outcomes.
         """
-        outcome, drawn = self.outcome, None
-        assert outcome is not None  # noqa: S101 # resolved before
+        outcome, cells, shared = self.outcome, self.setting.cell_of_subject, int(self.participants.sum())
         # Subjects hear only of breaches of current participants.
-        found = float((self.participants * outcome.risk).sum())
-        if outcome.breached is not None:
-            found = float(np.count_nonzero(outcome.breached & self.columns.participates))
-            drawn = outcome.breached, subject_draws(self.setting, "hearing", "subjects", self.round_number) < rule.hears
-        shared = int(self.participants.sum())
+        if outcome.breached is None:
+            observed: tuple[Any, Any] = outcome.risk[cells], rule.hears
+            found = float((self.participants * outcome.risk).sum())
+        else:
+            hears = subject_draws(self.setting, "hearing", "subjects", self.round_number) < rule.hears
+            observed = outcome.breached, hears
+            found = float(np.count_nonzero(outcome.breached & self.participates))
         rate = found / shared if shared else 0.0
-        self._take_part(learn_and_decide(rule, self.columns, outcome.risk, rate, drawn))
+        self.expected_risk = learned_risk(rule, self.expected_risk, self.participates, *observed, rate)
+        self._take_part(takes_part(rule, self.harm, self.expected_risk))
 
     def _measure_round(self) -> None:
-        outcome, choice, attacks = self.outcome, self.publisher.choice, self._attacks
-        assert outcome is not None and choice is not None and attacks is not None  # noqa: S101, PT018 # resolved before
+        outcome, attacks, choice = self.outcome, self._attacks, self.publisher.choice
+        assert choice is not None  # noqa: S101 # published before
         setting, n, participants = self.setting, self.setting.n_subjects, self.participants
         # The total expected payoff of all adversaries from a record, without purchases, weighted by their presence.
         plans = zip(attacks.acting.tolist(), attacks.shares, attacks.plans, strict=True)
         payoffs = (acts * share * plan.replies.payoff for acts, share, plan in plans)
-        last = self._last = equilibrium_of(setting, choice, outcome, sum(payoffs, np.zeros(setting.n_cells)))
+        last = self.equilibrium = equilibrium_of(setting, choice, outcome, sum(payoffs, np.zeros(setting.n_cells)))
         # Given the adversaries present, if presence is drawn.
         draws = functools.partial(setting.stream, "reidentified", round_number=self.round_number)
         self.reidentified.append(reidentified(n, attacks.cases(last.utility), draws))
@@ -462,7 +445,7 @@ class ReidentificationModel(mesa.Model):
             self._never_reidentified[outcome.breached] = 0.0
         else:
             attacks.survive(outcome, self._never_reidentified)
-        new = self.is_out & (outcome.attacked > 0)[self.columns.cell] & ~self._was_exposed
+        new = self.is_out & (outcome.attacked > 0)[self.setting.cell_of_subject] & ~self._was_exposed
         self._was_exposed |= new
         total = {
             name: fsum(adversary.measures[name] for adversary in self.adversaries)
@@ -484,22 +467,6 @@ class ReidentificationModel(mesa.Model):
             **dict(zip(RISK_QUANTILES, quantiles, strict=True)),
             **self.reidentified[-1].measures(),
         }
-
-
-def _columns(setting: Setting) -> SubjectColumns:
-    """Return the state of all subjects before the first round; see `SubjectColumns`.
-
-    Without a participation rule, the first row of the schedule gives the participants; all subjects take part if there
-    is no schedule. With a rule, each subject's harm is drawn and its expected risk is the rule's, which determine
-    participation.
-    """
-    n, rule = setting.n_subjects, setting.participation
-    if rule is None:
-        taking_part = np.ones(n, dtype=np.bool_) if setting.schedule is None else setting.schedule[0]
-        return SubjectColumns(setting.cell_of_subject, taking_part)
-    harm = draw_harm(rule, n, setting.stream("valuations", "subjects"))
-    expected = np.full(n, rule.expected_risk)
-    return SubjectColumns(setting.cell_of_subject, takes_part(rule, harm, expected), harm, expected)
 
 
 def _measure(name: str, agent: ReidentificationModel | Adversary) -> object:
@@ -529,6 +496,202 @@ def next_state(state: Floats, detected: float) -> Floats:
     after[0] += state[0] * (1.0 - detected)
     after[-1] += state[0] * detected
     return after
+
+
+def of_rows(choice: Choice, cells: Rows) -> Choice:
+    """Return the choice for rows, given the choice for their cells.
+
+    A cell is a distinct record, and a row a cell together with the information released earlier. `cells` (n_rows,) is
+    the cell of each row; strategies and numbers of evaluated strategies are repeated accordingly.
+    """
+    return Choice(choice.strategies[cells], choice.solver, choice.evaluated[cells], choice.exact)
+
+
+class Publisher(mesa.Agent):
+    """Agent that chooses the strategy of each record in every round.
+
+    It represents a publisher, or data subjects who decide individually.
+
+    Parameters
+    ----------
+    model : ReidentificationModel
+        The model to which the agent belongs.
+    policy : str
+        Name of the policy.
+
+    Attributes
+    ----------
+    choice : Choice or None
+        Strategy of each cell; None before the first round.
+    parameters : ndarray of float64, shape (n_types,) or (n_types, 2), optional
+        Parameters of the Dirichlet belief about the types, or of the Beta belief about each adversary's presence; None
+        if the publisher does not learn.
+    changed : ndarray of float64, shape (n_cells,)
+        Share of the cell's records with another strategy than in the previous round; 0 in the first round, and for
+        cells without participants if the rows of the setting changed.
+    """
+
+    model: ReidentificationModel
+
+    def __init__(self, model: ReidentificationModel, policy: str) -> None:
+        super().__init__(model)
+        self.policy = policy
+        learning = model.setting.learning
+        self.parameters: Floats | None = None if learning is None else learning.prior.copy()
+        self.choice: Choice | None = None
+        self.changed = np.zeros(model.setting.n_cells)
+        self._rule: Choice | None = None
+        # Cell and participation of each subject at the time of the choice.
+        self._released = model.setting.cell_of_subject, model.participates
+        self._met: list[object] = []
+        self._believed = np.zeros(0)
+
+    @property
+    def strategies(self) -> Strategies:
+        """Strategy of each cell, ndarray of int64, shape (n_cells,); -1 if withheld.
+
+        It requires that the publisher has chosen a release.
+        """
+        assert self.choice is not None  # noqa: S101 # asked for after publishing
+        return self.choice.strategies
+
+    @property
+    def beliefs(self) -> Floats:
+        """Expected weight of each adversary type, shape (n_types,).
+
+        It is the mean of the publisher's belief; if the publisher does not learn, the true weight.
+        """
+        if self.parameters is None:
+            return np.array([profile.weight for profile in self.model.setting.profiles])
+        if self.parameters.ndim == 1:
+            return np.asarray(self.parameters / self.parameters.sum())
+        return np.asarray(self.parameters[:, 0] / self.parameters.sum(axis=1))
+
+    def publish(self) -> None:
+        """Choose the release by the policy, given the beliefs about the adversaries.
+
+        The result is stored in `choice`. The previous choice is kept if no belief has changed by more than the
+        setting's tolerance and all other inputs (setting, resources that adversaries are expected to hold, and, where
+        budgets or purchases are foreseen, participants and rounds left) are equal. A policy with a fixed rule chooses
+        only once.
+        """
+        model, setting, before = self.model, self.model.setting, self.choice
+        adversaries = model.adversaries
+        weights = self.beliefs * np.array([adversary.free for adversary in adversaries])
+        opponents: list[Opponent] = []
+        if setting.foresees == "plans" and not setting.is_fixed(self.policy):
+            opponents = [self._opponent(*each) for each in zip(adversaries, weights.tolist(), strict=True)]
+        if not any(opponent.is_open for opponent in opponents):
+            opponents = []
+        # Inputs of the choice other than beliefs; any change triggers a new choice. Purchases and affordable attacks
+        # depend on the number of records; purchases also on the rounds left.
+        met: list[object] = [setting, *map(self._expected_holdings, adversaries)]
+        if opponents:
+            for_sale = any(opponent.is_buyer for opponent in opponents)
+            met += [model.participants.tolist(), model.round_number if for_sale else None]
+        believed = np.concatenate([weights, [adversary.expected_accuracy for adversary in adversaries]])
+        if before is not None and self._met == met and np.abs(believed - self._believed).max() <= setting.tolerance:
+            self.changed = np.zeros(setting.n_cells)
+            return
+        if setting.is_fixed(self.policy) and setting.planned is None:
+            if self._rule is None:
+                self._rule = setting.solve(self.policy, self._game(weights, setting))
+            choice = self._rule if setting.known is None else of_rows(self._rule, setting.known.cells)
+        elif opponents:
+            rounds_left = setting.rounds - model.round_number + 1
+            choice = foreseeing_choice(setting, self.policy, opponents, model.participants, rounds_left)
+        else:
+            choice = self._reply(weights)
+        self.choice = replace(choice, strategies=setting.released(choice.strategies))
+        self._met, self._believed = met, believed
+        self.changed = np.zeros(setting.n_cells) if before is None else self._changes(before.strategies)
+        self._released = setting.cell_of_subject, model.participates
+
+    def _reply(self, weights: Floats) -> Choice:
+        """Return the policy's choice, given the adversaries and the earlier releases.
+
+        Budgets and purchases are not foreseen. A release planned before the first round is returned as it is. If
+        adversaries remember earlier releases, the policy's `Reply` determines whether it takes them into account,
+        ignores them, or keeps each record's earlier release. `weights` (n_types,) holds the probability that each
+        adversary is present, as the publisher believes.
+        """
+        setting = self.model.setting
+        known, reply = setting.known, setting.reply_of(self.policy)
+        if known is not None and known.planned is not None:
+            return Choice(known.planned, self.policy, np.zeros(setting.n_cells, dtype=np.int64), exact=False)
+        if known is None or reply == "to-past":
+            return setting.solve(self.policy, self._game(weights, setting))
+        choice = of_rows(known.alone.solve(self.policy, self._game(weights, known.alone)), known.cells)
+        if reply == "alone":
+            return choice
+        held = np.where(known.past == WITHHELD, choice.strategies, known.past)
+        return replace(choice, strategies=held, exact=False)
+
+    def _game(self, weights: Floats, setting: Setting) -> RecordGame:
+        """Return the game that the publisher believes in; see `believed_game`.
+
+        `weights` (n_types,) holds the probability that each adversary is present, as the publisher believes. `setting`
+        supplies the records and the profiles.
+        """
+        equipment = [
+            profile.equip(self._expected_holdings(each), each.expected_accuracy, believed=not setting.knows_truth)
+            for each, profile in zip(self.model.adversaries, setting.profiles, strict=True)
+        ]
+        return believed_game(setting, weights, equipment)
+
+    def _expected_holdings(self, adversary: Adversary) -> Holdings:
+        """Return the resources that the publisher expects an adversary to attack with.
+
+        They are the names of the resources held, and of the purchases that the setting expects of this adversary.
+        """
+        return adversary.holds | self.model.setting.expected_purchases.get(adversary.name, frozenset())
+
+    def _changes(self, before: Strategies) -> Floats:
+        """Return the share of each cell's records with another strategy than before.
+
+        `before` holds the previous strategies, by the cells of the previous choice. If the cells are unchanged, the
+        share is 0 or 1. Otherwise it is the number of subjects who took part in both rounds and whose strategy changed,
+        divided by the cell's participants in this round; 0 without participants.
+        """
+        model, now, cells = self.model, self.strategies, self.model.setting.cell_of_subject
+        rows, took_part = self._released
+        if rows is cells:
+            return np.asarray(before != now, dtype=np.float64)
+        other = model.participates & took_part & (before[rows] != now[cells])
+        counts = np.bincount(cells[other], minlength=len(now)).astype(np.float64)
+        return np.divide(counts, model.participants, out=np.zeros(len(now)), where=model.participants > 0)
+
+    def learn(self) -> None:
+        """Update the beliefs about the adversaries with the attacks noticed in the round.
+
+        Nothing changes if the publisher does not learn. The update is expected or drawn, as the model's outcomes are;
+        see `reidsim.agents.learning`.
+        """
+        model, setting = self.model, self.model.setting
+        if self.parameters is None or setting.learning is None:
+            return
+        attacked = np.stack([adversary.plan.targets for adversary in model.adversaries])
+        acting, present = np.array([(adversary.acts, adversary.was_free) for adversary in model.adversaries]).T
+        noticed, any_number = setting.learning.noticed, setting.meeting == "all"
+        stream = setting.stream("notices", "publisher", model.round_number)
+        if any_number and setting.mode == "expectation":
+            self.parameters = expected_presence_update(self.parameters, attacked, acting, present, noticed, stream)
+        elif any_number:
+            draws = stream.random(len(acting)).tolist()
+            self.parameters = sampled_presence_update(self.parameters, attacked, acting, present, noticed, draws)
+        elif setting.mode == "expectation":
+            self.parameters = expected_update(self.parameters, attacked, acting, present, noticed)
+        elif acting.any():
+            actor = int(acting.argmax())
+            self.parameters = sampled_update(self.parameters, attacked, actor, present, noticed, float(stream.random()))
+
+    def _opponent(self, adversary: Adversary, weight: float) -> Opponent:
+        """Return an adversary as the publisher sees it, present with probability `weight`."""
+        believed = not self.model.setting.knows_truth
+        profile = (believed and adversary.profile.believed) or adversary.profile
+        return Opponent(
+            profile, weight, self._expected_holdings(adversary), adversary.expected_accuracy, believed=believed
+        )
 
 
 class Adversary(mesa.Agent):
@@ -561,6 +724,8 @@ class Adversary(mesa.Agent):
     """
 
     model: ReidentificationModel
+    plan: AttackPlan
+    outcome: AdversaryOutcome
 
     def __init__(self, model: ReidentificationModel, profile: AdversaryProfile) -> None:
         super().__init__(model)
@@ -570,8 +735,6 @@ class Adversary(mesa.Agent):
         self.expected_accuracy = profile.expected_accuracy
         self._accuracy = AccuracyBelief(profile.expected_accuracy, profile.experience) if profile.learns else None
         self.acts = 0.0
-        self.plan: AttackPlan | None = None
-        self.outcome: AdversaryOutcome | None = None
         self.was_free = 1.0
         self._exclusion = np.eye(1, model.setting.enforcement.exclusion + 1)[0]
         self.measures: dict[str, Any] = {}
@@ -592,7 +755,8 @@ class Adversary(mesa.Agent):
         its plan is None otherwise.
         """
         model, profile, setting = self.model, self.profile, self.model.setting
-        self.was_free, self.plan = self.free, None
+        self.was_free, self.plan = self.free, no_plan(setting.n_cells)
+        # Plans of absent adversaries are needed only for the publisher's belief update.
         if not (self.acts or setting.learning):
             return
         strategies, rounds_left = setting.released(model.publisher.strategies), setting.rounds - model.round_number + 1
@@ -614,7 +778,7 @@ class Adversary(mesa.Agent):
         """
         setting, outcome = self.model.setting, self.outcome
         number = detected = 0.0
-        if self.acts and self.plan is not None and outcome is not None:
+        if self.acts:
             missed = 1.0 - setting.enforcement.detection
             if outcome.attacked is None:
                 number = setting.enforcement.detection * outcome.exploits
@@ -636,7 +800,7 @@ class Adversary(mesa.Agent):
         Nothing changes if the adversary does not learn, was absent, or attacked no record. Otherwise
         `expected_accuracy` becomes the mean of the updated belief; see `AccuracyBelief`.
         """
-        if self._accuracy is None or self.plan is None or self.outcome is None or not self.acts:
+        if self._accuracy is None or not self.acts:
             return
         success_if_right = np.minimum(self.plan.replies.success / self.profile.accuracy, 1.0)
         # The outcome is conditional on presence; `acts` makes its counts unconditional.
@@ -651,8 +815,7 @@ class Adversary(mesa.Agent):
         For the columns see `measures` of the class. `detections` is the number of detected exploits, already multiplied
         by the adversary's probability of presence (`acts`); all other counts and amounts are multiplied by it here.
         """
-        acts, plan, outcome, model = self.acts, self.plan, self.outcome, self.model
-        assert outcome is not None  # noqa: S101 # resolved before
+        acts, outcome, model = self.acts, self.outcome, self.model
         fines, payoff = model.setting.enforcement.fine * detections, outcome.payoff if acts else 0.0
         if acts and outcome.attacked is not None and self.profile.single_exploit and self.profile.expected_fine > 0:
             # The planned payoff contains the expected fines; replace them by the drawn fines.
@@ -665,7 +828,7 @@ class Adversary(mesa.Agent):
             "attacks": acts * float(outcome.attempts.sum()),
             "exploits": acts * outcome.exploits,
             "breaches": acts * float(outcome.successes.sum()),
-            "spent": acts * plan.spent if plan is not None else 0.0,
+            "spent": acts * self.plan.spent,
             "payoff": acts * payoff,
             "detections": detections,
             "fines": fines,
@@ -681,11 +844,12 @@ class Adversary(mesa.Agent):
         probability of presence (`acts`). The result is empty if nothing was attacked.
         """
         found: dict[str, tuple[float, float]] = {}
-        if self.outcome is None or self.plan is None or not self.acts:
+        if not self.acts:
             return found
         attempts, successes, used = self.outcome.attempts, self.outcome.successes, self.plan.replies.used
         for stages in np.unique(used[attempts > 0]).tolist():
-            name, here = self.profile.through(self.holds, stages), used == stages
+            lists, here = self.profile.lists, used == stages
+            name = " and ".join(sorted(self.holds) if lists is None else lists(self.holds, stages))
             attacked, breached = found.get(name, (0.0, 0.0))
             attacked += self.acts * float(attempts[here].sum())
             found[name] = attacked, breached + self.acts * float(successes[here].sum())

@@ -160,21 +160,6 @@ class AdversaryProfile:
     believed: AdversaryProfile | None = None
     lists: Callable[[Holdings, int], tuple[str, ...]] | None = None
 
-    def through(self, holds: Holdings, used: int) -> str:
-        """Return the names of the resources used for a re-identification, as text.
-
-        The names are joined by " and ". The text is empty if no resource is used.
-
-        Parameters
-        ----------
-        holds : frozenset of str
-            Resources held. All are used if the profile has no function `lists`.
-        used : int
-            Inference stages used, as bits; see `Replies.used`.
-        """
-        names = tuple(sorted(holds)) if self.lists is None else self.lists(holds, used)
-        return " and ".join(names)
-
 
 @dataclass(frozen=True)
 class Enforcement:

@@ -187,7 +187,7 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
             "through": pd.DataFrame(through, columns=[*_PLACE, THROUGH, "attacks", "breaches"]),
             "counterfeits": pd.DataFrame({**place, **each_added}, index=range(len(added))),
         },
-        model.equilibrium(),
+        model.equilibrium,
         model.shared_in_last_round,
         evenly_mixed(model.reidentified),
         {column: np.concatenate([each[column] for each in model.by_record]) for column in model.by_record[0]},

@@ -250,14 +250,6 @@ class GeneralizationLattice(StrategySpace):
         return np.where(loss > NO_BENEFIT, 0.0, 1.0 - loss)
 
     @cached_property
-    def level_columns(self) -> NDArray[np.int64]:
-        """Level of each attribute in every strategy, shape (n_attributes, size).
-
-        It is meant for lattices of few strategies.
-        """
-        return np.ascontiguousarray(self.all_levels(np.arange(self.size)).T)
-
-    @cached_property
     def _average_losses(self) -> tuple[list[float], ...]:
         return tuple(losses.mean(axis=1).tolist() for losses in self.record_losses)
 

@@ -47,5 +47,5 @@ def test_a_fine_that_is_expected_deters(mode, town, profile_of_small, setting_of
     answered.run()
     assert 0 < answered.measures["attacks"] < free.measures["attacks"]
     # Groups of at most two people are worth 30 or more, groups of three 20: 60 / 3 < 24 < 60 / 2.
-    sizes = np.array([3, 4, 30, 1, 2, 6])[answered.columns.cell]
+    sizes = np.array([3, 4, 30, 1, 2, 6])[answered.setting.cell_of_subject]
     assert answered.measures["attacks"] == (sizes <= 2).sum()

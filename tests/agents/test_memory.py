@@ -47,7 +47,7 @@ def strategies_of_rounds(setting, small, beliefs, reply):
     for belief in beliefs:
         model.publisher.parameters = np.array([belief, 1.0 - belief])
         model.step()
-        found.append(model.publisher.strategies[model.columns.cell].tolist())
+        found.append(model.publisher.strategies[model.setting.cell_of_subject].tolist())
     return found
 
 

@@ -207,7 +207,7 @@ def test_rounds_agree_with_a_program_written_from_the_documentation(tmp_path_fac
     for policy in POLICIES:
         plain, model = Plain(world, policy), ReidentificationModel(world_of_study, policy)
         for _ in range(5):
-            participants = np.flatnonzero(model.columns.participates).tolist()
+            participants = np.flatnonzero(model.participates).tolist()
             model.step()
             require_same(model.measures, plain.play(participants))
         model.release()

@@ -98,7 +98,9 @@ def test_the_policy_does_not_change_who_comes_and_which_exploits_succeed(town, p
         for _ in range(20):
             model.step()
             here = {adversary.name: adversary.acts for adversary in model.adversaries}
-            worlds[policy].append((here, model.publisher.strategies[model.columns.cell], model.outcome.breached.copy()))
+            worlds[policy].append(
+                (here, model.publisher.strategies[model.setting.cell_of_subject], model.outcome.breached.copy())
+            )
     compared = differ = 0
     for (here, shared, breached), (there, also_shared, also_breached) in zip(*worlds.values(), strict=True):
         assert here == there

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reidsim.agents.model import ReidentificationModel, SubjectColumns, draw_harm, learn_and_decide, takes_part
+from reidsim.agents.model import ReidentificationModel, draw_harm, learned_risk, takes_part
 from reidsim.agents.profile import ParticipationRule
 
 RULE = ParticipationRule(reward=1.0, harm=10.0, spread=0.8, expected_risk=0.05, learning_rate=0.5, hears=0.5)
@@ -47,12 +47,11 @@ def test_what_is_learned_one_by_one_and_on_average():
     breached, hears = rng.random(n) < probability, rng.random(n) < RULE.hears
 
     def learned(drawn=None):
-        columns = SubjectColumns(cell, participates, harm, expected.copy())
-        decided = learn_and_decide(RULE, columns, risk, 0.2, drawn)
-        np.testing.assert_array_equal(decided, harm * columns.expected_risk <= RULE.reward)
+        after = learned_risk(RULE, expected, participates, *(drawn or (probability, RULE.hears)), 0.2)
+        decided = takes_part(RULE, harm, after)
         assert (decided & ~participates).any()
         assert (participates & ~decided).any()
-        return columns.expected_risk
+        return after
 
     drawn = learned((breached, hears))
     np.testing.assert_allclose(drawn, one_by_one(RULE, expected, participates, breached, 0.2, hears))
@@ -90,9 +89,9 @@ def test_the_last_round_is_told_as_it_was_played(setting_of_small):
     """A subject who leaves after the last round still took part in it."""
     rule = ParticipationRule(reward=1.0, harm=10.0, spread=0.0, expected_risk=0.0, learning_rate=0.6)
     model = ReidentificationModel(setting_of_small(rounds=1, participation=rule), "no-protection").run()
-    assert not model.columns.participates.all()
+    assert not model.participates.all()
     assert model.shared_in_last_round.all()
-    last, cells = model.equilibrium(), model.columns.cell
+    last, cells = model.equilibrium, model.setting.cell_of_subject
     assert last.publisher_payoff[cells].mean() == pytest.approx(model.measures["publisher_payoff"])
     assert last.adversary_payoff[cells].mean() == pytest.approx(model.measures["adversary_payoff"])
 
@@ -100,11 +99,11 @@ def test_the_last_round_is_told_as_it_was_played(setting_of_small):
 def test_who_joined_left_and_may_be_attacked_for_the_first_time_is_counted(setting_of_small):
     rule = ParticipationRule(reward=1.0, harm=10.0, spread=1.0, expected_risk=0.2, learning_rate=0.7)
     model = ReidentificationModel(setting_of_small(rounds=4, mode="sampling", participation=rule), "no-protection")
-    before, exposed, n = model.columns.participates, np.zeros(12, dtype=bool), 12
+    before, exposed, n = model.participates, np.zeros(12, dtype=bool), 12
     for number in range(4):
-        now = model.columns.participates
+        now = model.participates
         model.step()
-        new = now & (model.outcome.attacked > 0)[model.columns.cell] & ~exposed
+        new = now & (model.outcome.attacked > 0)[model.setting.cell_of_subject] & ~exposed
         exposed |= new
         assert model.measures["newly_exposed"] == new.sum() / n
         assert model.measures["joined"] == (now & ~before).sum() / n
@@ -118,16 +117,16 @@ def test_who_joined_left_and_may_be_attacked_for_the_first_time_is_counted(setti
 def test_drawn_breaches_are_news_to_absent_subjects_only_if_they_hear_of_them(hears, setting_of_small):
     rule = ParticipationRule(reward=1.0, harm=10.0, spread=1.0, expected_risk=0.1, learning_rate=0.5, hears=hears)
     model = ReidentificationModel(setting_of_small(mode="sampling", participation=rule), "no-protection")
-    absent = ~model.columns.participates
+    absent = ~model.participates
     model.step()
     assert absent.any()
     assert model.outcome.breached.any()
-    assert (model.columns.expected_risk[absent] == 0.1).all() == (hears == 0)
+    assert (model.expected_risk[absent] == 0.1).all() == (hears == 0)
 
 
 def test_a_breach_is_the_same_to_a_subject_under_every_policy(setting_of_small):
     first, second, other = (
-        ReidentificationModel(setting_of_small(participation=RULE, replication=replication), policy).columns.harm
+        ReidentificationModel(setting_of_small(participation=RULE, replication=replication), policy).harm
         for policy, replication in (("basic", 0), ("no-attack", 0), ("basic", 1))
     )
     np.testing.assert_array_equal(first, second)
