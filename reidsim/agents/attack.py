@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain, combinations
 from math import fsum
 from pathlib import Path
@@ -320,35 +319,11 @@ class AdversaryOutcome:
     payoff: float
     attacked: Bools | None = None
 
-
-@dataclass(frozen=True, eq=False)
-class RoundOutcome:
-    """Outcome of a round.
-
-    Parameters
-    ----------
-    by_adversary : tuple of AdversaryOutcome
-        Outcome of each adversary.
-    acting : ndarray of float64, shape (n_types,)
-        Probability that each adversary is present; 0 or 1 if presence is drawn.
-    attacked, risk : ndarray of float64, shape (n_cells,)
-        Probability that an exposed record is attacked, and that it is re-identified, given `acting`; not drawn.
-    exposure : ndarray of float64, shape (n_cells,)
-        Probability that an exposed record would be re-identified if all present adversaries attacked it.
-    breaches, records_attacked : ndarray of float64, shape (n_cells,)
-        Number of records re-identified and of records attacked by any adversary.
-    breached : ndarray of bool, shape (n_subjects,), optional
-        Whether each subject is re-identified, if outcomes are drawn.
-    """
-
-    by_adversary: tuple[AdversaryOutcome, ...]
-    acting: Floats
-    attacked: Floats
-    risk: Floats
-    exposure: Floats
-    breaches: Floats
-    records_attacked: Floats
-    breached: Bools | None = None
+    @classmethod
+    def of(cls, plan: AttackPlan, attempts: Floats, successes: Floats) -> AdversaryOutcome:
+        """Return the outcome of a plan's attacks, with the expected payoff of the attempts."""
+        payoff = dot(attempts, plan.replies.payoff) - plan.spent
+        return cls(attempts, successes, dot(attempts, plan.replies.exploits), payoff)
 
 
 def together(meeting: Meeting, acting: Floats, probability: Floats) -> Floats:
@@ -372,9 +347,12 @@ def together(meeting: Meeting, acting: Floats, probability: Floats) -> Floats:
     return np.asarray(1.0 - np.prod(1.0 - acting[:, None] * probability, axis=0))
 
 
-@dataclass(frozen=True, eq=False)
 class Attacks:
-    """The planned attacks of a round, from which its outcome follows.
+    """The attacks of a round and their outcome, expected or drawn.
+
+    If outcomes are drawn, each subject has one uniform random number per adversary and decision. The number does not
+    depend on the other participants or on the release. An exploit succeeds if the number is below the success
+    probability.
 
     Parameters
     ----------
@@ -390,80 +368,66 @@ class Attacks:
         Whether each subject's record is exposed.
     round_number : int
         Number of the round, from 1.
+
+    Attributes
+    ----------
+    shares, success : ndarray of float64, shape (n_types, n_cells)
+        Attacked share of each cell for each plan, and success probability of an attack; it can be above 0 where nothing
+        is attacked.
+    attacked, risk : ndarray of float64, shape (n_cells,)
+        Probability that an exposed record is attacked, and that it is re-identified, given `acting`; not drawn.
+    exposure : ndarray of float64, shape (n_cells,)
+        Probability that an exposed record would be re-identified if all present adversaries attacked it.
+    by_adversary : list of AdversaryOutcome
+        Outcome of each adversary.
+    breaches, records_attacked : ndarray of float64, shape (n_cells,)
+        Number of records re-identified and of records attacked by any adversary.
+    breached : ndarray of bool, shape (n_subjects,), or None
+        Whether each subject is re-identified, if outcomes are drawn.
     """
 
-    setting: Setting
-    plans: Sequence[AttackPlan]
-    acting: Floats
-    exposed: Counts
-    is_out: Bools
-    round_number: int = 1
-
-    @cached_property
-    def shares(self) -> Floats:
-        """Attacked share of each cell for each plan, shape (n_types, n_cells).
-
-        See `target_shares`.
-        """
-        return target_shares(self.plans, self.exposed)
-
-    @cached_property
-    def success(self) -> Floats:
-        """Success probability of an attack of each plan, shape (n_types, n_cells).
-
-        It is the true probability for one record of the cell; where the adversary does not attack, the probability that
-        its reply contains, or 0.
-        """
-        return np.stack([plan.replies.success for plan in self.plans])
-
-    def outcome(self) -> RoundOutcome:
-        """Compute the expected outcome of the round, or draw it.
-
-        In the result, a `RoundOutcome`, probabilities (`attacked`, `risk`, `exposure`) are expected in either case. If
-        outcomes are drawn, each subject has one uniform random number per adversary and decision. The number does not
-        depend on the other participants or on the release. An exploit succeeds if the number is below the success
-        probability. An absent adversary has an outcome of zeros.
-        """
-        setting, plans, acting, shares = self.setting, self.plans, self.acting, self.shares
-        attacked, risk, exposure = (
-            together(setting.meeting, acting, each) for each in (shares, shares * self.success, self.success)
+    def __init__(
+        self,
+        setting: Setting,
+        plans: Sequence[AttackPlan],
+        acting: Floats,
+        exposed: Counts,
+        is_out: Bools,
+        round_number: int = 1,
+    ) -> None:
+        self.setting, self.plans, self.acting = setting, plans, acting
+        self.exposed, self.is_out, self.round_number = exposed, is_out, round_number
+        self.shares, self.success = target_shares(plans, exposed), np.stack([plan.replies.success for plan in plans])
+        self.attacked, self.risk, self.exposure = (
+            together(setting.meeting, acting, each) for each in (self.shares, self.shares * self.success, self.success)
         )
+        self.breaches, self.records_attacked = exposed * self.risk, exposed * self.attacked
+        self.breached: Bools | None = None
         if setting.mode == "expectation":
-            outcomes = [
-                AdversaryOutcome(
-                    plan.targets,
-                    plan.targets * plan.replies.success,
-                    dot(plan.targets, plan.replies.exploits),
-                    dot(plan.targets, plan.replies.payoff) - plan.spent,
-                )
-                for plan in plans
+            self.by_adversary = [
+                AdversaryOutcome.of(plan, plan.targets, plan.targets * plan.replies.success) for plan in plans
             ]
-            found, records = self.exposed * risk, self.exposed * attacked
-            return RoundOutcome(tuple(outcomes), acting, attacked, risk, exposure, found, records)
+            return
 
         def per_cell(subjects: Bools) -> Floats:
             return np.bincount(setting.cell_of_subject[subjects], minlength=setting.n_cells).astype(np.float64)
 
-        attacked_by_any, breached = (np.zeros(setting.n_subjects, dtype=np.bool_) for _ in range(2))
-        outcomes = []
+        by_any, self.breached = np.zeros((2, setting.n_subjects), dtype=np.bool_)
+        self.by_adversary = []
         for number, (profile, plan) in enumerate(zip(setting.profiles, plans, strict=True)):
-            if not acting[number]:
-                outcomes.append(AdversaryOutcome(np.zeros(setting.n_cells), np.zeros(setting.n_cells), 0.0, 0.0))
-                continue
-            by_one, replies = self._targets_drawn(number), plan.replies
-            draws = subject_draws(setting, "exploits", profile.name, self.round_number)
-            hit = by_one & (draws < replies.success[setting.cell_of_subject])
+            by_one = self._targets_drawn(number) if acting[number] else np.zeros_like(by_any)
+            draws = subject_draws(setting, "exploits", profile.name, round_number)
+            hit = by_one & (draws < plan.replies.success[setting.cell_of_subject])
             attempts, successes = per_cell(by_one), per_cell(hit)
             # The drawn gain replaces the expected gain.
-            lucky = float(successes.sum()) - dot(attempts, replies.success)
-            payoff = dot(attempts, replies.payoff) - plan.spent + profile.gain * lucky
-            outcomes.append(AdversaryOutcome(attempts, successes, dot(attempts, replies.exploits), payoff, by_one))
-            attacked_by_any |= by_one
-            breached |= hit
-        found, records = per_cell(breached), per_cell(attacked_by_any)
-        return RoundOutcome(tuple(outcomes), acting, attacked, risk, exposure, found, records, breached)
+            lucky = profile.gain * (float(successes.sum()) - dot(attempts, plan.replies.success))
+            outcome = AdversaryOutcome.of(plan, attempts, successes)
+            self.by_adversary.append(replace(outcome, payoff=outcome.payoff + lucky, attacked=by_one))
+            by_any |= by_one
+            self.breached |= hit
+        self.breaches, self.records_attacked = per_cell(self.breached), per_cell(by_any)
 
-    def survive(self, outcome: RoundOutcome, never: Floats) -> None:
+    def survive(self, never: Floats) -> None:
         """Update each subject's probability of never being re-identified, in place.
 
         For expected outcomes only. Multiplies `never`, ndarray of float64, shape (n_subjects,), by the probability that
@@ -476,7 +440,7 @@ class Attacks:
         subjects = np.flatnonzero(self.is_out & np.asarray(in_part.any(axis=0))[cells])
         subjects = subjects[np.argsort(cells[subjects], kind="stable")]
         before, of = never[subjects], cells[subjects]
-        never *= 1.0 - self.is_out * outcome.risk[cells]
+        never *= 1.0 - self.is_out * self.risk[cells]
         rank = np.arange(len(of)) - np.searchsorted(of, of)
         targets = np.stack([plan.targets for plan in self.plans])[:, of]
         own = np.where(in_part[:, of], np.clip(targets - rank, 0.0, 1.0), shares[:, of])
@@ -694,7 +658,7 @@ def record_measures(
     setting: Setting,
     released: Equilibrium,
     participants: Counts,
-    outcome: RoundOutcome,
+    attacks: Attacks,
     adversary_payoff: float,
 ) -> dict[str, float]:
     """Return the measures of a round, averaged over all subjects' records.
@@ -711,8 +675,8 @@ def record_measures(
         Outcome for the released records of each cell; see `equilibrium_of`.
     participants : ndarray of int64, shape (n_cells,)
         Number of released records of each cell.
-    outcome : RoundOutcome
-        Outcome of the round's attacks.
+    attacks : Attacks
+        Attacks of the round and their outcome.
     adversary_payoff : float
         Total payoff of all adversaries, in currency units; divided evenly among all records.
 
@@ -721,10 +685,10 @@ def record_measures(
     dict of str to float
         Value of each measure in `MEASURES`, by column.
     """
-    n, exposed = setting.n_subjects, setting.exposed(participants)
+    n, exposed = setting.n_subjects, attacks.exposed
     # Two rows per cell, for records released now and records released only earlier; one row for all other records.
     weights = np.concatenate([participants, exposed - participants, [n - int(exposed.sum())]])
-    attacked, breaches = outcome.records_attacked, outcome.breaches
+    attacked, breaches = attacks.records_attacked, attacks.breaches
     frequency = np.divide(attacked, exposed, out=np.zeros_like(attacked), where=exposed > 0)
     success = np.divide(breaches, attacked, out=np.zeros_like(breaches), where=attacked > 0)
     lost, utility = setting.loss * frequency * success, released.utility
@@ -775,7 +739,7 @@ def weighted_quantiles(values: Floats, weights: Counts, levels: Iterable[float])
     return [float(values[order[np.searchsorted(reached, level * reached[-1])]]) for level in levels]
 
 
-def equilibrium_of(setting: Setting, choice: Choice, outcome: RoundOutcome, adversary_payoff: Floats) -> Equilibrium:
+def equilibrium_of(setting: Setting, choice: Choice, attacks: Attacks) -> Equilibrium:
     """Return the outcome of a round for the released records of each cell.
 
     If records of the cell are attacked, `success_probability` is the probability that an attack succeeds. Otherwise,
@@ -787,10 +751,8 @@ def equilibrium_of(setting: Setting, choice: Choice, outcome: RoundOutcome, adve
         Fixed parameters of the model.
     choice : Choice
         Strategies of the publisher.
-    outcome : RoundOutcome
-        Outcome of the round's attacks.
-    adversary_payoff : ndarray of float64, shape (n_cells,)
-        Expected payoff of all adversaries from a record, without purchases, in currency units.
+    attacks : Attacks
+        Attacks of the round and their outcome.
 
     Returns
     -------
@@ -798,12 +760,15 @@ def equilibrium_of(setting: Setting, choice: Choice, outcome: RoundOutcome, adve
         Its arrays have shape (n_cells,).
     """
     utility, intensity = release_of(setting, choice.strategies)
-    attacked = outcome.attacked > 0
-    success = np.divide(outcome.risk, outcome.attacked, out=outcome.exposure.copy(), where=attacked)
+    attacked = attacks.attacked > 0
+    success = np.divide(attacks.risk, attacks.attacked, out=attacks.exposure.copy(), where=attacked)
+    # The total expected payoff of all adversaries from a record, without purchases, weighted by their presence.
+    plans = zip(attacks.acting.tolist(), attacks.shares, attacks.plans, strict=True)
+    payoffs = (acts * share * plan.replies.payoff for acts, share, plan in plans)
     return Equilibrium(
         strategies=choice.strategies,
-        publisher_payoff=setting.benefit * utility - setting.loss * outcome.risk,
-        adversary_payoff=adversary_payoff,
+        publisher_payoff=setting.benefit * utility - setting.loss * attacks.risk,
+        adversary_payoff=sum(payoffs, np.zeros(setting.n_cells)),
         attacked=attacked,
         success_probability=success,
         utility=utility,

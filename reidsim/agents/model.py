@@ -20,7 +20,6 @@ from reidsim.agents.attack import (
     AdversaryOutcome,
     AttackPlan,
     Attacks,
-    RoundOutcome,
     equilibrium_of,
     no_plan,
     plan_attack,
@@ -184,8 +183,8 @@ class ReidentificationModel(mesa.Model):
         Number of exposed records of each cell, for each round; see `exposed`.
     equilibrium : Equilibrium
         The latest round's outcome per released record of each cell; see `equilibrium_of`.
-    outcome : RoundOutcome
-        Outcome of the latest round's attacks.
+    outcome : Attacks
+        The latest round's attacks and their outcome.
     planned : PlannedReleases, optional
         Releases of a policy that plans all rounds before the first.
     datacollector : mesa.DataCollector
@@ -202,7 +201,7 @@ class ReidentificationModel(mesa.Model):
     harm: Floats
     expected_risk: Floats
     equilibrium: Equilibrium
-    outcome: RoundOutcome
+    outcome: Attacks
 
     def __init__(self, setting: Setting, policy: str) -> None:
         # Every supported version of mesa accepts `rng` without a warning.
@@ -300,11 +299,10 @@ class ReidentificationModel(mesa.Model):
     def resolve(self) -> None:
         """Run the resolve phase: compute or draw the outcomes of the attacks.
 
-        The result is stored in `outcome` (a `RoundOutcome`), and the outcome of each adversary in that adversary.
+        The result is stored in `outcome` (`Attacks`), and the outcome of each adversary in that adversary.
         """
         plans, acting = [each.plan for each in self.adversaries], np.array([each.acts for each in self.adversaries])
-        self._attacks = Attacks(self.setting, plans, acting, self.exposed, self.is_out, self.round_number)
-        self.outcome = self._attacks.outcome()
+        self.outcome = Attacks(self.setting, plans, acting, self.exposed, self.is_out, self.round_number)
         for adversary, outcome in zip(self.adversaries, self.outcome.by_adversary, strict=True):
             adversary.outcome = outcome
 
@@ -421,16 +419,13 @@ class ReidentificationModel(mesa.Model):
         self._take_part(takes_part(rule, self.harm, self.expected_risk))
 
     def _measure_round(self) -> None:
-        outcome, attacks, choice = self.outcome, self._attacks, self.publisher.choice
+        outcome, choice = self.outcome, self.publisher.choice
         assert choice is not None  # noqa: S101 # published before
         setting, n, participants = self.setting, self.setting.n_subjects, self.participants
-        # The total expected payoff of all adversaries from a record, without purchases, weighted by their presence.
-        plans = zip(attacks.acting.tolist(), attacks.shares, attacks.plans, strict=True)
-        payoffs = (acts * share * plan.replies.payoff for acts, share, plan in plans)
-        last = self.equilibrium = equilibrium_of(setting, choice, outcome, sum(payoffs, np.zeros(setting.n_cells)))
+        last = self.equilibrium = equilibrium_of(setting, choice, outcome)
         # Given the adversaries present, if presence is drawn.
         draws = functools.partial(setting.stream, "reidentified", round_number=self.round_number)
-        self.reidentified.append(reidentified(n, attacks.cases(last.utility), draws))
+        self.reidentified.append(reidentified(n, outcome.cases(last.utility), draws))
         self.by_record.append(
             {
                 PUBLISHER_PAYOFF.column: last.publisher_payoff,
@@ -444,7 +439,7 @@ class ReidentificationModel(mesa.Model):
         if outcome.breached is not None:
             self._never_reidentified[outcome.breached] = 0.0
         else:
-            attacks.survive(outcome, self._never_reidentified)
+            outcome.survive(self._never_reidentified)
         new = self.is_out & (outcome.attacked > 0)[self.setting.cell_of_subject] & ~self._was_exposed
         self._was_exposed |= new
         total = {
