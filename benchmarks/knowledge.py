@@ -19,8 +19,14 @@ from figures import figure, grown
 from memory import peak_mib
 
 from reidsim.adversaries.knowledge.assessment import Assessment, assess
-from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
-from reidsim.adversaries.knowledge.load import load_knowledge
+from reidsim.adversaries.knowledge.groups import (
+    AttributeGroup,
+    Knowledge,
+    Source,
+    SourceProfile,
+    everything,
+    load_knowledge,
+)
 from reidsim.core.bundled import bundled_folder
 from reidsim.core.validation import read_toml, validated
 from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.adversaries.knowledge.groups import Network
+from reidsim.adversaries.knowledge.assessment import Network
 
 SETTINGS = {"p_m": [0.2, 0.8], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.3, 0.6]}
 SMALL = {

@@ -8,7 +8,7 @@ from markdown_text import wrapped
 
 from reference_pages.keys import GUIDES, Elsewhere, described_by_path, described_sections, guide, headings_of
 from reference_pages.words import tag_of
-from reidsim.adversaries.knowledge.load import KnowledgeRecipe
+from reidsim.adversaries.knowledge.groups import KnowledgeRecipe
 from reidsim.adversaries.rationality import ProspectTheory
 from reidsim.core.validation import Section, section_classes
 from reidsim.populations.files import Recipe

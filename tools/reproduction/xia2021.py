@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.knowledge.groups import Network
+from reidsim.adversaries.knowledge.assessment import Network
 from reidsim.engine.single_run import run_once
 from reidsim.kinds.assessment.kind import ASSESSMENT, RiskAnalysis, reduction
 from reidsim.kinds.assessment.schema import WORST_CASE

@@ -1,398 +1,37 @@
-"""Knowledge sources as groups of attributes (Xia et al. 2021), and knowledge sets.
+"""Knowledge sources as groups of attributes (Xia et al. 2021), knowledge sets, and recipes.
 
 The groups of a source are disjoint. Each group is known with a probability. A knowledge set is a set of attributes that
-an adversary may know about a person.
+an adversary may know about a person. A knowledge recipe is a TOML file that describes the sources.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
 from math import fsum, prod
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
-from reidsim.core.errors import InputError, require_distinct
-from reidsim.linkage.equivalence import (
-    Elements,
-    Holders,
-    Split,
-    count_matches,
-    keep_groups,
-    split_groups,
-    whole,
+from reidsim.core.bundled import resolve
+from reidsim.core.errors import InputError, listed, locating, require_distinct
+from reidsim.core.validation import Section, read_toml, validated
+from reidsim.core.wording import whole_number
+from reidsim.populations.population import Codes, Domain, distinct_rows
+from reidsim.populations.public_sources import (
+    VOTING_AGE,
+    ListedAttributes,
+    ProfileOverrides,
+    VoterProfile,
+    load_social_media,
+    voter_profile,
 )
-from reidsim.populations.population import distinct_rows
-
-Integers = NDArray[np.int64]
-Positions = NDArray[np.int32]
-Progress = Callable[[int, int], None]
-RiskName = Literal["prosecutor", "journalist", "marketer"]
-
-
-@dataclass(frozen=True)
-class Network:
-    """Capabilities of the adversary, each a probability (Xia et al. 2021, Table 1).
-
-    Parameters
-    ----------
-    p_m : float
-        Probability that the person's membership in the data is disclosed.
-    p_fm : float
-        Probability that the adversary finds a disclosed membership.
-    p_cu : float
-        Probability that the adversary can confirm that a person is unique in the population.
-    p_c : float
-        Probability that the adversary can confirm that a record chosen at random is the person's.
-    """
-
-    p_m: float
-    p_fm: float
-    p_cu: float
-    p_c: float
-
-    @property
-    def coefficients(self) -> tuple[float, float, float]:
-        """Weights of prosecutor, journalist and marketer risk in the overall probability.
-
-        Given the known values, let a be the group size, u = [a = 1], and b the probability of being unique in the
-        population. The routes are independent, so the person is re-identified with probability
-        ``1 - (1 - u p_m p_fm) (1 - u b p_cu) (1 - p_c / a)``. This is ``p_c / a`` for a > 1, and ``1 - A + A b p_cu``
-        with ``A = (1 - p_m p_fm) (1 - p_c)`` for a = 1. It is therefore linear in u, u b and 1 / a, and its expectation
-        depends only on the three risks.
-        """
-        missed = (1 - self.p_m * self.p_fm) * (1 - self.p_c)
-        return 1 - missed - self.p_c, missed * self.p_cu, self.p_c
-
-    def overall(self, prosecutor: Floats, journalist: Floats, marketer: Floats) -> Floats:
-        """Return the overall probability of re-identification, given the three risks.
-
-        It is their sum weighted with `coefficients`, cut off at 0 and 1. All arrays have equal shape.
-        """
-        p, j, m = self.coefficients
-        return np.clip(p * prosecutor + j * journalist + m * marketer, 0.0, 1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class SetTotals:
-    """Sums over persons of the quantity behind each risk, by kind and knowledge set.
-
-    Given a knowledge set, the quantities of a person are: 1 if only the person's own record matches, else 0
-    (prosecutor); the same times the probability that a sample unique is a population unique (journalist); and one over
-    the number of matching records (marketer).
-
-    Parameters
-    ----------
-    prosecutor, journalist, marketer : ndarray of float64, shape (n_kinds, n_sets)
-        Sum over the persons of a kind, given that the adversary knows the set; defined for the possible sets of the
-        kind only.
-    """
-
-    prosecutor: Floats
-    journalist: Floats
-    marketer: Floats
-
-
-@dataclass(frozen=True)
-class Risks:
-    """Risks of each person (Xia et al. 2021); arrays of shape (n_persons,) in [0, 1].
-
-    Parameters
-    ----------
-    prosecutor : ndarray of float64
-        Probability that only the person's own record matches the known values.
-    journalist : ndarray of float64
-        Probability that, in addition, no other person in the population has the known values.
-    marketer : ndarray of float64
-        Expectation of 1 / number of matching records.
-    journalist_square, marketer_square : ndarray of float64
-        Expectations over the knowledge sets of the squares of the quantities behind the two risks; see `SetTotals`.
-    journalist_low, journalist_high : ndarray of float64
-        Interval of `journalist`: its values if every probability that a sample unique is a population unique is at the
-        lower or upper end of its interval; equal to `journalist` without intervals.
-    trials : int, optional
-        Number of knowledge sets drawn; None if the expectation is exact.
-    totals : SetTotals, optional
-        Sums by knowledge set, if sets are drawn.
-    """
-
-    prosecutor: Floats
-    journalist: Floats
-    marketer: Floats
-    journalist_square: Floats
-    marketer_square: Floats
-    journalist_low: Floats
-    journalist_high: Floats
-    trials: int | None = None
-    totals: SetTotals | None = None
-
-    @property
-    def method(self) -> Literal["exact", "monte-carlo"]:
-        """Method of the risks: "exact", or "monte-carlo" if knowledge sets were drawn."""
-        return "exact" if self.trials is None else "monte-carlo"
-
-    def overall(self, network: Network) -> Floats:
-        """Return each person's overall probability of re-identification, (n_persons,).
-
-        `network` has the probabilities of the adversary's capabilities; see `Network`.
-        """
-        return network.overall(self.prosecutor, self.journalist, self.marketer)
-
-    def standard_error(self, risk: RiskName | Network) -> Floats:
-        """Return the standard error of each person's risk; 0 if exact.
-
-        Parameters
-        ----------
-        risk : {"prosecutor", "journalist", "marketer"} or Network
-            A network selects the overall probability of re-identification through the network.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_persons,)
-        """
-        if self.trials is None:
-            return np.zeros(len(self.prosecutor))
-        if isinstance(risk, Network):
-            mean = self.overall(risk)
-            p, j, m = risk.coefficients
-            square = (
-                (p + m) ** 2 * self.prosecutor
-                + 2 * (p + m) * j * self.journalist
-                + j**2 * self.journalist_square
-                + m**2 * (self.marketer_square - self.prosecutor)
-            )
-        else:
-            # The quantity behind prosecutor risk is 0 or 1, so its square is itself.
-            mean = getattr(self, risk)
-            square = mean if risk == "prosecutor" else getattr(self, f"{risk}_square")
-        return np.sqrt(np.maximum(square - mean**2, 0.0) / max(self.trials - 1, 1))
-
-
-def risks_of(
-    elements: Elements,
-    kinds: NDArray[np.integer],
-    sets: KnowledgeSets,
-    unique: Floats,
-    *,
-    loads: Integers | None = None,
-    progress: Progress | None = None,
-) -> Risks:
-    """Compute the expected risks of persons over their knowledge sets.
-
-    Parameters
-    ----------
-    elements : Elements
-        The persons and the released records.
-    kinds : ndarray of int, shape (n_persons,)
-        Kind of each person: its row of ``sets.probability``.
-    sets : KnowledgeSets
-        Knowledge sets over the attributes of `elements`.
-    unique : ndarray of float64, shape (n_sets,) or (3, n_sets)
-        Probability that a sample unique is a population unique, by knowledge set; with three rows, also the ends of
-        its interval.
-    loads : ndarray of int64, shape (n_persons,), optional
-        Number of persons that each one represents in totals. Default: 1.
-    progress : callable, optional
-        Called with the number of sets done and their total number.
-
-    Returns
-    -------
-    Risks
-
-    Raises
-    ------
-    InputError
-        If a person matches no record.
-    """
-    chances = np.atleast_2d(np.asarray(unique, dtype=np.float64))
-    n, low, high = elements.n_persons, *((0, 0) if len(chances) == 1 else (1, 2))
-    parts = _parts(elements, sets.sets)
-    place = {attribute: number for number, part in enumerate(parts) for attribute in part}
-    paths = [tuple(sorted({place[attribute] for attribute in known})) for known in sets.sets]
-    # The sets of a subtree are adjacent, so a difference of cumulative sums is the sum over a subtree.
-    order = sorted(range(sets.n_sets), key=paths.__getitem__)
-    p, b = sets.probability[:, order], chances[:, order]
-    weights = np.stack([p, p * b[0], p * b[low], p * b[high], p * b[0] ** 2])
-    n_kinds = 0 if sets.drawn is None else len(p)
-    sums = _Sums(
-        kinds=np.ascontiguousarray(kinds, dtype=np.int64),
-        loads=np.ones(n) if loads is None else loads.astype(np.float64),
-        wanted=np.zeros(n, dtype=np.bool_),
-        matches=np.zeros(n, dtype=np.int64),
-        of_persons=np.zeros((7, n)),
-        steps=np.zeros((n_kinds, sets.n_sets + 1)),
-        shares=np.zeros((n_kinds, sets.n_sets)),
-    )
-    below = np.concatenate([np.zeros((*weights.shape[:2], 1)), np.cumsum(weights, axis=2)], axis=2)
-    joined = [_joined(elements, part) for part in parts]
-    # Values of each part, and a work array of zeros.
-    columns = [(column, np.zeros(int(column.max(initial=0)) + 1, dtype=np.int64)) for column in joined]
-    ordered = [paths[number] for number in order]
-
-    def visit(split: Split, first: int, last: int, depth: int) -> None:
-        """Add a subtree of knowledge sets to the sums.
-
-        It has the sets from `first` to `last` (exclusive) in the order of the tree, which share their first `depth`
-        parts (groups of attributes). `split` has the elements in groups that agree on these parts.
-        """
-        ends_here = len(ordered[first]) == depth
-        weight_below = np.ascontiguousarray(below[:, :, last] - below[:, :, first])
-        weight_here = np.ascontiguousarray(p[:, first]) if ends_here else np.zeros(len(p))
-        counted = (elements.asks, elements.records, elements.holders)
-        persons, met = _add_up(split, *counted, weight_here, weight_below, sums, first, last)
-        if not met:
-            expected = "the record of each person among the released records"
-            raise InputError("no released record matches a person", expected=expected)
-        if progress is not None and ends_here:
-            progress(first + 1, len(ordered))
-        if first + ends_here == last or not len(persons):
-            return
-        sums.wanted[persons] = True
-        kept, starts = keep_groups(split.order, split.starts, elements.asks, elements.records, sums.wanted)
-        sums.wanted[persons] = False
-        for part, children in groupby(range(first + ends_here, last), key=lambda number: ordered[number][depth]):
-            start, *others = children
-            deeper = Split(*split_groups(kept, starts, *columns[part]), persons)
-            visit(deeper, start, start + len(others) + 1, depth + 1)
-
-    if ordered:
-        visit(whole(elements), 0, len(ordered), 0)
-    totals = None
-    if sets.drawn is not None:
-        places = np.argsort(order)
-        alone = np.cumsum(sums.steps, axis=1)[:, places]
-        totals = SetTotals(alone, alone * chances[0], alone + sums.shares[:, places])
-    alone, share, square, uniques, low_uniques, high_uniques, unique_square = np.clip(sums.of_persons, 0.0, 1.0)
-    return Risks(alone, uniques, share, unique_square, square, low_uniques, high_uniques, totals=totals)
-
-
-class _Sums(NamedTuple):
-    """Work arrays and sums of the tree.
-
-    Attributes
-    ----------
-    kinds, loads : ndarray of int64 and float64, shape (n_persons,)
-        Kind of each person, and number of persons that it represents.
-    wanted, matches : ndarray of bool and int64, shape (n_persons,)
-        Work arrays, filled with False and 0.
-    of_persons : ndarray of float64, shape (7, n_persons)
-        Sample unique; 1 / matches and its square; population unique, its low and high ends, and its square.
-    steps, shares : ndarray of float64, shape (n_kinds, n_sets + 1) and (n_kinds, n_sets)
-        By kind and set: uniques, as differences from the previous set; sum of 1 / matches over the other persons.
-        Without rows if not needed.
-    """
-
-    kinds: Integers
-    loads: Floats
-    wanted: NDArray[np.bool_]
-    matches: Integers
-    of_persons: Floats
-    steps: Floats
-    shares: Floats
-
-
-@numba.njit(cache=True)
-def _add_up(
-    split: Split,
-    asks: Positions,
-    records: Integers,
-    holders: Holders,
-    here: Floats,
-    below: Floats,
-    sums: _Sums,
-    first: int,
-    last: int,
-) -> tuple[Positions, bool]:
-    """Add the contribution of a node of the tree to the sums of its persons.
-
-    Parameters
-    ----------
-    split : Split
-        Elements at the node.
-    asks, records, holders
-        Arrays of the elements; see `Elements`.
-    here : ndarray of float64, shape (n_kinds,)
-        Probability of the node's own set.
-    below : ndarray of float64, shape (5, n_kinds)
-        Sums over the sets of the subtree, by kind of person: probability; its products with the probability of
-        population uniqueness, with the low and the high end of that probability, and with its square.
-    sums : _Sums
-        Sums, changed in place.
-    first, last : int
-        Range of the subtree's sets; the node's own set is the first.
-
-    Returns
-    -------
-    persons : ndarray of int32
-        Persons with several matching records and a possible knowledge set below.
-    met : bool
-        Whether each person matches a record.
-    """
-    order, starts, persons = split
-    kinds, loads, wanted, matches, of_persons, steps, shares = sums
-    for person in persons:
-        wanted[person] = below[0, kinds[person]] > 0
-    count_matches(order, starts, asks, records, holders, wanted, matches)
-    several = np.empty(len(persons), dtype=np.int32)
-    n, met, by_set = 0, True, len(steps) > 0
-    for person in persons:
-        if not wanted[person]:
-            continue
-        found, kind = matches[person], kinds[person]
-        wanted[person], matches[person] = False, 0
-        if found == 1:
-            for row in range(7):
-                of_persons[row, person] += below[max(row - 2, 0), kind]
-            if by_set:
-                steps[kind, first] += loads[person]
-                steps[kind, last] -= loads[person]
-        elif found > 1:
-            of_persons[1, person] += here[kind] / found
-            of_persons[2, person] += here[kind] / found / found
-            if by_set and here[kind] > 0:
-                shares[kind, first] += loads[person] / found
-            several[n] = person
-            n += 1
-        else:
-            met = False
-    return several[:n].copy(), met
-
-
-def _parts(elements: Elements, sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the groups of attributes that are known in the same sets.
-
-    Each group is a tuple of positions of attributes, ascending; attributes that are in no set are omitted. Groups with
-    more values come first, because they separate people sooner.
-    """
-    holders: dict[int, list[int]] = defaultdict(list)
-    for number, known in enumerate(sets):
-        for attribute in known:
-            holders[attribute].append(number)
-    parts: dict[tuple[int, ...], list[int]] = defaultdict(list)
-    for attribute in sorted(holders):
-        parts[tuple(holders[attribute])].append(attribute)
-
-    def values(part: tuple[int, ...]) -> int:
-        return int(np.prod([np.float64(elements.columns[a].max(initial=0)) + 1 for a in part]))
-
-    return sorted(map(tuple, parts.values()), key=lambda part: (-values(part), part))
-
-
-def _joined(elements: Elements, part: tuple[int, ...]) -> Positions:
-    """Return one column, (n_elements,), for attributes that are always known together.
-
-    Elements have equal numbers if they agree in all attributes of `part`, which holds positions of attributes.
-    """
-    if len(part) == 1:
-        return elements.columns[part[0]]
-    return distinct_rows([elements.columns[attribute] for attribute in part], elements.n_elements)[1].astype(np.int32)
-
+from reidsim.populations.recipe import Members, RecipeHead, Share, positions_of
 
 Floats = NDArray[np.float64]
 
@@ -400,6 +39,16 @@ Floats = NDArray[np.float64]
 MOST_ATTRIBUTES = 62
 # Maximum number of knowledge sets per kind of person that are listed, which limits memory; more sets must be drawn.
 _MOST_LISTED = 2**20
+RECIPES = "populations/knowledge"
+
+# Profile number of people without a profile.
+_NONE = -1
+# Maximum age in years; a higher age is an error in the data, such as a two-digit year.
+_OLDEST = 130
+
+T = TypeVar("T")
+
+Price = Annotated[float, Field(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -696,3 +345,490 @@ def draw_sets(knowledge: Knowledge, trials: int, rng: np.random.Generator) -> Kn
     order = np.argsort(bits)
     places = order[np.searchsorted(bits[order], drawn)] if len(kinds) else None
     return KnowledgeSets(tuple(map(_positions_in, listed)), probability, places)
+
+
+class EverythingSource(Section):
+    """A source that reveals all attributes of the records together.
+
+    Attributes
+    ----------
+    kind
+        source that reveals all attributes together
+    name
+        name of the source, different from all others
+    presence
+        probability that the source contains a person
+    price
+        price of the source, paid once
+    """
+
+    kind: Literal["everything"]
+    name: str = "everything"
+    presence: Share = 1.0
+    price: Price = 0.0
+
+    def source(self, people: _People) -> Source:
+        """Return a `Source` with one profile: all attributes, for all people."""
+        everything = SourceProfile((AttributeGroup(people.domain.names),), self.presence, self.price)
+        return Source(self.name, (everything,), people.nobody_apart)
+
+
+class GroupSection(Section):
+    """A group of attributes that are revealed together.
+
+    Attributes
+    ----------
+    attributes
+        attributes that are revealed together
+    probability
+        probability that the group is revealed for a person in the source
+    """
+
+    attributes: tuple[str, ...] = Field(min_length=1)
+    probability: Share = 1.0
+
+
+class ProfileSection(Section):
+    """The attributes that a source reveals about one type of people.
+
+    Attributes
+    ----------
+    when
+        values, or ranges such as `"18..64"`, of people with this profile, by attribute; default: all people
+    presence
+        probability that the source contains a person
+    price
+        price of the source for all people with this profile together, paid once
+    groups
+        groups of attributes, each revealed as a whole and independently of the others; groups do not overlap
+    """
+
+    when: dict[str, Members] = Field(default={})
+    presence: Share = 1.0
+    price: Price = 0.0
+    groups: tuple[GroupSection, ...] = ()
+
+
+class GroupsSource(Section):
+    """A source that is described by groups of attributes.
+
+    Attributes
+    ----------
+    kind
+        source described by groups of attributes
+    name
+        name of the source, different from all others
+    profile
+        revealed attributes by type of person; the first profile that fits a person applies
+    """
+
+    kind: Literal["groups"]
+    name: str = Field(min_length=1)
+    profile: tuple[ProfileSection, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _all_reached(self) -> GroupsSource:
+        for number, profile in enumerate(self.profile[:-1]):
+            if not profile.when:
+                raise InputError(
+                    "the profile fits everybody, so later profiles are never used",
+                    where=f"profile[{number}]",
+                    expected="this profile at the end of the list",
+                )
+        return self
+
+    def source(self, people: _People) -> Source:
+        """Return a `Source` with the listed profiles; a person has the first that fits.
+
+        Raises
+        ------
+        InputError
+            If no profile fits a person, a profile names an unknown attribute or value, its groups overlap, or a value
+            that it needs is generalized.
+        """
+        domain, profile_of_person, profiles = people.domain, people.nobody_apart + _NONE, []
+        for number, profile in enumerate(self.profile):
+            with locating(where=f"profile[{number}]"):
+                for place, group in enumerate(profile.groups):
+                    people.require(group.attributes, f"groups[{place}].attributes")
+                groups = tuple(AttributeGroup(group.attributes, group.probability) for group in profile.groups)
+                profiles.append(SourceProfile(groups, profile.presence, profile.price))
+                fits = profile_of_person == _NONE
+                people.require(profile.when, "when")
+                for name, members in profile.when.items():
+                    codes = [code for member in members for code in positions_of(domain[name], member, f"when.{name}")]
+                    fits &= np.isin(people.column(name), codes)
+            profile_of_person[fits] = number
+        if (profile_of_person == _NONE).any():
+            person = int((profile_of_person == _NONE).argmax())
+            names = dict.fromkeys(name for profile in self.profile for name in profile.when)
+            found = ", ".join(f"{name} = {domain[name].categories[people.column(name)[person]]}" for name in names)
+            expected = "a profile for each person, such as a last profile without when"
+            raise people.error("no profile fits a person", person, None, found=found, expected=expected)
+        return Source(self.name, tuple(profiles), profile_of_person)
+
+
+class VoterListsSource(Section):
+    """The voter lists of the states: a source about registered adults.
+
+    Attributes
+    ----------
+    kind
+        voter lists of the states
+    name
+        name of the source, different from all others
+    attributes
+        attributes of the records that the lists may have
+    state
+        state of all people, in place of `attributes.state`
+    reference_year
+        year of the lists; needed with a year of birth
+    overrides
+        values that replace facts of a state's list, by state
+    """
+
+    kind: Literal["voter-lists"]
+    name: str = "voter lists"
+    attributes: ListedAttributes
+    state: str | None = None
+    reference_year: int | None = None
+    overrides: dict[str, ProfileOverrides] = Field(default={})
+
+    @model_validator(mode="after")
+    def _one_state(self) -> VoterListsSource:
+        if (self.state is None) == (self.attributes.state is None):
+            raise InputError("the state is missing or given twice", expected="either state or attributes.state")
+        if self.attributes.year_of_birth is not None and self.reference_year is None:
+            raise InputError("key missing", where="reference_year", expected="the year of the lists")
+        return self
+
+    def source(self, people: _People) -> Source:
+        """Return a `Source` with a profile per state, whose voter list it describes.
+
+        A person's profile is that of the person's state. People below voting age are on no list.
+
+        Raises
+        ------
+        InputError
+            If a state, an attribute or an override is unknown, or a person's state, age or year of birth cannot be
+            used.
+        """
+        names, person_list = self.attributes, people.nobody_apart
+        people.require(names.carried(), "attributes")
+        if names.state is not None:
+            lists, person_list = people.by_value(names.state, voter_profile)
+        else:
+            with locating(where="state"):
+                lists = [voter_profile(str(self.state))]
+        with locating(where="overrides"):
+            for state in self.overrides:
+                if voter_profile(state) != lists[0] and names.state is None:
+                    raise InputError(
+                        "override for a state that the source does not use", found=state, expected=lists[0].state
+                    )
+        ages = people.ages(names.age, names.year_of_birth, self.reference_year)
+        # The last profile is for people below voting age, who are on no list.
+        profiles = (*map(self._profile, lists), SourceProfile((), 0.0))
+        return Source(self.name, profiles, np.where(ages < VOTING_AGE, len(lists), person_list))
+
+    def _profile(self, facts: VoterProfile) -> SourceProfile:
+        if changes := self.overrides.get(facts.state) or self.overrides.get(facts.abbreviation):
+            facts = changes.applied_to(facts)
+        names = self.attributes.carried(facts)
+        return SourceProfile((AttributeGroup(names),) if names else (), facts.registered_share, facts.price)
+
+
+class SocialMediaSource(Section):
+    """A social-media source, described by a recipe of kind ``social-media``.
+
+    Attributes
+    ----------
+    kind
+        source that reveals attributes through social media
+    name
+        name of the source, different from all others
+    recipe
+        social-media recipe (name or file), such as `"twitter-attributes"`
+    attributes
+        attribute of the records, by attribute of the recipe; default: the same name
+    age
+        attribute with the age, for figures by age
+    year_of_birth
+        attribute with the year of birth, in place of `age`
+    reference_year
+        year of the figures; needed with a year of birth
+    price
+        price of the source, paid once
+    """
+
+    kind: Literal["social-media"]
+    name: str = "social media"
+    recipe: str
+    attributes: dict[str, str] = Field(default={})
+    age: str | None = None
+    year_of_birth: str | None = None
+    reference_year: int | None = None
+    price: Price = 0.0
+
+    @model_validator(mode="after")
+    def _one_age(self) -> SocialMediaSource:
+        if self.age is not None and self.year_of_birth is not None:
+            raise InputError("the age is given twice", expected="either age or year_of_birth")
+        if self.year_of_birth is not None and self.reference_year is None:
+            raise InputError("key missing", where="reference_year", expected="the year of the figures")
+        return self
+
+    def source(self, people: _People) -> Source:
+        """Return a `Source` with one profile per distinct set of figures of the recipe.
+
+        Each attribute is a group of its own. The figures depend on a person's age only if the section names an
+        attribute with the age or the year of birth.
+
+        Raises
+        ------
+        InputError
+            If the recipe cannot be used, an attribute is unknown, or a person's age is unusable or has no figures.
+        """
+        path = resolve(self.recipe, "populations", "social-media recipe", base=people.folder)
+        model = load_social_media(path)
+        wanted = self.attributes or {name: name for name in model.attributes}
+        people.require(wanted.values(), "attributes")
+        by_age = self.age or self.year_of_birth
+        of_persons = people.ages(self.age, self.year_of_birth, self.reference_year) if by_age else people.nobody_apart
+        first, age_of_person = distinct_rows([of_persons], len(of_persons))
+        ages = of_persons[first] if by_age else None
+        try:
+            use, *learnable = map(np.atleast_1d, (model.presence(ages), *(model.learnable(n, ages) for n in wanted)))
+        except InputError as error:
+            place = ": ".join(part for part in (f"recipe {path.stem}", error.where) if part)
+            if by_age and isinstance(error.found, int):
+                expected = f"an age of {error.expected}, for which {place} has figures"
+                person = int((of_persons == error.found).argmax())
+                raise people.error(error.problem, person, by_age, found=error.found, expected=expected) from None
+            raise error.but(source=None, where=place) from None
+        rows, profile_of_age = np.unique(np.column_stack([use, *learnable]), axis=0, return_inverse=True)
+        profiles = (
+            SourceProfile(
+                tuple(AttributeGroup((n,), p) for n, p in zip(wanted.values(), chances, strict=True)), presence
+            )
+            for presence, *chances in rows.tolist()
+        )
+        return Source(self.name, tuple(profiles), profile_of_age.ravel()[age_of_person], self.price)
+
+
+SourceSection = Annotated[
+    EverythingSource | GroupsSource | VoterListsSource | SocialMediaSource, Field(discriminator="kind")
+]
+
+
+class KnowledgeRecipe(RecipeHead):
+    """A list of knowledge sources, used together.
+
+    Attributes
+    ----------
+    sources
+        sources of knowledge; an attribute is known if at least one source reveals it
+    """
+
+    sources: tuple[SourceSection, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _check_distinct_names(self) -> KnowledgeRecipe:
+        names = [source.name for source in self.sources]
+        require_distinct("two sources have the same name", names, where="sources", expected="different names")
+        return self
+
+
+@dataclass(frozen=True)
+class RecordsFile:
+    """The file with one person per row, for messages about values.
+
+    Parameters
+    ----------
+    path : str or Path
+        Path of the file.
+    columns : mapping of str to str
+        Column name by attribute, for attributes whose column has another name.
+    """
+
+    path: str | Path
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+class _ValueOfPersonError(InputError):
+    """Error in a person's value that leaves the knowledge about the person undefined.
+
+    Its message already has the place of the value.
+    """
+
+    def located(self, source: str | Path | None = None, where: str | None = None) -> InputError:
+        """Return the error itself: the place in the recipe is not added."""
+        return self
+
+
+def load_knowledge(
+    recipe: str | Path,
+    domain: Domain,
+    persons: Codes,
+    *,
+    base: Path | None = None,
+    records: RecordsFile | None = None,
+) -> Knowledge:
+    """Compute the knowledge of a recipe's sources about persons.
+
+    Parameters
+    ----------
+    recipe : str or Path
+        Name of a bundled recipe, such as ``"voter-registration"``, or a TOML file.
+    domain : Domain
+        Attributes and values of the persons.
+    persons : ndarray of int32, shape (n_persons, n_attributes)
+        Codes of the persons' values.
+    base : Path, optional
+        Folder to which a relative path refers.
+    records : RecordsFile, optional
+        File of the persons, if they are the rows of a file.
+
+    Returns
+    -------
+    Knowledge
+
+    Raises
+    ------
+    InputError
+        If the recipe cannot be used or names an attribute that the persons do not have; or if the knowledge depends on
+        a person's value that a source cannot use. The message then names the file, row and column of the value.
+    """
+    path = resolve(recipe, RECIPES, "knowledge recipe", base=base)
+    sections = validated(KnowledgeRecipe, read_toml(path), path).sources
+    sources = []
+    for number, section in enumerate(sections):
+        people = _People(domain, persons, records, path.parent, f"source {section.name!r} of {path}")
+        with locating(path, f"sources[{number}]"):
+            sources.append(section.source(people))
+    with locating(path):
+        return Knowledge(domain.names, tuple(sources))
+
+
+@dataclass(frozen=True)
+class _People:
+    """The people about whom a source reveals attributes.
+
+    For `domain`, `persons` and `records` see `load_knowledge`. `folder` is the folder of the recipe, and `asked_by`
+    names the source in messages.
+    """
+
+    domain: Domain
+    persons: Codes
+    records: RecordsFile | None
+    folder: Path
+    asked_by: str
+
+    @property
+    def nobody_apart(self) -> NDArray[np.intp]:
+        """Profile number 0 for each person, shape (n_persons,): all have the same profile."""
+        return np.zeros(len(self.persons), dtype=np.intp)
+
+    def require(self, names: Iterable[str], where: str) -> None:
+        """Raise InputError if people lack one of the attributes `names`.
+
+        `where` is the key of the recipe that names them, for the message.
+        """
+        with locating(where=where):
+            for name in names:
+                self.domain.position(name)
+
+    def column(self, name: str) -> Codes:
+        """Return the codes of an attribute that controls the knowledge, (n_persons,).
+
+        Raises
+        ------
+        InputError
+            If a person's value is generalized, or the attribute is unknown.
+        """
+        column, values = self.persons[:, self.domain.position(name)], self.domain[name].categories
+        if (generalized := column >= len(values)).any():
+            problem, expected = (
+                "the source needs a value that is generalized",
+                f"one of {listed(values)} for each person",
+            )
+            raise self.error(problem, int(generalized.argmax()), name, found=None, expected=expected)
+        return column
+
+    def by_value(self, name: str, look_up: Callable[[str], T]) -> tuple[list[T], NDArray[np.intp]]:
+        """Return the results of `look_up` for an attribute's values, and each person's.
+
+        The first result is a list with one item for each value that occurs. The second is the position in that list of
+        each person's item, shape (n_persons,). `look_up` is called with the text of a value; its InputError gets the
+        place of the first person with the value.
+        """
+        column = self.column(name)
+        first, of_person = distinct_rows([column], len(column))
+        results = []
+        for person in first.tolist():
+            try:
+                results.append(look_up(self.domain[name].categories[column[person]]))
+            except InputError as error:
+                person, expected, hint = int((column == column[person]).argmax()), str(error.expected), error.hint
+                raise self.error(error.problem, person, name, found=error.found, expected=expected, hint=hint) from None
+        return results, of_person
+
+    def ages(self, age: str | None, year_of_birth: str | None, reference_year: int | None) -> NDArray[np.int64]:
+        """Return the age of each person, in years, shape (n_persons,).
+
+        `age` and `year_of_birth` are names of attributes. With a year of birth, the age is the one reached in the
+        reference year, and `age` is not used.
+
+        Raises
+        ------
+        InputError
+            If the attribute is unknown, or a person's value is not a whole number or gives an age outside 0 to 130.
+        """
+        problem, expected = "not an age of a living person", "a whole number of years"
+        if born := year_of_birth is not None:
+            problem, expected = "not a year of birth of a living person", f"a year of birth, up to {reference_year}"
+        self.require(
+            [str(year_of_birth or age)], "age" if year_of_birth is None or age is not None else "year_of_birth"
+        )
+
+        def years(value: str) -> int:
+            if (number := whole_number(value)) is None:
+                raise InputError("not a whole number, so the age is unknown", found=value, expected=expected)
+            number = int(reference_year or 0) - number if born else number
+            if not 0 <= number <= _OLDEST:
+                raise InputError(problem, found=value, expected=expected)
+            return number
+
+        ages, of_person = self.by_value(str(year_of_birth or age), years)
+        return np.array(ages, dtype=np.int64)[of_person]
+
+    def error(
+        self, problem: str, person: int, attribute: str | None, *, found: object, expected: str, hint: str | None = None
+    ) -> InputError:
+        """Return, without raising it, the InputError for a person's value.
+
+        The message has the file, row and column of the value, and the source that needs it.
+
+        Parameters
+        ----------
+        problem, expected, hint : str
+            Texts of the message.
+        person : int
+            Position of the person, from 0.
+        attribute : str or None
+            Attribute with the value; None if several attributes are at fault.
+        found : object
+            The value, for the message.
+        """
+        where = None if attribute is None else f"attribute {attribute!r}"
+        if self.records is not None:
+            column = None if attribute is None else self.records.columns.get(attribute, attribute)
+            where = f"row {person + 1}" + ("" if column is None else f", column {column!r}")
+        return _ValueOfPersonError(
+            problem,
+            source=None if self.records is None else self.records.path,
+            where=where,
+            found=found,
+            expected=expected,
+            hint="; ".join(part for part in (hint, f"needed by {self.asked_by}") if part),
+        )

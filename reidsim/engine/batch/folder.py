@@ -24,7 +24,7 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel, ValidationError
 
-from reidsim.adversaries.knowledge.load import RECIPES
+from reidsim.adversaries.knowledge.groups import RECIPES
 from reidsim.core.bundled import BUNDLED, bundled_folder, data_file
 from reidsim.core.errors import InputError, listed
 from reidsim.core.files import require_parquet_fits

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.adversaries.knowledge.assessment import Assessment, assess
-from reidsim.adversaries.knowledge.groups import Knowledge, Network, RiskName, count_sets
+from reidsim.adversaries.knowledge.assessment import Assessment, Network, RiskName, assess
+from reidsim.adversaries.knowledge.groups import Knowledge, count_sets
 from reidsim.core.errors import locating
 from reidsim.core.measures import columns_of, in_words, measures_worded
 from reidsim.core.randomness import draw_binomial

@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.assessment import EstimatedUniqueness, KnownPopulation, UniquenessModel
-from reidsim.adversaries.knowledge.groups import Knowledge, Network, everything
-from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
+from reidsim.adversaries.knowledge.assessment import EstimatedUniqueness, KnownPopulation, Network, UniquenessModel
+from reidsim.adversaries.knowledge.groups import Knowledge, RecordsFile, everything, load_knowledge
 from reidsim.core.errors import InputError, listed, locating, refuse_rows, require_among
 from reidsim.core.randomness import draw_multivariate_hypergeometric
 from reidsim.core.tables import read_table, require_columns

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.groups import Knowledge
-from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
+from reidsim.adversaries.knowledge.groups import Knowledge, RecordsFile, load_knowledge
 from reidsim.adversaries.multistage.attack import (
     Identify,
     InferSurname,

@@ -14,8 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.adversary import DrawnLists, DrawnListsLinker, KnowledgeLinker
-from reidsim.adversaries.knowledge.groups import Knowledge
-from reidsim.adversaries.knowledge.load import load_knowledge
+from reidsim.adversaries.knowledge.groups import Knowledge, load_knowledge
 from reidsim.adversaries.response import Adversary, Amount
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import sequential_attack

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from small_knowledge import NAMES, cases, expectation, known_sets
 from tiers import examples
 
-from reidsim.adversaries.knowledge.assessment import EstimatedUniqueness, KnownPopulation, assess
+from reidsim.adversaries.knowledge.assessment import EstimatedUniqueness, KnownPopulation, Network, assess
 from reidsim.adversaries.knowledge.groups import (
     AttributeGroup,
     Knowledge,
-    Network,
     Source,
     SourceProfile,
     count_sets,

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reidsim.adversaries.knowledge.groups import enumerate_sets
-from reidsim.adversaries.knowledge.load import RecordsFile, load_knowledge
+from reidsim.adversaries.knowledge.groups import RecordsFile, enumerate_sets, load_knowledge
 from reidsim.core.bundled import bundled_folder
 from reidsim.core.errors import InputError
 from reidsim.core.validation import read_toml, validated

@@ -8,11 +8,10 @@ from small_knowledge import cases
 from tiers import examples
 
 from reidsim.adversaries.knowledge import assessment
-from reidsim.adversaries.knowledge.assessment import assess
+from reidsim.adversaries.knowledge.assessment import Network, assess
 from reidsim.adversaries.knowledge.groups import (
     AttributeGroup,
     Knowledge,
-    Network,
     Source,
     SourceProfile,
     count_sets,
