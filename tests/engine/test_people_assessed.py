@@ -156,7 +156,10 @@ def test_rows_of_one_person_in_different_groups_are_an_error(tmp_path):
         ({"release.person": "age", "release.attributes": ["age"]}, "the key of persons is a quasi-identifier"),
         ({"release.person": "who"}, "column 'who': column missing"),
         ({"expectation.method": "monte-carlo"}, "Monte Carlo needs one record per person"),
-        ({"release": {"sizes": [3], "person": "pid"}}, "person needs a file"),
+        (
+            {"release": {"sizes": [3], "person": "pid"}, "population": {"recipe": "x.toml"}},
+            "person: the key has no effect",
+        ),
     ],
 )
 def test_unusable_keys_are_refused(tmp_path, changes, told):

@@ -165,10 +165,10 @@ def test_subjects_who_know_the_coverage_alone_plan_by_it_and_are_paid_what_is_tr
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"resources.kin.holds": "others"}, "members of a list are drawn"),
+        ({"resources.kin.holds": "others"}, "resources.kin.holds: the key has no effect"),
         ({"resources.kin.file": "x.csv"}, "a drawn list has no file"),
-        ({"resources.kin.count": "n"}, "a list has a row for each person"),
-        ({"resources.registry.coverage": 0.5}, "the key needs a list drawn from the people"),
+        ({"resources.kin.count": "n"}, "resources.kin.count: the key has no effect"),
+        ({"resources.registry.coverage": 0.5}, "resources.registry.coverage: the key has no effect"),
         ({"resources.registry.errors": {"age": 0.5}}, "the key needs a list drawn from the people"),
         ({"resources.voters.attributes": ["age", "DYS19"]}, "voter lists do not contain the attribute; found 'DYS19'"),
         ({"resources.voters.states": ["Atlantis"]}, "states: no such state; found 'Atlantis'"),

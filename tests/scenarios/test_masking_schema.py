@@ -62,7 +62,6 @@ def scenario(content=SMALLEST, **changes):
             r"some tables are drawn and others are files; found \['targets'\]",
         ),
         ({"resources__targets": {"size": 2, "attributes": ["age"]}}, r"resources\.targets: resource name reserved"),
-        ({"resources__registry__count": "n"}, r"resources\.registry\.count: the key needs a file"),
         ({"resources__registry__attributes": ["age", "age"]}, "attributes: attribute given twice; found 'age'"),
         (
             {"adversary__stages": [{"stage": "identify", "resource": "registri"}]},
@@ -72,11 +71,6 @@ def scenario(content=SMALLEST, **changes):
         (
             {"adversary__knowledge": "twitter"},
             r"adversary: the attack is given twice.* set adversary\.stages=\[\]",
-        ),
-        ({"adversary__resource": "registry"}, r"adversary\.resource: each stage names its own resource"),
-        (
-            {"adversary": {"knowledge": "twitter", "resource": "registry", "overconfident": True}},
-            r"adversary\.overconfident: overconfidence needs inference stages; expected this key only with stages",
         ),
         ({"subjects__minority_support": float("-inf")}, r"subjects\.minority_support: .*found -inf"),
         (

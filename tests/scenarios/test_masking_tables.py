@@ -108,7 +108,7 @@ def test_women_of_these_generations_are_people_of_whom_no_alleles_are_known(stud
     assert (alleles[sex == "M"] > 0).all()
     assert (sex == "M").sum() == study.tables.n_people
     assert 0.4 < (sex == "F").mean() < 0.6
-    with pytest.raises(InputError, match=r"population.women: the key needs generations"):
+    with pytest.raises(InputError, match=r"population.women: the key has no effect"):
         study_of(population__women=True, population__generations=None)
 
 

@@ -134,10 +134,10 @@ def test_a_file_within_a_known_population(folder):
         ({"uniqueness.value": 1.5}, "uniqueness.value: value not allowed; found 1.5"),
         ({"uniqueness": {"method": "fixed"}}, "value: key missing"),
         ({"uniqueness": {"method": "pitman"}}, "population_size: key missing"),
-        ({"uniqueness": {"method": "known", "value": 0.5}}, "value: the key belongs to another method"),
+        ({"uniqueness": {"method": "known", "value": 0.5}}, "uniqueness.value: the key has no effect"),
         ({"network.p_m": -0.1}, "network.p_m: value not allowed; found -0.1"),
         ({"network.p_x": 0.1}, "network.p_x: unknown key"),
-        ({"trees.town.groups": {"all": ["A", "B"]}}, "value trees need a file of records"),
+        ({"trees.town.groups": {"all": ["A", "B"]}}, "the key has no effect; expected this key only with release.path"),
         ({"expectation.trials": 1}, "expectation.trials: value not allowed; found 1"),
         (
             {"figures.settings": {"p_m": [0.5], "p_fm": [0.5], "p_cu": [0.5], "p_c": [0.5], "records": 4}},
@@ -153,7 +153,7 @@ def test_scenarios_of_samples_that_are_refused(folder, changes, message):
     ("changes", "message"),
     [
         ({}, "records.csv: row 2, column 'town': value missing from the value tree of 'town'; found 'A or B'"),
-        ({"release.samples": 2}, "all samples of a file are equal"),
+        ({"release.samples": 2}, "release.samples: the key has no effect"),
         ({"trees.towns.groups": {"all": ["A"]}}, "trees: no such attribute; found 'towns'"),
         ({"release.columns": {"sex": "gender"}}, "release.columns: no such attribute; found 'sex'"),
         ({"release.attributes": ["sex"]}, "column 'sex': column missing"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -76,38 +76,32 @@ class RiskReleaseSection(Section):
     """
 
     sizes: tuple[Count, ...] = ()
-    samples: Count = 1
+    samples: Annotated[Count, with_key("sizes")] = 1
     path: Text | None = None
-    persons: Text | None = None
+    persons: Annotated[Text | None, with_key("path")] = None
     delimiter: Annotated[Delimiter, with_key("path")] = ","
     attributes: tuple[str, ...] = ()
-    columns: dict[str, str] = Field(default={})
-    weight: Text | None = None
-    person: PersonKey | None = None
-    household: Text | None = None
+    columns: Annotated[dict[str, str], with_key("path")] = Field(default={})
+    weight: Annotated[Text | None, with_key("path")] = None
+    person: Annotated[PersonKey | None, with_key("path")] = None
+    household: Annotated[Text | None, with_key("path")] = None
 
     @model_validator(mode="after")
-    def _one_origin(self) -> RiskReleaseSection:
-        drawn, weight, person = self.path is None, self.weight, self.person
-        of_file = ("columns", "persons", "weight", "person", "household")
-        given = next((key for key in of_file if drawn and getattr(self, key)), None)
-        of = "need" if given in ("columns", "persons") else "needs"
-        weight_is_attribute = weight in (*self.attributes, *self.columns.values())
-        both = weight is not None and person is not None
+    def _consistent(self) -> RiskReleaseSection:
+        if (self.path is None) == (not self.sizes):
+            raise InputError("the records are missing or given twice", expected="either sizes or path")
+        is_attribute = self.weight in (*self.attributes, *self.columns.values())
+        self.refuse_if(is_attribute, "the column of sampling weights is also an attribute", "weight")
         exclusive = "sampling weights and a person key exclude each other"
-        lists: dict[str, list[Any]] = {"sizes": list(self.sizes), "attributes": list(self.attributes)}
+        self.refuse_if(self.weight and self.person, exclusive, "weight", "either weight or person")
+        for key in ("sizes", "attributes"):
+            values = list(getattr(self, key))
+            self.refuse_if(len({*values}) < len(values), "value given twice", key, found=values)
         attributes = [self.columns.get(name, name) for name in self.attributes]
-        keys = [(key, column) for key in ("person", "household") for column in key_columns(getattr(self, key))]
-        other_column = "a column that is no attribute"
-        refuse_first(
-            (drawn == (not self.sizes), "the records are missing or given twice", None, None, "either sizes or path"),
-            (not drawn and self.samples > 1, "all samples of a file are equal", "samples", self.samples, "1"),
-            (given, f"{given} {of} a file", given, None, "path instead of sizes"),
-            (weight_is_attribute, "the column of sampling weights is also an attribute", "weight", weight, None),
-            (both, exclusive, "weight", weight, "either weight or person"),
-            *((len({*v}) != len(v), "value given twice", name, v, None) for name, v in lists.items()),
-            *((c in attributes, f"the key of {key}s is a quasi-identifier", key, c, other_column) for key, c in keys),
-        )
+        for key in ("person", "household"):
+            for column in {*key_columns(getattr(self, key))}.intersection(attributes):
+                problem, expected = f"the key of {key}s is a quasi-identifier", "a column that is no attribute"
+                raise InputError(problem, where=key, found=column, expected=expected)
         return self
 
 
@@ -135,6 +129,9 @@ class TreeSection(Section):
         return self
 
 
+_ESTIMATES = ReadIf(lambda section, scenario: section.estimates, "with a method that estimates the probability")
+
+
 class UniquenessSection(Section):
     """Probability that a sample unique is a population unique.
 
@@ -151,23 +148,14 @@ class UniquenessSection(Section):
     """
 
     method: Literal["fixed", "pitman", "ewens", "snb", "zayatz", "log-linear", "benedetti-franconi", "known"] = "pitman"
-    value: Share | None = None
-    population_size: Count | None = None
-    level: Annotated[
-        float,
-        Field(gt=0, lt=1),
-        ReadIf(lambda section, scenario: section.estimates, "with a method that estimates the probability"),
-    ] = 0.95
+    value: Annotated[Share | None, with_key("method", "fixed")] = None
+    population_size: Annotated[Count | None, _ESTIMATES] = None
+    level: Annotated[float, Field(gt=0, lt=1), _ESTIMATES] = 0.95
 
     @model_validator(mode="after")
     def _complete(self) -> UniquenessSection:
-        needed = {"fixed": "value", "known": None}.get(self.method, "population_size")
-        for key in ("value", "population_size"):
-            given = getattr(self, key) is not None
-            # Weights may determine the number of people.
-            if given != (key == needed) and (given or key == "value"):
-                problem = "key missing" if key == needed else "the key belongs to another method"
-                raise InputError(problem, where=key, expected=f"{needed or 'no key'} with method {self.method!r}")
+        missing = self.method == "fixed" and self.value is None
+        self.refuse_if(missing, "key missing", "value", "value with method 'fixed'")
         return self
 
     @property
@@ -258,7 +246,7 @@ class ThresholdSection(Section):
     sizes: tuple[Count, ...] = ()
     draws: Annotated[Count, with_key("sizes")] = 20
     newcomers: Annotated[Literal["members", "population"], with_key("sizes")] = "members"
-    like_members: tuple[str, ...] = ()
+    like_members: Annotated[tuple[str, ...], with_key("newcomers", "population")] = ()
 
 
 class SettingsSection(Section):
@@ -334,6 +322,10 @@ class RiskScenario(ScenarioHead):
         "an entry of section knowledge for each adversary, because this kind of scenario has no attacks",
     )
 
+    read_if: ClassVar[Mapping[str, ReadIf]] = {
+        "trees": ReadIf(lambda section, scenario: scenario.release.path, "with release.path")
+    }
+
     game: Literal["risk"]
     population: RiskPopulationSection | None = None
     release: RiskReleaseSection
@@ -348,33 +340,26 @@ class RiskScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskScenario:
-        uniqueness, release, threshold, people = self.uniqueness, self.release, self.threshold, self.population
-        sized, weighted = uniqueness.population_size is not None, release.weight is not None
-        known, estimates, where = uniqueness.method == "known", uniqueness.estimates, "uniqueness.population_size"
-        needed = f"a recipe, {'to count population uniques' if known else 'to draw samples'}"
-        sizes = f"population_size with method {uniqueness.method!r}, or release.weight"
-        one_size, twice = "either uniqueness.population_size or release.weight", "the number of people is given twice"
-        named_worst = WORST_CASE in self.knowledge
-        reserved = "name reserved for the worst case, which is always included"
-        refuse_first(
-            (named_worst, reserved, f"knowledge.{WORST_CASE}", None, None),
-            ((known or release.sizes) and people is None, "section missing", "population", None, needed),
-            (estimates and sized and weighted, twice, where, None, one_size),
-            (estimates and not sized and not weighted, "key missing", where, None, sizes),
-            (self.trees and release.path is None, "value trees need a file of records", "trees", None, "release.path"),
-        )
-        if threshold is None:
-            return self
-        newcomers, like, sizes_of_cohorts = threshold.newcomers, threshold.like_members, threshold.sizes
-        several = len(release.sizes) > 1 or release.samples > 1
-        keyed = (release.person or release.weight or release.household) is not None
-        no_effect = "like_members has no effect if members are drawn again"
-        source, from_people = "a recipe, from which newcomers are drawn", newcomers == "population"
-        single = "cohorts need a single release with one record per person and no weights"
-        one_release = "only release.path, or one value of release.sizes and one sample"
-        refuse_first(
-            (like and not from_people, no_effect, "threshold.like_members", list(like), 'newcomers = "population"'),
-            (from_people and people is None, "section missing", "population", None, source),
-            (sizes_of_cohorts and (several or keyed), single, "threshold.sizes", list(sizes_of_cohorts), one_release),
-        )
+        uniqueness, release, threshold = self.uniqueness, self.release, self.threshold
+        problem = "name reserved for the worst case, which is always included"
+        refuse_first((WORST_CASE in self.knowledge, problem, f"knowledge.{WORST_CASE}", None, None))
+        uses = {
+            "to count population uniques": uniqueness.method == "known",
+            "to draw samples": release.sizes,
+            "from which newcomers are drawn": threshold is not None and threshold.newcomers == "population",
+        }
+        for use in (use for use, needed in uses.items() if needed and self.population is None):
+            raise InputError("section missing", where="population", expected=f"a recipe, {use}")
+        weighted = release.path is not None and release.weight is not None
+        if uniqueness.estimates and (uniqueness.population_size is not None) == weighted:
+            problem, expected = "key missing", f"population_size with method {uniqueness.method!r}, or release.weight"
+            if weighted:
+                problem = "the number of people is given twice"
+                expected = "either uniqueness.population_size or release.weight"
+            raise InputError(problem, where="uniqueness.population_size", expected=expected)
+        several = len(release.sizes) > 1 or release.samples > 1 or release.person or release.weight or release.household
+        if threshold is not None and threshold.sizes and several:
+            problem = "cohorts need a single release with one record per person and no weights"
+            expected = "only release.path, or one value of release.sizes and one sample"
+            raise InputError(problem, where="threshold.sizes", found=list(threshold.sizes), expected=expected)
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -47,17 +47,9 @@ class PeopleSection(Section):
     recipe: str
     seed: PopulationSeed = None
     generations: Count | None = None
-    women: bool = False
+    women: Annotated[bool, with_key("generations")] = False
     reference_year: int | None = None
     together: Together = 0.0
-
-    @model_validator(mode="after")
-    def _of_generations(self) -> PeopleSection:
-        without_generations = self.women and self.generations is None
-        refuse_first(
-            (without_generations, "the key needs generations", "women", None, "this key only with generations")
-        )
-        return self
 
 
 class TableSection(Section):
@@ -96,29 +88,22 @@ class TargetsSection(TableSection):
         column that identifies the person, without repeated values
     """
 
-    person: Text | None = None
-
-    @model_validator(mode="after")
-    def _keyed_file(self) -> TargetsSection:
-        keyed_draw = self.person is not None and self.file is None
-        refuse_first((keyed_draw, "drawn subjects have no key", "person", self.person, "a file"))
-        return self
+    person: Annotated[Text | None, with_key("file")] = None
 
 
-def _is_inferred_from(section: Any, scenario: Any) -> bool:
-    """Return whether an adversary infers surnames from a resource.
-
-    This is a condition for keys: `section` is the resource's section, `scenario` a `MaskingScenario`.
-    """
-    stages = [stage for each in scenario.every_adversary.values() for stage in each.stages]
-    return any(stage.stage == "infer-surname" and scenario.resources.get(stage.resource) is section for stage in stages)
-
-
-_INFERRED_FROM = ReadIf(_is_inferred_from, "with a stage that infers surnames from this resource")
-_HOLDS = ReadIf(
-    lambda section, scenario: section.file is None or section.holds == "targets",
-    'without a file, or with the value "targets"',
+_INFERRED_FROM = ReadIf(
+    lambda section, scenario: any(
+        stage.stage == "infer-surname" and scenario.resources.get(stage.resource) is section
+        for each in scenario.every_adversary.values()
+        for stage in each.stages
+    ),
+    "with a stage that infers surnames from this resource",
 )
+_HOLDS = ReadIf(
+    lambda section, scenario: not section.is_list and (section.file is None or section.holds == "targets"),
+    'without `kind`, and without a file or with the value "targets"',
+)
+_COUNTED = ReadIf(lambda section, scenario: section.file and not section.is_list, "with a file, without `kind`")
 
 
 class ResourceSection(DrawnResourceSection, TableSection):
@@ -143,31 +128,18 @@ class ResourceSection(DrawnResourceSection, TableSection):
     holds: Annotated[Literal["targets", "others", "anyone"], _HOLDS] = "anyone"
     attributes: tuple[str, ...] = Field(min_length=1)
     missing_alleles: Annotated[Share | None, _INFERRED_FROM] = None
-    count: Text | None = None
+    count: Annotated[Text | None, _COUNTED] = None
 
     @model_validator(mode="after")
     def _fits_origin(self) -> ResourceSection:
+        file, alleles, kind = self.file, self.missing_alleles, self.kind
         require_distinct("attribute given twice", self.attributes, where="attributes")
-        file, is_list, count, alleles = self.file, self.is_list, self.count, self.missing_alleles
-        incomplete = self.kind == "file" and (file is None or self.size is not None)
-        drawn_from_file = self.kind not in (None, "file") and file is not None
-        sets_holds, has_coverage = "holds" in self.model_fields_set, self.coverage is not None
-        no_alleles = "missing_alleles is not supported with a file"
-        refuse_first(
-            (incomplete, 'a list of kind "file" needs a file', "file", None, "a file, and no size"),
-            (has_coverage and not is_list, "the key needs a list drawn from the people", "coverage", None, "a `kind`"),
-            (drawn_from_file, "a drawn list has no file", "file", file, 'this key only with kind = "file"'),
-            (
-                is_list and sets_holds,
-                "members of a list are drawn",
-                "holds",
-                self.holds,
-                "coverage, or no `kind` for a sample",
-            ),
-            (is_list and count, "a list has a row for each person", "count", count, None),
-            (file and alleles, no_alleles, "missing_alleles", alleles, "empty cells for missing alleles in the file"),
-            (file is None and count, "the key needs a file", "count", count, "a file"),
-        )
+        incomplete = kind == "file" and (file is None or self.size is not None)
+        self.refuse_if(incomplete, 'a list of kind "file" needs a file', "file", "a file, and no size")
+        drawn = file and kind not in (None, "file")
+        self.refuse_if(drawn, "a drawn list has no file", "file", 'this key only with kind = "file"')
+        problem = "missing_alleles is not supported with a file"
+        self.refuse_if(file and alleles, problem, "missing_alleles", "empty cells for missing alleles in the file")
         return self
 
 
@@ -190,17 +162,17 @@ class GeneralizedAttribute(Section):
 
     @model_validator(mode="after")
     def _one_way(self) -> GeneralizedAttribute:
-        widths, groups, kept = len(self.widths), len(self.groups), len(self.kept)
-        sizes = f"{widths} widths, {groups} groupings, {kept} shares kept"
-        complete = "either widths or groups, and one kept share for each level"
         overlap, given = "intervals do not fit into the intervals of the next level", list(self.widths)
-        increases = any(finer < wider for finer, wider in pairwise(self.kept))
-        incomplete = bool(widths) == bool(groups) or (widths or groups) != kept
         refuse_first(
-            *((b % a, overlap, "widths", given, f"a multiple of {a} after {a}") for a, b in pairwise(self.widths)),
-            (incomplete, "the levels are incomplete", None, sizes, complete),
-            (increases, "kept shares increase", "kept", list(self.kept), "shares that do not increase"),
+            *((b % a, overlap, "widths", given, f"a multiple of {a} after {a}") for a, b in pairwise(self.widths))
         )
+        widths, groups, kept = len(self.widths), len(self.groups), len(self.kept)
+        if bool(widths) == bool(groups) or (widths or groups) != kept:
+            found = f"{widths} widths, {groups} groupings, {kept} shares kept"
+            expected = "either widths or groups, and one kept share for each level"
+            raise InputError("the levels are incomplete", found=found, expected=expected)
+        increases = any(finer < wider for finer, wider in pairwise(self.kept))
+        self.refuse_if(increases, "kept shares increase", "kept", "shares that do not increase")
         return self
 
 
@@ -258,28 +230,24 @@ class SubjectsSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> SubjectsSection:
-        names, always = self.attributes, list(self.always_shared)
+        names, always, reserved = self.attributes, self.always_shared, (*RECORD_COLUMNS, "gap")
         require_distinct("attribute given twice", names, where="attributes")
-        taken = [name for name in names if name in (*RECORD_COLUMNS, "gap")]
-        reserved = "attribute name reserved for a column of the results"
-        refuse_first((taken, reserved, "attributes", next(iter(taken), None), None))
+        for name in names:
+            problem = "attribute name reserved for a column of the results"
+            self.refuse_if(name in reserved, problem, "attributes", found=name)
         # A policy with several values of k has one name for each k.
         object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
         require_distinct("policy given twice", self.policies, where="policies")
         for name in self.generalize:
+            where, problem = f"generalize.{name}", "an always shared attribute is generalized"
+            refuse_first((name in always, problem, where, None, None))
             if name not in names:
-                hint = nearest(name, names)
-                raise InputError("not an attribute that can be shared", where=f"generalize.{name}", hint=hint)
-        first = list(names[: len(always)])
-        unordered = "always shared attributes are not first in the list of attributes"
-        merged = [f"generalize.{name}" for name in always if name in self.generalize]
+                raise InputError("not an attribute that can be shared", where=where, hint=nearest(name, names))
+        first, problem = names[: len(always)], "always shared attributes are not first in the list of attributes"
+        self.refuse_if(first != always, problem, "always_shared", str(list(first)), found=list(always))
         anonymous = any(name.startswith(K_ANONYMITY) for name in self.policies)
-        suppression = "policy k-anonymity can suppress every attribute"
-        refuse_first(
-            (first != always, unordered, "always_shared", always, str(first)),
-            (merged, "an always shared attribute is generalized", next(iter(merged), None), None, None),
-            (always and anonymous, suppression, "always_shared", None, "no always shared attributes"),
-        )
+        problem, expected = "policy k-anonymity can suppress every attribute", "no always shared attributes"
+        self.refuse_if(always and anonymous, problem, "always_shared", expected)
         return self
 
 
@@ -310,28 +278,22 @@ class MaskingAdversarySection(PlannerSection):
     stages: tuple[StageSection, ...] = ()
     overconfident: Annotated[bool, _INFERS] = False
     knowledge: str | None = None
-    resource: str | None = None
+    resource: Annotated[str | None, with_key("knowledge")] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> MaskingAdversarySection:
-        informed, sequential, resource = self.knowledge is not None, self.sequential, self.resource
+        informed, registry = self.knowledge is not None, self.sequential.registry
         if bool(self.stages) == informed:
             problem = "the attack is given twice" if self.stages else "the attack is missing"
             hint = "in an override, set adversary.stages=[] to remove the stages" if self.stages else None
             raise InputError(problem, expected="either stages or knowledge", hint=hint)
-        registry, unknown = sequential.registry, self.plans_sequentially and sequential.belief == "unknown"
-        no_registry = "a registry is not supported in masking scenarios"
-        last_stage = "no registry; the last stage names the resource"
-        no_belief = 'belief "unknown" is not supported in masking scenarios'
-        people, by_stage = "the resource in which the adversary finds people", "each stage names its own resource"
-        no_inference, certain = "overconfidence needs inference stages", informed and self.overconfident
-        refuse_first(
-            (registry is not None, no_registry, "sequential.registry", registry, last_stage),
-            (unknown, no_belief, "sequential.belief", "unknown", "known"),
-            (informed and resource is None, "key missing", "resource", None, people),
-            (not informed and resource is not None, by_stage, "resource", None, "this key only with knowledge"),
-            (certain, no_inference, "overconfident", None, "this key only with stages"),
-        )
+        problem, expected = "a registry is not supported in masking scenarios", "no registry; the last stage names it"
+        self.refuse_if(registry is not None, problem, "sequential.registry", expected)
+        unknown = self.plans_sequentially and self.sequential.belief == "unknown"
+        problem = 'belief "unknown" is not supported in masking scenarios'
+        self.refuse_if(unknown, problem, "sequential.belief", "known")
+        people = "the resource in which the adversary finds people"
+        self.refuse_if(informed and self.resource is None, "key missing", "resource", people)
         return self
 
 
@@ -401,6 +363,7 @@ class MaskingScenario(ScenarioHead):
             lambda section, scenario: scenario.targets.size is not None,
             "with tables that are drawn from the population",
         ),
+        "resources.*.coverage": ReadIf(lambda section, scenario: section.is_list, "with `kind`"),
         "population.together": ReadIf(
             lambda section, scenario: len(drawn_lists_of(scenario.resources)) > 1, "with at least two lists"
         ),
@@ -446,15 +409,15 @@ class MaskingScenario(ScenarioHead):
 
     @model_validator(mode="after")
     def _tables_fit(self) -> MaskingScenario:
-        lists = drawn_lists_of(self.resources)
+        lists, population = drawn_lists_of(self.resources), self.population
         self.beliefs.check_lists(lists)
         sized = [name for name, table in self.resources.items() if table.size is not None and not table.is_list]
         for name in self.beliefs.sizes:
             where, expected = f"beliefs.sizes.{name}", f"one of {listed(sized)}"
             refuse_first((name not in sized, "no such drawn resource", where, None, expected))
+        if population is not None:
+            check_together(population.together, lists)
         tables: dict[str, TableSection] = {TARGETS: self.targets, **self.resources}
-        if self.population is not None:
-            check_together(self.population.together, lists)
         drawn = [name for name, table in tables.items() if name in lists or table.size is not None]
         mixed, only = "some tables are drawn and others are files", "only drawn tables or only files"
         origin = f"a population, from which {next(iter(drawn), None)!r} is drawn"
@@ -462,7 +425,7 @@ class MaskingScenario(ScenarioHead):
         refuse_first(
             (TARGETS in self.resources, reserved, f"resources.{TARGETS}", None, "another name"),
             (drawn and len(drawn) < len(tables), mixed, None, drawn, only),
-            (drawn and self.population is None, "section missing", "population", None, origin),
+            (drawn and population is None, "section missing", "population", None, origin),
             (repeated, "all replications of files are equal", "replications", self.replications, "1"),
         )
         return self
@@ -478,21 +441,17 @@ class MaskingScenario(ScenarioHead):
         InputError
             If a resource does not exist or does not fit; the message names the key.
         """
-        stages = enumerate(self.adversary.stages)
-        resources = {f"adversary.stages[{number}].resource": stage.resource for number, stage in stages}
-        if self.adversary.resource is not None:
-            resources["adversary.resource"] = self.adversary.resource
-        for where, resource in resources.items():
-            require_among("no such resource", (resource,), self.resources, where=where)
+        for number, stage in enumerate(self.adversary.stages):
+            where = f"adversary.stages[{number}].resource"
+            require_among("no such resource", (stage.resource,), self.resources, where=where)
         if self.adversary.knowledge is not None:
-            register, alleles = self.register, self.resources[self.register].missing_alleles
-            where, problem = f"resources.{register}.missing_alleles", "the resource of the attack has missing alleles"
+            where, register = "adversary.resource", self.register
+            require_among("no such resource", (register,), self.resources, where=where)
+            problem = "the resource contains no attribute that subjects can share"
             expected = f"a resource with some of {', '.join(self.subjects.attributes)}"
-            nothing_shared = "the resource contains no attribute that subjects can share"
-            refuse_first(
-                (not self.linked_on, nothing_shared, "adversary.resource", register, expected),
-                (alleles, problem, where, alleles, "0.0"),
-            )
+            refuse_first((not self.linked_on, problem, where, register, expected))
+            where, alleles = f"resources.{register}.missing_alleles", self.resources[register].missing_alleles
+            refuse_first((alleles, "the resource of the attack has missing alleles", where, alleles, "0.0"))
 
     @property
     def register(self) -> str:
