@@ -29,7 +29,7 @@ from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import echo, note
 from reidsim.core.validation import LARGEST_SEED, read_text
 from reidsim.core.wording import counted
-from reidsim.drafts.options import DraftOptions
+from reidsim.drafts.choice import DraftOptions
 
 if TYPE_CHECKING:
     from reidsim.reports.shared.kept import Kept
@@ -86,8 +86,7 @@ def new(data: Path, options: DraftOptions, output: OutputOption = None, hierarch
     choice = draft.choice
     note(f"Draft in {folder}: {choice.strategies:,} strategies per record")
     if choice.left_out_levels:
-        left_out = f"all levels would give {choice.all_strategies:,} strategies"
-        note(f"Levels left out of {choice.left_out_levels}: {left_out}")
+        note(f"Levels left out of {choice.left_out_levels}, for fewer strategies")
     if not {"benefit", "loss", "cost"} & options.amounts.keys():
         note("Payoff parameters are defaults: set your own (--benefit, --loss, --cost)")
     note(f"Next: review the scenario, then run: reidsim run {shlex.quote(str(folder / draft.scenario_file))}")

@@ -16,9 +16,73 @@ from reidsim.core.tables import require_columns
 from reidsim.drafts.hierarchies import DraftHierarchy, draft_hierarchy, levels_wanted, read_hierarchy
 from reidsim.drafts.matching import ColumnMatch, match_columns, spelled
 from reidsim.drafts.names import NAMES, Names
-from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.populations.population import Population
+
+
+@dataclass(frozen=True)
+class DraftOptions:
+    """Options of the user for a draft.
+
+    Parameters
+    ----------
+    quasi_identifier : COLUMN
+        Column to add to the detected quasi-identifiers; at most 12.
+    only_named
+        Use only the columns in --quasi-identifier, without detection.
+    drop : COLUMN
+        Column to remove from the detected quasi-identifiers.
+    population : RECIPE
+        Population of the data subjects, for journalist risk (default: prosecutor risk, without a population).
+    encoding : NAME
+        Character encoding of a CSV file, such as latin-1 (default: UTF-8).
+    merge : COLUMN
+        Column in which values with nearly the same spelling are merged.
+    age_on : DAY
+        Day, such as 2024-06-30, on which dates of birth are converted to ages.
+    person : COLUMN
+        Column that identifies the person of each row; given twice for a pair of columns (default: detected).
+    one_row_per_person
+        Treat each row as a different person, even if an identifier has repeated values.
+    unmatched_unique : COLUMN
+        Column in which values that the population lacks count as unique instead of as errors.
+    names : FILE
+        TOML file with additional words by which columns are recognized.
+    benefit
+        Publisher's benefit from releasing a record unchanged, in currency units (default: 1200, as in Wan et al. 2015).
+    loss
+        Publisher's loss per re-identified record (default: 300).
+    gain
+        Adversary's gain per re-identified record (default: the loss).
+    cost
+        Adversary's cost of an attempt (default: 4).
+    """
+
+    quasi_identifier: Sequence[str] = ()
+    only_named: bool = False
+    drop: Sequence[str] = ()
+    population: str | None = None
+    encoding: str | None = None
+    merge: Sequence[str] = ()
+    age_on: str | None = None
+    person: Sequence[str] = ()
+    one_row_per_person: bool = False
+    unmatched_unique: Sequence[str] = ()
+    names: Path | None = None
+    benefit: float | None = None
+    loss: float | None = None
+    gain: float | None = None
+    cost: float | None = None
+
+    @property
+    def amounts(self) -> dict[str, float]:
+        """Payoff parameters that are given, by key of section ``economics``.
+
+        The keys are benefit, loss, gain and cost; parameters that are None are omitted.
+        """
+        amounts = {key: getattr(self, key) for key in ("benefit", "loss", "gain", "cost")}
+        return {key: value for key, value in amounts.items() if value is not None}
+
 
 # Maximum number of quasi-identifiers chosen automatically, and of those chosen or named by the user. Each column at
 # least doubles the number of strategies.
@@ -118,11 +182,6 @@ class Choice:
         return math.prod(column.hierarchy.n_levels for column in self.chosen)
 
     @property
-    def all_strategies(self) -> int:
-        """Number of strategies per record before any hierarchy level is dropped."""
-        return math.prod(column.hierarchy.n_levels + column.hierarchy.left_out for column in self.chosen)
-
-    @property
     def is_large(self) -> bool:
         """Whether exhaustive evaluation would take more than about a minute.
 
@@ -210,18 +269,18 @@ def choose(
         hint = header if names_look_like_values(profiles) else "name columns with --quasi-identifier"
         raise InputError(problem, found=listed(left_out), expected=expected, hint=hint)
     chosen = [profile.name for profile in taken]
-    problem, matched = "not a quasi-identifier of the population", [name for name in matches if name in chosen]
-    require_among(problem, options.unmatched_unique, matched, where="--unmatched-unique")
-    for name in matched:
-        if name not in options.unmatched_unique and (strange := matches[name].strange):
+    matches = {name: match for name, match in matches.items() if name in chosen}
+    problem = "not a quasi-identifier of the population"
+    require_among(problem, options.unmatched_unique, matches, where="--unmatched-unique")
+    for name, matched in matches.items():
+        if name not in options.unmatched_unique and (strange := matched.strange):
             problem = "values outside the categories of the population"
-            categories = [label for label in matches[name].profile.values if label not in strange]
+            categories = [label for label in matched.profile.values if label not in strange]
             option = f"--unmatched-unique {shlex.quote(name)} to count these values as unique"
             expected = f"one of {listed(categories, 4)}, {option}, or --drop {shlex.quote(name)}"
             raise InputError(problem, where=f"column {name!r}", found=listed(strange, 3), expected=expected)
     require_among("not a quasi-identifier", files, chosen, where="--hierarchy")
-    cells = len(frame[chosen].drop_duplicates())
-    columns = []
+    cells, columns = len(frame[chosen].drop_duplicates()), []
     for profile in taken:
         match = matches.get(profile.name)
         column = spelled(profile) if match is None else replace(profile, found=match.profile.found)
@@ -231,18 +290,16 @@ def choose(
     people = 0 if population is None else len(population.cells)
     columns = _within_limits(columns, files, cells, people, searched=searched)
     possible = []
-    for profile in [profile for profile in profiles if profile.name not in chosen and not left_out[profile.name]]:
+    for name in chosen:
+        del left_out[name]
+    for profile in [profile for profile in profiles if left_out.get(profile.name) == ""]:
         # Do not suggest a column that identifies most people unless it has a concept that others may know.
-        rows = profile.rows
-        why = "" if profile.hint else why_values_identify(profile.name, list(rows), list(rows.values()))
-        if why:
-            left_out[profile.name] = f"it could identify most people: {why}"
-        else:
-            possible.append(profile.name)
-            left_out[profile.name] = _NOT_NEEDED if profile.hint else _NOT_KNOWN
+        name, rows = profile.name, profile.rows
+        why = "" if profile.hint else why_values_identify(name, list(rows), list(rows.values()))
+        left_out[name] = f"it could identify most people: {why}" if why else _NOT_NEEDED if profile.hint else _NOT_KNOWN
+        possible += [] if why else [name]
     order = [profile.name for profile in profiles]
     columns.sort(key=lambda column: order.index(column.profile.name))
-    left_out = {name: reason for name, reason in left_out.items() if name not in chosen}
     return Choice(tuple(columns), left_out, tuple(possible), cells)
 
 
@@ -257,13 +314,12 @@ def _check_named(profiles: Sequence[ColumnProfile], frame: pd.DataFrame, options
     """
     where, named, most = "--quasi-identifier", options.quasi_identifier, f"at most {MOST_NAMED}"
     require_columns(frame, [*named, *options.drop])
-    both = next((name for name in named if name in options.drop), None)
+    require_distinct("column named twice", named, where=where)
     refuse_first(
         (options.only_named and not named, "no column named", "--only-named", None, f"{where} COLUMN in addition"),
-        (both is not None, "column both named and dropped", f"{where} and --drop", both, None),
+        *((c in options.drop, "column both named and dropped", f"{where} and --drop", c, None) for c in named),
+        (len(named) > MOST_NAMED, "too many quasi-identifiers to solve", where, len(named), most),
     )
-    require_distinct("column named twice", named, where=where)
-    refuse_first((len(named) > MOST_NAMED, "too many quasi-identifiers to solve", where, len(named), most))
     several = "cells hold several values, so each combination would be a separate category"
     for profile in [profile for profile in profiles if profile.name in named]:
         column = f"column {profile.name!r}"
@@ -338,17 +394,14 @@ def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnP
     named : int
         Number of quasi-identifiers named by the user.
     """
-    by_rank: dict[int, list[ColumnProfile]] = {1: [], 2: [], 3: [], 4: []}
-    for profile in candidates:
-        if profile.hint is not None:
-            by_rank[profile.hint.rank].append(profile)
-        elif profile.kind in _TELLING and sum(profile.rows.values()) >= _FEWEST_ROWS_PER_VALUE * profile.distinct:
-            by_rank[4].append(profile)
+    by_rank = {rank: [each for each in candidates if each.hint and each.hint.rank == rank] for rank in (1, 2, 3)}
     taken = by_rank[1] + by_rank[2]
     if len(taken) + named < _ENOUGH:
         taken += by_rank[3]
     if len(taken) < _ENOUGH_NAMED and not named:
-        taken += by_rank[4][: _ENOUGH - len(taken)]
+        others = [each for each in candidates if each.hint is None and each.kind in _TELLING]
+        repeating = [each for each in others if sum(each.rows.values()) >= _FEWEST_ROWS_PER_VALUE * each.distinct]
+        taken += repeating[: _ENOUGH - len(taken)]
     return taken[: min(MOST_TAKEN, MOST_NAMED - named)]
 
 
@@ -387,7 +440,7 @@ def _within_limits(
     """
     small, large = min(_MOST_STRATEGIES, _MOST_WORK // cells), min(_MOST_OF_LARGE, MOST_EVALUATED // cells)
     most = max(small, large, 2 ** len(columns))
-    most_searched = max(most, min(_MOST_SEARCHED, _MOST_WORK_OF_SEARCH // (cells + people))) if searched else most
+    most_searched = max(most, searched * min(_MOST_SEARCHED, _MOST_WORK_OF_SEARCH // (cells + people)))
     drafts = [column.hierarchy for column in columns]
     for fewest, limit in ((3, most), (2, most_searched)):
         while math.prod(levels := [draft.n_levels for draft in drafts]) > limit:

@@ -26,10 +26,9 @@ from reidsim.core.tables import (
 )
 from reidsim.core.validation import inline_toml, toml_key
 from reidsim.core.wording import counted
-from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, choose, names_look_like_values
+from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, DraftOptions, choose, names_look_like_values
 from reidsim.drafts.matching import spelled
 from reidsim.drafts.names import Names
-from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.people import people_keys, weight_column
 from reidsim.drafts.profile import ColumnProfile, profile_table, rows_with
 from reidsim.populations.files import load_population
@@ -163,32 +162,23 @@ def draft_scenario(
         If an identifier repeats, and neither the data nor the user decide whether it identifies people.
     """
     options = options or DraftOptions()
-    for key, value in options.amounts.items():
-        refuse_first((not 0 <= value < math.inf, "amount out of range", f"--{key}", value, "0 or more"))
-    try:
-        age_on = None if options.age_on is None else date.fromisoformat(options.age_on)
-    except ValueError:
-        expected = "a date such as 2024-06-30"
-        raise InputError("not a date", source="--age-on", found=options.age_on, expected=expected) from None
+    _check_options(options)
     refuse_encoding_of_types(data, options.encoding)
     delimiter = sniff_delimiter(data, options.encoding)
     frame = read_table(data, delimiter=delimiter, encoding=options.encoding or "utf-8")
-    words = Names.read(options.names)
-    profiles = profile_table(frame, column_labels(data), age_on, words)
+    age_on, words = options.age_on and date.fromisoformat(options.age_on), Names.read(options.names)
+    profiles = profile_table(frame, column_labels(data), age_on or None, words)
     require_columns(frame, (*options.merge, *options.person), data)
     profiles = tuple(spelled(each, merge=True) if each.name in options.merge else each for each in profiles)
     recipe = None if options.population is None else resolve(options.population, "populations", "population")
     people = None if recipe is None else load_population(recipe)
     with locating(data):
-        _check_person(options)
-        missing = options.unmatched_unique and people is None
-        refuse_first((missing, "population missing", "--unmatched-unique", None, "--population RECIPE"))
         if options.person:
             keys_of_records(frame, options.person, data)
-        one_row = options.one_row_per_person
-        keys = people_keys(
-            frame, profiles, options.quasi_identifier, person=options.person, one_row_per_person=one_row, names=words
-        )
+    one_row = options.one_row_per_person
+    keys = people_keys(
+        frame, profiles, options.quasi_identifier, person=options.person, one_row_per_person=one_row, names=words
+    )
     if keys.undecided:
         raise UndecidedPersonError(keys.undecided, data)
     with locating(data):
@@ -207,14 +197,11 @@ def draft_scenario(
             searched=not keys.person,
         )
         _require_use(choice, options)
-    files: dict[str, str] = {}
-    rules: dict[str, dict[str, object]] = {}
+    files, rules = dict[str, str](), dict[str, dict[str, object]]()
     for number, column in enumerate(choice.chosen, start=1):
-        name, hierarchy = column.profile.name, column.hierarchy
-        rules[name] = dict(hierarchy.rule)
-        if hierarchy.rows:
-            rules[name]["file"] = path = f"{HIERARCHIES}/{number}-{plain_name(name)}.csv"
-            files[path] = _delimited(hierarchy.rows, ";")
+        name, path = column.profile.name, f"{HIERARCHIES}/{number}-{plain_name(column.profile.name)}.csv"
+        rules[name] = column.hierarchy.rule | ({"file": path} if column.hierarchy.rows else {})
+        files |= {path: _delimited(column.hierarchy.rows, ";")} if column.hierarchy.rows else {}
     weighted = frame.drop_duplicates(list(keys.person)) if keys.person else frame
     bundled = recipe is None or options.population in bundled_names("populations")
     files[f"{name_of(data)}.toml"] = _scenario_text(
@@ -247,16 +234,29 @@ def draft_scenario(
     return Draft(name_of(data), len(frame), profiles, choice, tuple(warnings), files)
 
 
-def _check_person(options: DraftOptions) -> None:
-    where, person = "--person", options.person
-    both = next((name for name in options.quasi_identifier if name in person), None)
-    contradiction = person and options.one_row_per_person
-    problem = "a person key and one row per person exclude each other"
+def _check_options(options: DraftOptions) -> None:
+    """Check the options that do not depend on the data.
+
+    Raises
+    ------
+    InputError
+        If an option has an impossible value, or excludes or requires another one.
+    """
+    try:
+        date.fromisoformat(options.age_on or "2000-01-01")
+    except ValueError:
+        expected = "a date such as 2024-06-30"
+        raise InputError("not a date", source="--age-on", found=options.age_on, expected=expected) from None
+    person, where = options.person, "--person and --quasi-identifier"
+    exclusive, both = "a person key and one row per person exclude", "column both the person key and a quasi-identifier"
+    unmatched = options.unmatched_unique and options.population is None
     refuse_first(
-        (contradiction, problem, where, next(iter(person), None), None),
-        (both, "column both the person key and a quasi-identifier", f"{where} and --quasi-identifier", both, None),
+        *((not 0 <= v < math.inf, "amount out of range", f"--{k}", v, "0 or more") for k, v in options.amounts.items()),
+        *((options.one_row_per_person, f"{exclusive} each other", "--person", name, None) for name in person),
+        *((name in person, both, where, name, None) for name in options.quasi_identifier),
+        (unmatched, "population missing", "--unmatched-unique", None, "--population RECIPE"),
     )
-    require_distinct("column named twice", person, where=where)
+    require_distinct("column named twice", person, where="--person")
 
 
 def _require_use(choice: Choice, options: DraftOptions) -> None:
@@ -350,11 +350,12 @@ def _delimited(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
 
 
 def _spellings_table(choice: Choice) -> str:
-    lines: list[tuple[object, ...]] = [("column", "spelling", "rows", "usual spelling", "its rows")]
-    for profile in (column.profile for column in choice.chosen):
-        for spelling, usual in profile.spellings.items():
-            lines.append((profile.name, spelling, profile.rows[spelling], usual, profile.rows[usual]))
-    return _delimited(lines)
+    lines = [
+        (profile.name, spelling, profile.rows[spelling], usual, profile.rows[usual])
+        for profile in (column.profile for column in choice.chosen)
+        for spelling, usual in profile.spellings.items()
+    ]
+    return _delimited([("column", "spelling", "rows", "usual spelling", "its rows"), *lines])
 
 
 def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
@@ -398,7 +399,7 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, set_aside: Sequ
         elif profile.kind == "set":
             example = f"each cell holds several values, such as {profile.example!r:.40}"
             several.append(f"{named} is left out: {example}; to use it, {SET_ADVICE}")
-        elif profile.is_known and profile.name not in (*choice.names, *choice.possible):
+        elif profile.hint and profile.hint.role == "known" and profile.name not in (*choice.names, *choice.possible):
             known.append(f"{named} is left out: {choice.left_out[profile.name]}")
     for lines in (direct, several, known):
         yield from lines[:_MOST_TOLD]

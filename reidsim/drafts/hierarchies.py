@@ -13,11 +13,10 @@ import pandas as pd
 
 from reidsim.core.errors import locating
 from reidsim.core.tables import sniff_delimiter
+from reidsim.drafts.names import MISSING_MARKS, NUMBER, WHOLE_NUMBER, as_number, bands_of, regions_of, wider_bands
 from reidsim.drafts.profile import ColumnProfile
-from reidsim.drafts.values import MISSING_MARKS, NUMBER, WHOLE_NUMBER, as_number, bands_of, regions_of, wider_bands
 from reidsim.populations.population import Attribute, natural_categories
-from reidsim.releases.calendar import NOT_A_DATE, date_levels
-from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
+from reidsim.releases.hierarchy import NOT_A_DATE, SUPPRESSED, date_levels, hierarchy_from_rows, read_hierarchy_rows
 
 # Levels between the value and its suppression, most useful first; the first ones that fit the limit are used.
 _WIDTHS = {"age": (10, 5, 20, 40), "birth year": (10, 5, 20)}
@@ -83,9 +82,8 @@ def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
         With no level between the value and its suppression (rule ``"suppress"``) if `most_between` is 0 or less, or the
         column's type or values offer none.
     """
-    make, _ = _DRAFTS.get(column.kind, (None, 0))
-    draft = None if make is None or most_between < 1 else make(column, most_between)
-    return draft or DraftHierarchy({"rule": "suppress"}, 2, "suppressed")
+    make = _DRAFTS[column.kind][0] if column.kind in _DRAFTS and most_between > 0 else lambda *_: None
+    return make(column, most_between) or DraftHierarchy({"rule": "suppress"}, 2, "suppressed")
 
 
 def levels_wanted(column: ColumnProfile) -> int:
@@ -163,8 +161,7 @@ def _round_widths(span: float) -> list[float]:
 
 def _of_dates(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     useful = _OF_BIRTHS if column.concept == "birth date" else _OF_EVENTS
-    attribute = Attribute(column.name, tuple(column.rows))
-    periods = {level: date_levels(attribute, [level])[0] for level in useful}
+    periods = {level: date_levels(Attribute(column.name, tuple(column.rows)), [level])[0] for level in useful}
     telling = [
         level
         for level, labels in periods.items()
@@ -174,9 +171,8 @@ def _of_dates(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     if not levels:
         return None
     unlike = tuple(value for value, year in zip(column.rows, periods["year"], strict=True) if year == NOT_A_DATE)
-    comment = f"{_joined(levels)}, suppressed"
-    if unlike:
-        comment += f"; {len(unlike)} other values in one group"
+    others = f"; {len(unlike)} other values in one group" if unlike else ""
+    comment = f"{_joined(levels)}, suppressed{others}"
     return DraftHierarchy({"rule": "dates", "levels": levels}, len(levels) + 2, comment, unlike=unlike)
 
 
@@ -201,10 +197,9 @@ def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
 
 
 def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
-    regions = regions_of(column.values)
-    if regions is not None:
-        labels = {value: found[-most:] for value, found in regions.region_of.items()}
-        return _table(column, labels, f"{_joined(regions.levels[-most:])} by name", pools=True)
+    if (regions := regions_of(column.values)) is not None:
+        labels = {value: found[-most:] for value, found in regions[1].items()}
+        return _table(column, labels, f"{_joined(regions[0][-most:])} by name", pools=True)
     widths, wider = wider_bands(bands_of(column.values) or {}, most)
     if widths:
         return _table(column, wider, f"bands of {_joined(widths)}")

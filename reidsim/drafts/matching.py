@@ -12,10 +12,8 @@ from rapidfuzz.distance import OSA
 from rapidfuzz.process import extractOne
 
 from reidsim.core.errors import listed
-from reidsim.drafts.names import NAMES, Names, letters_of
-from reidsim.drafts.profile import ColumnProfile, rows_with
-from reidsim.drafts.readings import find_reading
-from reidsim.drafts.values import MISSING_MARKS, are_places
+from reidsim.drafts.names import MISSING_MARKS, NAMES, Names, are_places, letters_of
+from reidsim.drafts.profile import ColumnProfile, find_reading, rows_with
 from reidsim.populations.population import Population
 from reidsim.scenarios.hierarchies import DateReading
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import is_numbered, plain_words, words_of
 from reidsim.core.wording import counted
-from reidsim.drafts.names import NAMES, Names
+from reidsim.drafts.names import MISSING_MARKS, NAMES, Names
 from reidsim.drafts.profile import ColumnProfile
-from reidsim.drafts.values import MISSING_MARKS
 
 # Lifelong attributes, which do not change, most informative first.
 _LIFELONG = ("birth date", "birth year", "sex", "race")
@@ -128,17 +127,17 @@ def people_keys(
         only if no person key is found.
     """
     finder = _Finder(frame, profiles, taken, names)
-    undecided: tuple[str, ...] = ()
-    if not person and not one_row_per_person:
+    search, person = not person and not one_row_per_person, tuple(person)
+    if search:
         person = finder.person()
-        undecided = () if person else tuple(profile.name for profile in finder.free if finder.is_undecided(profile))
+    undecided = tuple(each.name for each in finder.free if finder.is_undecided(each)) if search and not person else ()
     groups = finder.groups(person) if person else np.arange(len(frame))
     candidates = [profile for profile in finder.free if not profile.missing and profile.name not in person]
     named = [profile for profile in candidates if finder.names_household(profile.name)]
     households = [profile.name for profile in named if _agreement(groups, finder.codes(profile))[0] == 1]
     if not households and not person:
         households = [profile.name for profile in candidates if finder.is_household(profile)]
-    return PeopleKeys(tuple(person), next(iter(households), None), len(np.unique(groups)), undecided)
+    return PeopleKeys(person, next(iter(households), None), len(np.unique(groups)), undecided)
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,15 +219,15 @@ class _Finder:
         order = self.names.keys["person"]
         named = [profile.name for profile in complete if plain_words(profile.name) in order]
         for name in sorted(named, key=lambda name: (order.index(plain_words(name)), name)):
-            if not self.is_contradicted(name):
+            if self.evidence(name) != "against":
                 return (name,)
-        shown = [profile for profile in complete if self._may_be_person(profile) and self.is_shown((profile.name,))]
+        shown = [each for each in complete if self._may_be_person(each) and self.evidence(each.name) == "for"]
         if shown:
             return (min(shown, key=lambda profile: profile.distinct).name,)
         numbers = [profile.name for profile in complete if profile.kind != "category" or is_numbered(profile.name)]
         pairs = combinations(numbers if len(numbers) <= _MOST_IN_PAIRS else (), 2)
         people = sorted((int(self.groups(pair).max()) + 1, pair) for pair in pairs)
-        return next((pair for number, pair in people if number < len(self.frame) and self.is_shown(pair)), ())
+        return next((pair for n, pair in people if n < len(self.frame) and self.evidence(*pair) == "for"), ())
 
     def is_undecided(self, profile: ColumnProfile) -> bool:
         """Return whether the user must decide about a repeating identifier.
@@ -236,12 +235,12 @@ class _Finder:
         It may identify people, but other evidence is lacking, or some rows have no value. A column named as a household
         key, or whose values differ in lifelong attributes, is no such identifier.
         """
-        words, may_be = plain_words(profile.name), self._may_be_person(profile)
-        personal = words in self.names.keys["person"] or profile.concept in _PERSONAL_NUMBERS
+        evidence, may_be = self.evidence(profile.name), self._may_be_person(profile)
+        personal = plain_words(profile.name) in self.names.keys["person"] or profile.concept in _PERSONAL_NUMBERS
         identifier = personal or profile.kind == "identifier" or (may_be and is_numbered(profile.name))
         # A key with missing values is used only if the user confirms it.
-        return bool(profile.missing and may_be and self.is_shown((profile.name,))) or (
-            identifier and not self.names_household(profile.name) and not self.is_contradicted(profile.name)
+        return bool(profile.missing and may_be and evidence == "for") or (
+            identifier and not self.names_household(profile.name) and evidence != "against"
         )
 
     def names_household(self, column: str) -> bool:
@@ -254,31 +253,25 @@ class _Finder:
         Such rows differ in a lifelong attribute, but agree in at least two other attributes beyond chance.
         """
         few = len(self.frame) <= _MOST_PEOPLE_PER_HOUSEHOLD * key.distinct
-        if not (few and key.kind != "category" and is_numbered(key.name) and self.is_contradicted(key.name)):
+        if not (few and key.kind != "category" and is_numbered(key.name) and self.evidence(key.name) == "against"):
             return False
         others = [profile for profile in self.profiles if profile.name not in (key.name, *self.lifelong)]
         found = [_agreement(self.codes(key), self.codes(profile)) for profile in others if profile.distinct > 1]
         return sum(share >= _MOSTLY and beyond_chance for share, beyond_chance in found) > 1
 
-    def is_contradicted(self, key: str) -> bool:
-        """Return whether rows with one key value mostly differ in a lifelong attribute.
+    def evidence(self, *key: str) -> Literal["for", "against", "none"]:
+        """Return whether lifelong attributes show that one or several columns identify people.
 
-        `key` is a column. They do if fewer than half of the values with several rows agree in birth date, birth year,
-        sex or race.
-        """
-        groups = self.groups((key,))
-        return any(_agreement(groups, codes)[0] < _HARDLY for codes in self.lifelong.values())
-
-    def is_shown(self, key: tuple[str, ...]) -> bool:
-        """Return whether rows with one key value agree in all lifelong attributes.
-
-        `key` is one column or several. They agree if at least 95 % of the keys with several rows have one value of
-        birth date, birth year, sex or race. At least one attribute must agree beyond chance; without such attributes
-        the result is False.
+        The evidence is "for" if at least 95 % of the keys with several rows have one value of each of birth date, birth
+        year and sex (without these, race), and one of them agrees beyond chance. It is "against" if in one of them
+        fewer than half of these keys have one value.
         """
         groups = self.groups(key)
         found = [_agreement(groups, codes) for codes in self.lifelong.values()]
-        return all(share >= _MOSTLY for share, _ in found) and any(beyond_chance for _, beyond_chance in found)
+        if any(share < _HARDLY for share, _ in found):
+            return "against"
+        agree = all(share >= _MOSTLY for share, _ in found) and any(beyond_chance for _, beyond_chance in found)
+        return "for" if agree else "none"
 
     def _may_be_person(self, profile: ColumnProfile) -> bool:
         coded = profile.kind != "category" or is_numbered(profile.name)
@@ -373,19 +366,17 @@ def weight_column(
         if profile.name in other_use or not profile.values or not (is_named or ambiguous or total):
             continue
         weights = pd.to_numeric(pd.Series(profile.values), errors="coerce").to_numpy()
+        problem = f"weights are missing in {counted(profile.missing, 'row')}" if profile.missing else ""
         if not (np.isfinite(weights) & (weights >= 1)).all():
             problem = "not all values are numbers of 1 or more (people in the population that a record represents)"
-        elif profile.missing:
-            problem = f"weights are missing in {counted(profile.missing, 'row')}"
-        else:
+        if not problem:
             decimals = [len(value.partition(".")[2]) for value in profile.values]
             varied = weights.max() >= _SPREAD * weights.min() or np.median(decimals) >= _DECIMALS
             represented = sum(float(value) * rows for value, rows in profile.rows.items())
             adds_up = total is not None and abs(represented - total) <= _NEAR * total
             if is_named or (any(decimals) and (adds_up or (ambiguous and not has_body and varied))):
                 found.append(profile.name)
-            continue
-        if is_named:
+        elif is_named:
             warnings.append(f"column {profile.name!r} looks like sampling weights, but {problem}")
     if len(found) > 1:
         warnings.append(f"{len(found)} columns look like sampling weights: {found[0]!r} is used")

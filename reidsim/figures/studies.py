@@ -1,4 +1,4 @@
-"""Draw sweeps, stress tests, attributions and switch points."""
+"""Draw cross-play, sweeps, stress tests, attributions and switch points."""
 
 from __future__ import annotations
 
@@ -9,18 +9,26 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import QuadMesh
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import Colormap, ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 
 from reidsim.core.measures import Measure, columns_of
 from reidsim.core.palette import GREY
 from reidsim.core.validation import validated
 from reidsim.figures import style
-from reidsim.figures.maps import ALL_RECORDS, parameter_maps
-from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, SHARE_ATTACKED
+from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
+from reidsim.releases.lattice import Floats
 from reidsim.scenarios.kind import gain_goes_with_loss, loss_text
 from reidsim.scenarios.schema import SweepSection, rows_along
 
-_PAYOFFS = columns_of((PUBLISHER_PAYOFF, ADVERSARY_PAYOFF))
+_PLAYERS = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF)
+_PAYOFFS = columns_of(_PLAYERS)
 _MAPPED = [*columns_of((GENERALIZATION_INTENSITY, SHARE_ATTACKED)), *_PAYOFFS]
 # Draw a map over two axes if the second has more values than can be distinguished as lines.
 _MOST_LINES = 6
@@ -35,6 +43,10 @@ _BARS = {
 _COLUMNS = 3
 # A switch point has a label unless it is within this share of the axis of the previous label.
 _APART = 0.1
+# Height of a row and width of a column of cross-play, inches.
+_ROW, _COLUMN = 0.24, 0.78
+# Weights of red, green and blue in the brightness of a colour (ITU-R BT.601).
+_LUMINANCE = (0.299, 0.587, 0.114)
 
 
 @dataclass(frozen=True)
@@ -82,8 +94,8 @@ class Swept:
                 ", ".join(f"{style.key_words(other)} {_value_words(row[other])}" for other in self.others)
                 for row in rows.to_dict("records")
             ]
-            named: dict[str, Any] = {"key": key, "parameter": short_name(key), "value": rows[key].astype(np.float64)}
-            parts.append(rows[[*self.others, "policy", *measures]].assign(**named, setting=settings))
+            named: dict[str, Any] = {"key": key, "parameter": key.removeprefix("economics."), "setting": settings}
+            parts.append(rows[[*self.others, "policy", *measures]].assign(**named, value=rows[key].astype(np.float64)))
         return pd.concat(parts, ignore_index=True)
 
 
@@ -92,8 +104,7 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 
     `result` is that of a batch. Nothing is yielded if it has no sweep that can be drawn; see `swept_of`.
     """
-    swept = swept_of(result)
-    if swept is not None:
+    if (swept := swept_of(result)) is not None:
         yield from lines_or_maps(swept)
 
 
@@ -103,11 +114,8 @@ def lines_or_maps(swept: Swept) -> Iterator[tuple[str, Figure]]:
     Both show the payoffs. The name is ``sweep-map`` or ``sweep-lines``, with ``-1``, ``-2``, ... if there are several
     figures (at most six). Without columns of both payoffs, no lines are drawn.
     """
-    name, drawn = "sweep-lines", []
-    if swept.second:
-        name, drawn = "sweep-map", list(_maps(swept))
-    elif set(_PAYOFFS) <= set(swept.table):
-        drawn = list(_payoff_lines(swept))
+    name, figures = ("sweep-map", _maps) if swept.second else ("sweep-lines", _payoff_lines)
+    drawn = list(figures(swept))
     for number, figure in enumerate(drawn, start=1):
         yield name if len(drawn) == 1 else f"{name}-{number}", figure
 
@@ -121,26 +129,23 @@ def swept_of(result: Any) -> Swept | None:
     content, found = result.manifest["content"], result.statistics
     if "sweep" not in content or found.empty or "policy" not in found or "records" in found:
         return None
-    keys = list(result.design.swept)
-    wide = found.pivot_table(index=[*keys, "policy"], columns="measure", values="mean", sort=False, observed=True)
-    table = wide.reset_index()
+    index = [*result.design.swept, "policy"]
+    table = found.pivot_table(index=index, columns="measure", values="mean", sort=False, observed=True).reset_index()
     if table.empty:
         return None
     axes = validated(SweepSection, content["sweep"], result.name).axes
-    drawn = {axis: tuple(key for group in axis if (key := _leading(group, table))) for axis in axes}
-    ordered = sorted(
-        axes, key=lambda axis: (-len(axis), -max((table[key].nunique() for key in drawn[axis]), default=0))
-    )
-    chosen = [axis for axis in ordered if drawn[axis]]
-    if not chosen:
+    keys = {axis: tuple(key for group in axis if (key := _leading(group, table))) for axis in axes}
+    drawn = [axis for axis in axes if keys[axis]]
+    drawn.sort(key=lambda axis: (-len(axis), -max(table[key].nunique() for key in keys[axis])))
+    if not drawn:
         return None
-    first, second = chosen[0], ""
-    if len(chosen) > 1 and all(len(axis) == 1 for axis in chosen[:2]) and set(_MAPPED) <= set(table):
-        key = drawn[chosen[1]][0]
+    first, second = drawn[0], ""
+    if len(drawn) > 1 and all(len(axis) == 1 for axis in drawn[:2]) and set(_MAPPED) <= set(table):
+        (key,) = keys[drawn[1]]
         second = key if table[key].nunique() > _MOST_LINES else ""
-    taken = chosen[: 2 if second else 1]
+    taken = drawn[: 2 if second else 1]
     others = tuple(key for axis in axes if axis not in taken for group in axis for key in group)
-    return Swept(table, drawn[first], others, second, first if len(first) > 1 else (), content)
+    return Swept(table, keys[first], others, second, first if len(first) > 1 else (), content)
 
 
 def _leading(group: tuple[str, ...], table: pd.DataFrame) -> str:
@@ -160,6 +165,8 @@ def _leading(group: tuple[str, ...], table: pd.DataFrame) -> str:
 
 
 def _payoff_lines(swept: Swept) -> Iterator[Figure]:
+    if not set(_PAYOFFS) <= set(swept.table):
+        return
     lines = swept.lines(_PAYOFFS).dropna(subset=_PAYOFFS)
     if gain_goes_with_loss(swept.content, (*swept.along, *swept.others)):
         lines["parameter"] = lines["parameter"].replace("loss", style.LOSS_AND_GAIN)
@@ -172,19 +179,16 @@ def _payoff_lines(swept: Swept) -> Iterator[Figure]:
 
 def _maps(swept: Swept) -> Iterator[Figure]:
     y, x = sorted((swept.along[0], swept.second), key=list(swept.table.columns).index)
-    names = {y: short_name(y), x: short_name(x)}
-    economics = swept.content.get("economics", {})
-    case = (
-        (float(economics["benefit"]), float(economics["loss"])) if set(names.values()) == {"benefit", "loss"} else None
-    )
-    if case is not None and names[y] == "loss":
-        x, y = y, x
+    names, case = {key: key.removeprefix("economics.") for key in (y, x)}, None
+    if set(names.values()) == {"benefit", "loss"}:
+        case = float(swept.content["economics"]["benefit"]), float(swept.content["economics"]["loss"])
+        y, x = sorted((y, x))
     grouped = swept.table.dropna(subset=_MAPPED).groupby(["policy", *swept.others], sort=False, observed=True)
     for values, rows in itertools.islice(grouped, _MOST_FIGURES):
         title = ", ".join((style.policy_name(str(values[0])), *(_value_words(value) for value in values[1:])))
         if len(rows) == rows[x].nunique() * rows[y].nunique():
-            maps = rows[[*_MAPPED, x, y]].rename(columns=names).assign(record=ALL_RECORDS)
-            yield parameter_maps(maps, case=case, axes=(names[y], names[x]), title=title)
+            maps = rows[[*_MAPPED, x, y]].rename(columns=names)
+            yield parameter_maps(maps, case, axes=(names[y], names[x]), title=title)
 
 
 def _value_words(value: object) -> str:
@@ -197,14 +201,6 @@ def _value_words(value: object) -> str:
         return style.number_text(value)
     name = str(value).rpartition("/")[2]
     return name.partition(".")[0].replace("-", " ") if name.endswith(_FILES) else name
-
-
-def short_name(key: str) -> str:
-    """Return a scenario key without the ``economics.`` of payoff parameters.
-
-    Other keys are unchanged.
-    """
-    return key.removeprefix("economics.")
 
 
 def sensitivity_lines(lines: pd.DataFrame) -> Figure:
@@ -224,25 +220,16 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
         One row per parameter, with the publisher on the left and the adversary on the right, and one line per policy.
         The x axis is logarithmic if the values are spaced by a factor.
     """
-    parameters = style.ordered_parameters(lines["parameter"])
-    look = style.ordered_looks(lines["policy"])
+    parameters, look = style.ordered_parameters(lines["parameter"]), style.ordered_looks(lines["policy"])
     figure, grid = style.new_figure(len(parameters), 2, panel=(4.4, 2.7))
-    letters, sides = (
-        iter("abcdefghijklmnopqrstuvwxyz"),
-        ((PUBLISHER_PAYOFF, "Publisher"), (ADVERSARY_PAYOFF, "Adversary")),
-    )
+    letters = iter("abcdefghijklmnopqrstuvwxyz")
     for parameter, row in zip(parameters, grid, strict=True):
         here = lines[lines["parameter"] == parameter].sort_values("value")
-        for (measure, side), axes in zip(sides, row, strict=True):
+        for measure, side, axes in zip(_PLAYERS, ("Publisher", "Adversary"), row, strict=True):
             handles = style.draw_lines(axes, here, "value", measure.column, look)
             style.scale_axis(axes, "x", np.unique(here["value"]))
-            style.label_axes(
-                axes,
-                title=f"({next(letters, '')}) {side}, by {style.key_words(parameter)}",
-                x=style.parameter_label(parameter),
-                y=f"{measure.label}\n({style.UNIT})",
-                numbers="y",
-            )
+            title, y = f"({next(letters, '')}) {side}, by {style.key_words(parameter)}", f"{measure.label}\n"
+            style.label_axes(axes, title=title, x=style.parameter_label(parameter), y=f"{y}({style.UNIT})", numbers="y")
     style.legend_below(figure, handles)
     return figure
 
@@ -426,3 +413,190 @@ def switch_lines(lines: pd.DataFrame, bands: pd.DataFrame, *, parameter: str, ow
     style.label_axes(axes, x=style.parameter_label(parameter), y=f"Publisher's payoff ({style.UNIT})", numbers="xy")
     style.legend_below(figure, handles, columns=3)
     return figure
+
+
+def parameter_maps(
+    maps: pd.DataFrame, case: tuple[float, float] | None = None, *, axes: tuple[str, str], title: str
+) -> Figure:
+    """Draw both players' strategies and payoffs over two parameters (Wan et al. 2015, Fig. 10).
+
+    Parameters
+    ----------
+    maps : DataFrame
+        A full grid, one row per value of both parameters, with a column for each of them, and averages over all
+        records: ``publisher_payoff``, ``adversary_payoff`` (money per record), ``generalization_intensity`` and
+        ``share_attacked``.
+    case : tuple of float, optional
+        Values (y and x) of a case study, marked by a cross; outside the map, only the legend mentions it.
+    axes : tuple of str
+        Columns on the y axis and on the x axis.
+    title : str
+        Title of the figure.
+
+    Returns
+    -------
+    Figure
+        Four maps: generalization intensity, share attacked, publisher's payoff and adversary's payoff. Each axis is
+        logarithmic if its values are spaced by a factor; larger values are brighter.
+    """
+    (y, x), outside = axes, ""
+    figure, grid = style.new_figure(2, 2, panel=(4.6, 3.5))
+    figure.suptitle(title, fontsize=11, parse_math=False)
+    # Round up to tenths, so that averages far below 1 are distinguishable.
+    brightest = min(1.0, max(0.1, float(np.ceil(10 * maps[GENERALIZATION_INTENSITY.column].max())) / 10))
+    panels: list[tuple[Measure, str, str, str, float | None]] = [
+        (GENERALIZATION_INTENSITY, "Publisher's strategy", GENERALIZATION_INTENSITY.label, "gray", brightest),
+        (SHARE_ATTACKED, "Adversary's strategy", f"{SHARE_ATTACKED.label} (share)", "gray", 1.0),
+        *((measure, measure.label, style.UNIT, "cividis", None) for measure in _PLAYERS),
+    ]
+    for place, letter, (measure, name, unit, colours, top) in zip(itertools.chain(*grid), "abcd", panels, strict=True):
+        surface = maps.pivot(index=y, columns=x, values=measure.column)
+        limits = (0.0, top) if top else (float(surface.to_numpy().min()), float(surface.to_numpy().max()))
+        _colour_bar(figure, place, _draw_cells(place, surface, colours, limits), unit)
+        style.label_axes(place, title=f"({letter}) {name}", x=style.parameter_label(x), y=style.parameter_label(y))
+        if case is not None:
+            (bottom, upper), (left, right) = place.get_ylim(), place.get_xlim()
+            if bottom <= case[0] <= upper and left <= case[1] <= right:
+                place.add_line(_cross([case[1]], [case[0]]))
+            else:
+                outside = " (outside the map)"
+    if case is not None:
+        label = f"case study: V = {style.number_text(case[0])}, L = {style.number_text(case[1])} per record{outside}"
+        style.legend_below(figure, [_cross([], [], label)])
+    return figure
+
+
+def policy_map(chart: pd.DataFrame, x: str, y: str) -> Figure:
+    """Draw the best policy over two parameters, and its margin over the second best.
+
+    If one policy is best everywhere, draw only the margin. A missing margin is drawn as 0.
+
+    Parameters
+    ----------
+    chart : DataFrame
+        Table ``policy_map`` of a stress test: a full grid with one row per pair of values, and columns ``x``, ``y``
+        (the values), ``best`` (a policy; empty if unknown, for some rows at most) and ``margin`` (money per record).
+    x, y : str
+        Names of the parameters on the axes.
+    """
+    look = style.ordered_looks(name for name in chart["best"] if name)
+    position = {policy: number for number, policy in enumerate(look)}
+    table = chart.assign(margin=chart["margin"].fillna(0), position=chart["best"].map(position))
+    ahead = f"ahead of the second best ({style.UNIT})"
+    if len(look) > 1:
+        drawn = [("position", "(a) Best policy"), ("margin", f"(b) {style.sentence(ahead)}")]
+    else:
+        drawn = [("margin", f"{style.policy_name(next(iter(look)))}, best everywhere: {ahead}")]
+    figure, [row] = style.new_figure(1, len(drawn), panel=(4.4 if len(drawn) > 1 else 6.4, 3.4))
+    for axes, (column, title) in zip(row, drawn, strict=True):
+        surface = table.pivot(index="y", columns="x", values=column)
+        if column == "position":
+            colours = ListedColormap([own.colour for own in look.values()])
+            _draw_cells(axes, surface, colours, (-0.5, len(look) - 0.5))
+        else:
+            limits = 0.0, max(float(np.nanmax(surface.to_numpy())), 1e-9)
+            _colour_bar(figure, axes, _draw_cells(axes, surface, "cividis", limits))
+        style.label_axes(axes, title=title, x=style.parameter_label(x), y=style.parameter_label(y))
+    if len(drawn) > 1:
+        style.legend_below(figure, style.patches(look))
+    return figure
+
+
+def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
+    """Draw the defender's payoff and the risk of re-identification as heat maps.
+
+    Parameters
+    ----------
+    payoff : DataFrame
+        Defender's payoff in currency units per record; one row per defender, one column per adversary, missing for
+        combinations that could not be played.
+    risk : DataFrame
+        Mean probability of re-identification; same rows and columns as `payoff`.
+
+    Returns
+    -------
+    Figure
+        Every cell contains its number, except combinations that could not be played. The colour scale of payoffs is
+        symmetric around 0 up to the largest absolute payoff, so no value is clipped. Larger risks are brighter; their
+        scale is logarithmic if positive risks differ by more than a factor of 2, and then risks below 1/10,000 of the
+        largest have the darkest colour.
+    """
+    rows, columns = payoff.shape
+    figure, [[left, right]] = style.new_figure(1, 2, panel=(2.2 + _COLUMN * columns, 1.2 + _ROW * rows))
+    largest = float(np.nanmax(np.abs(payoff.to_numpy()))) or 1.0
+    positive = risk.to_numpy()[risk.to_numpy() > 0]
+    spread: Normalize = Normalize(0.0, 1.0)
+    if len(positive) and positive.max() > 2 * positive.min():
+        spread = LogNorm(max(float(positive.min()), float(positive.max()) / 1e4), float(positive.max()), clip=True)
+    for axes, table, scale, colours, measure, title, unit in (
+        # The colours of payoffs are neutral at 0. Colour-blind readers can distinguish the colours of both maps.
+        (left, payoff, Normalize(-largest, largest), "PuOr", PUBLISHER_PAYOFF, "(a) Defender's payoff", style.UNIT),
+        (right, risk, spread, "cividis", RISK, f"(b) {RISK.label}", "probability"),
+    ):
+        shown = np.maximum(table.to_numpy(), scale.vmin or 0.0) if isinstance(scale, LogNorm) else table.to_numpy()
+        image = axes.imshow(shown, cmap=colours, norm=scale, aspect="auto")
+        for row, column in np.argwhere(table.notna().to_numpy()).tolist():
+            bright = float(np.dot(image.to_rgba(shown[row, column])[:3], _LUMINANCE)) > 0.5
+            text = measure.format.format(table.iloc[row, column])
+            text = text if text.strip("-0.,") else text.lstrip("-")
+            colour = "black" if bright else "white"
+            axes.text(
+                column, row, text.replace("-", "\N{MINUS SIGN}"), ha="center", va="center", fontsize=9, color=colour
+            )
+        axes.set_xticks(np.arange(columns), table.columns, rotation=30, ha="right", rotation_mode="anchor")
+        axes.set_yticks(np.arange(rows), table.index if axes is left else [""] * rows)
+        axes.spines[:].set_visible(False)
+        axes.tick_params(length=0)
+        _colour_bar(figure, axes, image, unit, fraction=0.04, pad=0.02)
+        style.label_axes(axes, title=title)
+    return figure
+
+
+def cell_edges(values: Floats) -> Floats:
+    """Return the cell borders around increasing values, shape (n + 1,).
+
+    Borders are midway between values, on a linear or logarithmic scale, as `is_geometric` decides. On a linear scale,
+    the first border of values that are not negative is 0 or more. A single value v has borders 0.5 v and 1.5 v, or 0
+    and 1 if it is 0.
+    """
+    if len(values) == 1:
+        # A single cell has no natural width; any width shows its value.
+        return values[0] * np.array([0.5, 1.5]) if values[0] else np.array([0.0, 1.0])
+    geometric = style.is_geometric(values)
+    positions = np.log(values) if geometric else values
+    middle = (positions[1:] + positions[:-1]) / 2
+    first = positions[0] - (middle[0] - positions[0])
+    if not geometric and positions[0] >= 0:
+        # Half a cell below the smallest amount of money would be negative.
+        first = max(first, 0.0)
+    edges = np.concatenate([[first], middle, [positions[-1] + (positions[-1] - middle[-1])]])
+    return np.exp(edges) if geometric else edges
+
+
+def _draw_cells(axes: Axes, surface: pd.DataFrame, colours: str | Colormap, limits: tuple[float, float]) -> QuadMesh:
+    """Draw values over two increasing parameters as coloured cells.
+
+    Return the mesh of cells. `surface` has the values, with those of the y parameter as index and of the x parameter as
+    columns. Each axis is linear or logarithmic. `limits` are the values of the first and the last colour.
+    """
+    x, y = (np.asarray(labels, dtype=np.float64) for labels in (surface.columns, surface.index))
+    edges, (low, high) = (cell_edges(x), cell_edges(y)), limits
+    mesh = axes.pcolormesh(*edges, surface.to_numpy(float), cmap=colours, vmin=low, vmax=high, rasterized=True)
+    style.scale_axis(axes, "x", x)
+    style.scale_axis(axes, "y", y)
+    axes.set(xlim=edges[0][[0, -1]], ylim=edges[1][[0, -1]])
+    return mesh
+
+
+def _colour_bar(figure: Figure, axes: Axes, drawn: ScalarMappable, unit: str = "", **more: Any) -> Colorbar:
+    bar = figure.colorbar(drawn, ax=axes, **more)
+    bar.ax.tick_params(labelsize=9)
+    style.label_axes(bar.ax, y=unit, numbers="" if isinstance(drawn.norm, LogNorm) else "y")
+    return bar
+
+
+def _cross(x: list[float], y: list[float], label: str = "") -> Line2D:
+    # Black with a white rim is visible on black, white and grey, and is not clipped at the map's border.
+    rim = [withStroke(linewidth=5, foreground="white")]
+    marker: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 9, "markeredgewidth": 2}
+    return Line2D(x, y, **marker, color="black", path_effects=rim, clip_on=False, label=label)

@@ -1,4 +1,4 @@
-"""Generalization hierarchies: groups of the values of an attribute by level.
+"""Generalization hierarchies of values, rules for their levels, and dates in many notations.
 
 Hierarchy files have the format of ARX: one row per value, one column per level.
 """
@@ -10,214 +10,66 @@ import itertools
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from datetime import date, timedelta
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among
+from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
 from reidsim.core.tables import DELIMITERS, read_table
 from reidsim.core.wording import whole_number
 from reidsim.populations.population import Attribute
-
-
-def interval_levels(
-    attribute: Attribute, widths: Sequence[int], *, start: int | None = None, absorb_remainder: bool = True
-) -> list[list[str]]:
-    """Return labels of whole numbers by intervals of growing width.
-
-    Parameters
-    ----------
-    attribute : Attribute
-        Categories are integers; a trailing ``+`` (``"90+"``) is allowed. The empty category (a missing value) has a
-        separate group.
-    widths : sequence of int
-        Width of the intervals at each level; each width is a multiple of the previous one, so that levels are nested.
-    start : int, optional
-        Lowest number of the first interval; the smallest category, if not given.
-    absorb_remainder : bool
-        Whether the last full interval includes the values above it. If not, these form a shorter interval.
-
-    Returns
-    -------
-    list of list of str
-        For each level, the label of each category, such as ``"20-29"``; the number alone for an interval of one number.
-        The last interval ends with the largest category. The empty category keeps the empty label.
-
-    Raises
-    ------
-    InputError
-        If a category is not a whole number or is below `start`, all are missing, or the widths do not nest.
-    """
-    present = _present(attribute)
-    number_of = dict(zip(present, whole_numbers(attribute, present), strict=True))
-    lowest, top = min(number_of.values()), max(number_of.values())
-    low = lowest if start is None else start
-    if lowest < low:
-        raise InputError("value below the first interval", found=lowest, expected=f"{low} or more")
-    for finer, wider in itertools.pairwise(widths):
-        if wider <= finer or wider % finer:
-            expected = "increasing widths, each a multiple of the previous width"
-            raise InputError("intervals do not nest", where="widths", found=list(widths), expected=expected)
-    levels = []
-    for width in widths:
-        starts = list(range(low, top + 1, width))
-        if absorb_remainder and len(starts) > 1 and top - starts[-1] + 1 < width:
-            starts.pop()
-        ends = [following - 1 for following in starts[1:]] + [top]
-        names = [f"{first}-{last}" if first < last else str(first) for first, last in zip(starts, ends, strict=True)]
-        interval = {value: names[bisect.bisect_right(starts, number) - 1] for value, number in number_of.items()}
-        levels.append([interval.get(value, value) for value in attribute.categories])
-    return levels
-
-
-def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence[str] = ()) -> list[list[str]]:
-    """Return labels of codes such as ZIP codes by ever shorter prefixes.
-
-    Parameters
-    ----------
-    attribute : Attribute
-        Categories of equal length. The empty category (a missing value) has a separate group.
-    digits : sequence of int
-        Number of characters kept at each level, in descending order.
-    pool : sequence of str
-        Prefixes of equal length whose codes are grouped with each other (and with no others) at every level that keeps
-        no more characters than they have: the sparsely populated ZIP3 areas of Safe Harbor.
-
-    Returns
-    -------
-    list of list of str
-        For each level, the label of each category, such as ``"372**"``; in brackets with all prefixes for codes of the
-        pool, such as ``"[036**, 059**]"``.
-
-    Raises
-    ------
-    InputError
-        If codes or pooled prefixes have several lengths, all codes are missing, digits do not decrease or do not
-        shorten the codes, or no code has a pooled prefix.
-    """
-    lengths = sorted({len(category) for category in _present(attribute)})
-    if len(lengths) != 1:
-        raise InputError(
-            "codes of different lengths",
-            where=f"attribute {attribute.name!r}",
-            found=lengths,
-            expected="codes of one length",
-        )
-    length = lengths[0]
-    if any(not 0 < kept < length for kept in digits) or list(digits) != sorted(set(digits), reverse=True):
-        expected = f"decreasing numbers from 1 to less than {length}"
-        raise InputError("prefix lengths do not decrease", where="digits", found=list(digits), expected=expected)
-    if len({len(prefix) for prefix in pool}) > 1:
-        raise InputError(
-            "prefixes of different lengths", where="pool", found=list(pool), expected="prefixes of one length"
-        )
-    unused = [prefix for prefix in pool if not any(c.startswith(prefix) for c in attribute.categories)]
-    if unused:
-        raise InputError("no code has this prefix", where="pool", found=unused[0])
-    levels = []
-    for kept in digits:
-        pooled = sorted({_masked(prefix[:kept], length) for prefix in pool})
-        # The label has brackets even for a single prefix, to distinguish it from codes outside the pool with this
-        # prefix.
-        pooled_label = f"[{', '.join(pooled)}]"
-        in_pool = tuple(prefix for prefix in pool if kept <= len(prefix))
-        levels.append(
-            [
-                pooled_label if category.startswith(in_pool) else _masked(category[:kept], length if category else 0)
-                for category in attribute.categories
-            ]
-        )
-    return levels
-
-
-def group_levels(attribute: Attribute, groups: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
-    """Return labels of categories by listed groups.
-
-    Parameters
-    ----------
-    attribute : Attribute
-    groups : sequence of sequence of sequence of str
-        For each level, the groups of two or more categories; categories not listed keep their label from the level
-        below.
-
-    Returns
-    -------
-    list of list of str
-        For each level, the label of each category: the members of its group, joined by "or".
-
-    Raises
-    ------
-    InputError
-        If a member is not a category, or is in two groups of a level.
-    """
-    current = list(attribute.categories)
-    levels = []
-    for number, level in enumerate(groups, start=1):
-        merged: dict[str, str] = {}
-        for members in level:
-            where = f"groups, level {number}"
-            require_among("not a category of the attribute", members, attribute.categories, where=where)
-            for member in members:
-                if member in merged:
-                    raise InputError("category in two groups", where=where, found=member)
-                merged[member] = " or ".join(members)
-        current = [merged.get(category, label) for category, label in zip(attribute.categories, current, strict=True)]
-        levels.append(current)
-    return levels
-
-
-def suppression_level(attribute: Attribute) -> list[str]:
-    """Return the suppressed label, ``*``, once per category of the attribute."""
-    return [SUPPRESSED] * attribute.size
-
-
-def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None) -> list[int]:
-    """Return the categories of an attribute as whole numbers; ``"90+"`` is 90.
-
-    They are in the order of the categories. If `categories` are given, these are converted instead, and the attribute
-    is only named in messages. The empty category is no number.
-
-    Raises
-    ------
-    InputError
-        If a category is not a whole number.
-    """
-    numbers = []
-    for category in attribute.categories if categories is None else categories:
-        number = whole_number(category)
-        if number is None:
-            where = f"attribute {attribute.name!r}"
-            raise InputError(
-                "not a whole number", where=where, found=category, expected="a whole number, such as 48 or 90+"
-            )
-        numbers.append(number)
-    return numbers
-
-
-def _present(attribute: Attribute) -> list[str]:
-    """Return the categories of an attribute without the empty one, a missing value.
-
-    Raises
-    ------
-    InputError
-        If there is no other category.
-    """
-    present = [category for category in attribute.categories if category]
-    if not present:
-        raise InputError("every value is missing", where=f"attribute {attribute.name!r}")
-    return present
-
-
-def _masked(prefix: str, length: int) -> str:
-    return prefix + "*" * (length - len(prefix))
-
 
 # Label of a suppressed value.
 SUPPRESSED = "*"
 # Usual names of the column of values.
 _VALUE_HEADER = re.compile(r"(values?|levels?|lvl)[ _-]?0?", re.IGNORECASE)
+
+DayOrder = Literal["day-month", "month-day"]
+
+# First and last year of a date.
+FIRST_YEAR, LAST_YEAR = 1800, 2199
+# Day 0 of spreadsheets, and the last day that is read from a number of days. Numbers must have five digits.
+_SERIAL_DAY_0, _LAST_SERIAL_DAY = date(1899, 12, 30), date(2099, 12, 31)
+
+_TIME = r"(?:[T ]\d{1,2}(?::\d{2}){0,2}(?:\.\d+)?(?: ?[AaPp][Mm])?(?:Z|[+-]\d{2}:?\d{2})?)?"
+# Notations of a day, of which each is the only one that matches its texts.
+_DAYS = [
+    re.compile(pattern + _TIME)
+    for pattern in (
+        r"(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})",
+        r"(?P<day>\d{1,2})(?P<sign>[-/.])(?P<month>\d{1,2})(?P=sign)(?P<year>\d{4}|\d{2})",
+        r"(?P<day>\d{1,2})[. -]*(?P<name>[^\W\d_]{3,9})[. -]*(?P<year>\d{4}|\d{2})",
+        r"(?P<name>[^\W\d_]{3,9})[. ]*(?P<day>\d{1,2}),? +(?P<year>\d{4})",
+    )
+]
+_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
+_SERIAL = re.compile(r"(\d{5})(?:[.,]\d+)?")
+_YEAR = re.compile(r"(\d{4})(?:[.,]0+|-(?P<month>0[1-9]|1[0-2]))?")
+
+# Names of months in English and German; abbreviations need at least three letters.
+_MONTHS = (
+    ("january", "januar", "jänner"),
+    ("february", "februar"),
+    ("march", "märz", "maerz", "mrz"),
+    ("april",),
+    ("may", "mai"),
+    ("june", "juni"),
+    ("july", "juli"),
+    ("august",),
+    ("september",),
+    ("october", "oktober"),
+    ("november",),
+    ("december", "dezember"),
+)
+
+# Names of levels in a hierarchy of dates: a month, a year, or a number of years.
+_LEVEL = re.compile(r"month|year|([2-9]|[1-9]\d+) years")
+# Label of the group of values that are no date, at every level.
+NOT_A_DATE = "not a date"
 
 
 @dataclass(frozen=True, eq=False)
@@ -474,3 +326,330 @@ def check_header(
         (header and shared is not None, "the first row is the row of a value, not a header", "row 1", found, label),
         (not header and rest and is_unlike, looks, "row 1", found, value),
     )
+
+
+def interval_levels(
+    attribute: Attribute, widths: Sequence[int], *, start: int | None = None, absorb_remainder: bool = True
+) -> list[list[str]]:
+    """Return labels of whole numbers by intervals of growing width.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        Categories are integers; a trailing ``+`` (``"90+"``) is allowed. The empty category (a missing value) has a
+        separate group.
+    widths : sequence of int
+        Width of the intervals at each level; each width is a multiple of the previous one, so that levels are nested.
+    start : int, optional
+        Lowest number of the first interval; the smallest category, if not given.
+    absorb_remainder : bool
+        Whether the last full interval includes the values above it. If not, these form a shorter interval.
+
+    Returns
+    -------
+    list of list of str
+        For each level, the label of each category, such as ``"20-29"``; the number alone for an interval of one number.
+        The last interval ends with the largest category. The empty category keeps the empty label.
+
+    Raises
+    ------
+    InputError
+        If a category is not a whole number or is below `start`, all are missing, or the widths do not nest.
+    """
+    present = _present(attribute)
+    number_of = dict(zip(present, whole_numbers(attribute, present), strict=True))
+    lowest, top, levels = min(number_of.values()), max(number_of.values()), []
+    low = lowest if start is None else start
+    nested, expected = "intervals do not nest", "increasing widths, each a multiple of the previous width"
+    refuse_first(
+        (lowest < low, "value below the first interval", None, lowest, f"{low} or more"),
+        *((b <= a or b % a, nested, "widths", list(widths), expected) for a, b in itertools.pairwise(widths)),
+    )
+    for width in widths:
+        starts = list(range(low, top + 1, width))
+        if absorb_remainder and len(starts) > 1 and top - starts[-1] + 1 < width:
+            starts.pop()
+        ends = [following - 1 for following in starts[1:]] + [top]
+        names = [f"{first}-{last}" if first < last else str(first) for first, last in zip(starts, ends, strict=True)]
+        interval = {value: names[bisect.bisect_right(starts, number) - 1] for value, number in number_of.items()}
+        levels.append([interval.get(value, value) for value in attribute.categories])
+    return levels
+
+
+def prefix_levels(attribute: Attribute, digits: Sequence[int], *, pool: Sequence[str] = ()) -> list[list[str]]:
+    """Return labels of codes such as ZIP codes by ever shorter prefixes.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        Categories of equal length. The empty category (a missing value) has a separate group.
+    digits : sequence of int
+        Number of characters kept at each level, in descending order.
+    pool : sequence of str
+        Prefixes of equal length whose codes are grouped with each other (and with no others) at every level that keeps
+        no more characters than they have: the sparsely populated ZIP3 areas of Safe Harbor.
+
+    Returns
+    -------
+    list of list of str
+        For each level, the label of each category, such as ``"372**"``; in brackets with all prefixes for codes of the
+        pool, such as ``"[036**, 059**]"``.
+
+    Raises
+    ------
+    InputError
+        If codes or pooled prefixes have several lengths, all codes are missing, digits do not decrease or do not
+        shorten the codes, or no code has a pooled prefix.
+    """
+    lengths = sorted({len(category) for category in _present(attribute)})
+    length, where, levels = lengths[0], f"attribute {attribute.name!r}", []
+    falls = [*digits] == sorted({kept for kept in digits if 0 < kept < length}, reverse=True)
+    expected = f"decreasing numbers from 1 to less than {length}"
+    unused = [prefix for prefix in pool if not any(c.startswith(prefix) for c in attribute.categories)]
+    refuse_first(
+        (len(lengths) > 1, "codes of different lengths", where, lengths, "codes of one length"),
+        (not falls, "prefix lengths do not decrease", "digits", list(digits), expected),
+        (len({*map(len, pool)}) > 1, "prefixes of different lengths", "pool", list(pool), "prefixes of one length"),
+        *((True, "no code has this prefix", "pool", prefix, None) for prefix in unused),
+    )
+    for kept in digits:
+        # The label has brackets even for a single prefix, to distinguish it from codes outside the pool with this
+        # prefix.
+        pooled = f"[{', '.join(sorted({prefix[:kept].ljust(length, '*') for prefix in pool}))}]"
+        in_pool = tuple(prefix for prefix in pool if kept <= len(prefix))
+        levels.append(
+            [
+                pooled if category.startswith(in_pool) else category and category[:kept].ljust(length, "*")
+                for category in attribute.categories
+            ]
+        )
+    return levels
+
+
+def group_levels(attribute: Attribute, groups: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
+    """Return labels of categories by listed groups.
+
+    Parameters
+    ----------
+    attribute : Attribute
+    groups : sequence of sequence of sequence of str
+        For each level, the groups of two or more categories; categories not listed keep their label from the level
+        below.
+
+    Returns
+    -------
+    list of list of str
+        For each level, the label of each category: the members of its group, joined by "or".
+
+    Raises
+    ------
+    InputError
+        If a member is not a category, or is in two groups of a level.
+    """
+    levels = [list(attribute.categories)]
+    for number, level in enumerate(groups, start=1):
+        merged, where = dict[str, str](), f"groups, level {number}"
+        for members in level:
+            require_among("not a category of the attribute", members, attribute.categories, where=where)
+            require_distinct("category in two groups", (*merged, *members), where=where)
+            merged |= dict.fromkeys(members, " or ".join(members))
+        finer = zip(attribute.categories, levels[-1], strict=True)
+        levels.append([merged.get(category, label) for category, label in finer])
+    return levels[1:]
+
+
+def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None) -> list[int]:
+    """Return the categories of an attribute as whole numbers; ``"90+"`` is 90.
+
+    They are in the order of the categories. If `categories` are given, these are converted instead, and the attribute
+    is only named in messages. The empty category is no number.
+
+    Raises
+    ------
+    InputError
+        If a category is not a whole number.
+    """
+    numbers = {each: whole_number(each) for each in (attribute.categories if categories is None else categories)}
+    where, expected = f"attribute {attribute.name!r}", "a whole number, such as 48 or 90+"
+    refuse_first(*((n is None, "not a whole number", where, each, expected) for each, n in numbers.items()))
+    return [number for number in numbers.values() if number is not None]
+
+
+def _present(attribute: Attribute) -> list[str]:
+    """Return the categories of an attribute without the empty one, a missing value.
+
+    Raises
+    ------
+    InputError
+        If there is no other category.
+    """
+    present = [category for category in attribute.categories if category]
+    if not present:
+        raise InputError("every value is missing", where=f"attribute {attribute.name!r}")
+    return present
+
+
+class Day(NamedTuple):
+    """A date, or the part of a date that a text determines.
+
+    Attributes
+    ----------
+    calendar : str
+        The date in the form ``1970-10-07``; ``1970-10`` or ``1970`` if the text gives no day or no month.
+    way : {"day", "compact", "serial", "year"}
+        Notation of the text: separate parts of a day, a day such as 19701007, the day number of a spreadsheet, or a
+        year with or without a month.
+    short_year : bool
+        Whether the year in the text has two digits.
+    order : {"day-month", "month-day", "either"} or None
+        If the year is last and ``/`` or ``-`` separates the parts: the only possible order of day and month, or
+        "either" if both orders are possible and give different days. None for other notations, and if both orders give
+        the same day.
+    """
+
+    calendar: str
+    way: Literal["day", "compact", "serial", "year"]
+    short_year: bool = False
+    order: DayOrder | Literal["either"] | None = None
+
+
+@lru_cache(maxsize=2**16)
+def read_day(text: str, order: DayOrder = "day-month", two_digit_years_from: int | None = None) -> Day | None:
+    """Return the date that a text denotes; None if it is no date.
+
+    Parameters
+    ----------
+    text : str
+        A day such as ``1970-10-07``, ``07.10.1970``, ``10/7/70``, ``7 Oct 1970``, ``Oct 7, 1970`` or ``19701007``,
+        possibly with the time of day (ignored); the number of days of a spreadsheet, in five digits; a year, or a year
+        and a month such as ``1970-10``. Names of months are English or German. Years are 1800 to 2199.
+    order : {"day-month", "month-day"}
+        Order of day and month if ``/`` or ``-`` separates them and both orders are possible. With dots between them the
+        day comes first. If only one order gives a date, the text is read in that order.
+    two_digit_years_from : int, optional
+        First of the hundred years that two digits denote; without it, texts with two-digit years are no dates.
+    """
+    found = next((found for pattern in _DAYS if (found := pattern.fullmatch(text))), None)
+    if found is not None:
+        return _written_day(found.groupdict(), order, two_digit_years_from)
+    if found := _COMPACT.fullmatch(text):
+        calendar = _day(*found.groups())
+        return Day(calendar, "compact") if calendar else None
+    if found := _SERIAL.fullmatch(text):
+        day = _SERIAL_DAY_0 + timedelta(int(found[1]))
+        return Day(day.isoformat(), "serial") if int(found[1]) >= 10_000 and day <= _LAST_SERIAL_DAY else None
+    found = _YEAR.fullmatch(text)
+    if found is None or not FIRST_YEAR <= int(found[1]) <= LAST_YEAR:
+        return None
+    return Day(text if found["month"] else found[1], "year")
+
+
+def _written_day(parts: dict[str, str], order: DayOrder, two_digit_years_from: int | None) -> Day | None:
+    """Return the day with these parts; None if it does not exist.
+
+    The result is also None if the year has two digits and no century is given. `parts` are texts by name: ``day``,
+    ``year`` and either ``month`` (number) or ``name`` (of the month); ``sign`` is the separator if the year is last.
+    The other parameters are those of `read_day`.
+    """
+    year, is_short = int(parts["year"]), len(parts["year"]) == 2
+    if is_short:
+        if two_digit_years_from is None:
+            return None
+        year = two_digit_years_from + (year - two_digit_years_from) % 100
+    month: str | int = parts.get("month", 0)
+    if "name" in parts:
+        begins = (any(name.startswith(parts["name"].lower()) for name in names) for names in _MONTHS)
+        month = next((at for at, is_month in enumerate(begins, 1) if is_month), 0)
+    day_first = _day(year, month, parts["day"])
+    # Only the notation with a sign and the year last has two possible orders.
+    month_first = _day(year, parts["day"], month) if "sign" in parts else None
+    calendar = day_first or month_first
+    possible: DayOrder | Literal["either"] | None = None
+    if parts.get("sign", ".") != "." and day_first != month_first:
+        possible = "either" if day_first and month_first else "day-month" if day_first else "month-day"
+        calendar = month_first if possible == "either" and order == "month-day" else calendar
+    return Day(calendar, "day", is_short, possible) if calendar else None
+
+
+def _day(year: str | int, month: str | int, day: str | int) -> str | None:
+    """Return a date in the form of `Day.calendar`; None if it does not exist or its year is out of range."""
+    try:
+        found = date(int(year), int(month), int(day))
+    except ValueError:
+        return None
+    return found.isoformat() if FIRST_YEAR <= found.year <= LAST_YEAR else None
+
+
+def age_on(calendar: str, reference: date) -> int | None:
+    """Return the age in years on a date.
+
+    Parameters
+    ----------
+    calendar : str
+        Date of birth in the form of `Day.calendar`. A missing day is taken as the 15th of the month; a missing month,
+        as the first of July.
+    reference : date
+        Date on which the age is computed.
+
+    Returns
+    -------
+    int or None
+        Completed years; None for a birth after `reference`, or if `calendar` is no date.
+    """
+    if not _is_calendar(calendar):
+        return None
+    year, *month_and_day = map(int, calendar.split("-"))
+    born = (*month_and_day, 15)[:2] if month_and_day else (7, 1)
+    years = reference.year - year - ((reference.month, reference.day) < born)
+    return years if years >= 0 else None
+
+
+def date_levels(attribute: Attribute, levels: Sequence[str]) -> list[list[str]]:
+    """Return labels of dates by ever longer parts of the calendar.
+
+    Parameters
+    ----------
+    attribute : Attribute
+        Categories are days such as ``1970-10-07``, months and years. Other values share one group, `NOT_A_DATE`; an
+        empty value has a group of its own.
+    levels : sequence of str
+        Period of each level: ``"month"``, ``"year"`` or a number of years such as ``"5 years"``. Each is longer than
+        the one before, and numbers of years are multiples of the one before.
+
+    Returns
+    -------
+    list of list of str
+        For each level, the label of each category, such as ``1970-10``, ``1970`` or ``1970-1974``. Periods of several
+        years begin with a multiple of their length. A category without a month keeps its year at level "month".
+
+    Raises
+    ------
+    InputError
+        If a level is none of these, or its periods do not consist of whole periods of the level before.
+    """
+    expected = '"month", "year", or a number of years such as "5 years"'
+    refuse_first(*((not _LEVEL.fullmatch(level), "no such level", "levels", level, expected) for level in levels))
+    # A month has the span 0.
+    spans = [int(level.split()[0]) if " " in level else int(level == "year") for level in levels]
+    nested = all(finer < wider and not (finer and wider % finer) for finer, wider in itertools.pairwise(spans))
+    expected = "months, then years, then multiples of the previous number of years"
+    refuse_first((not nested, "date levels do not nest", "levels", list(levels), expected))
+    years = [int(category[:4]) if _is_calendar(category) else None for category in attribute.categories]
+    return [
+        [_label(category, year, span) for category, year in zip(attribute.categories, years, strict=True)]
+        for span in spans
+    ]
+
+
+def _is_calendar(text: str) -> bool:
+    """Return whether a text is a date in the form of `Day.calendar`."""
+    return (day := read_day(text)) is not None and day.calendar == text
+
+
+def _label(category: str, year: int | None, span: int) -> str:
+    if year is None:
+        return NOT_A_DATE if category else category
+    if span == 0:
+        return category[:7]
+    first = year // span * span
+    return f"{year}" if span == 1 else f"{first}-{first + span - 1}"

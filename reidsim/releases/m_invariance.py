@@ -77,10 +77,8 @@ def m_invariant_groups(
         If more than one in m of the new records of a release, without those used to fill up groups, have the same
         sensitive value. Then no groups exist.
     """
-    scale = np.maximum(np.ptp(codes, axis=0), 1) if len(codes) else np.ones(codes.shape[1])
-    positions = codes / scale
-    signature_of: dict[int, Signature] = {}
-    found = []
+    positions = codes / np.maximum(np.ptp(codes, axis=0), 1) if len(codes) else codes.astype(np.float64)
+    signature_of, found = dict[int, Signature](), []
     for number, taking_part in enumerate(schedule):
         stays = taking_part & schedule[number - 1] if number else np.zeros_like(taking_part)
         new: dict[int, list[int]] = defaultdict(list)
@@ -92,7 +90,11 @@ def m_invariant_groups(
             columns = buckets.setdefault(signature_of[row], [[] for _ in signature_of[row]])
             columns[signature_of[row].index(int(sensitive[row]))].append(row)
         counterfeits = _balance(buckets, new, m)
-        _require_eligible(new, m, number)
+        total, most = sum(map(len, new.values())), max(map(len, new.values()), default=0)
+        if most * m > total:
+            problem = f"release {number + 1} cannot be m-invariant: too many new records have the same sensitive value"
+            wrong, expected = f"{most:,} of {total:,}", f"at most 1 of {m} new records with the same sensitive value"
+            raise InputError(problem, where="releases.m", found=wrong, expected=expected)
         _assign(buckets, new, m)
         group, signatures = np.full(len(sensitive), -1, dtype=np.int64), list[Signature]()
         for signature, columns in buckets.items():
@@ -118,14 +120,14 @@ def counterfeits_of(grouping: Grouping, sensitive: Integers) -> tuple[Rows, Inte
     sensitive : ndarray of int64, shape (n,)
         Sensitive value of each record, in the release or not.
     """
-    members: dict[int, list[int]] = defaultdict(list)
-    for row in np.flatnonzero(grouping.group >= 0).tolist():
-        members[int(grouping.group[row])].append(row)
+    rows = np.flatnonzero(grouping.group >= 0)
+    real = set(zip(grouping.group[rows].tolist(), sensitive[rows].tolist(), strict=True))
+    groups, first = np.unique(grouping.group[rows], return_index=True)
     found = [
-        (rows[0], value)
-        for number, rows in members.items()
-        for value in grouping.signatures[number]
-        if value not in sensitive[rows]
+        (row, value)
+        for row, group in sorted(zip(rows[first].tolist(), groups.tolist(), strict=True))
+        for value in grouping.signatures[group]
+        if (group, value) not in real
     ]
     like, value = np.array(found, dtype=np.int64).reshape(-1, 2).T
     return like, value
@@ -150,9 +152,8 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
     InputError
         If the records of a group differ even at the last level of an attribute.
     """
-    strategies = np.full(len(cells), -1, dtype=np.int64)
     members = grouping.group >= 0
-    groups = grouping.group[members]
+    strategies, groups = np.where(members, 0, -1), grouping.group[members]
     for position, (hierarchy, stride) in enumerate(zip(lattice.hierarchies, lattice.strides, strict=True)):
         values = lattice.codes[cells[members], position]
         released = pd.DataFrame(hierarchy.groups[:, values].T).groupby(groups).transform("nunique").to_numpy() == 1
@@ -161,8 +162,6 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
             where = f"attributes.{hierarchy.attribute.name}.hierarchy"
             raise InputError(problem, where=where, expected="a hierarchy that ends with suppression")
         strategies[members] += released.argmax(axis=1) * stride
-    # The initial value of -1 marks records without a group.
-    strategies[members] += 1
     return strategies
 
 
@@ -206,14 +205,6 @@ def _may_take(new: dict[int, list[int]], value: int, m: int) -> bool:
         return counts[value] == most
     counts[value] -= 1
     return max(counts.values()) * m < total
-
-
-def _require_eligible(new: dict[int, list[int]], m: int, number: int) -> None:
-    total, most = sum(map(len, new.values())), max(map(len, new.values()), default=0)
-    if most * m > total:
-        problem = f"release {number + 1} cannot be m-invariant: too many new records have the same sensitive value"
-        found, expected = f"{most:,} of {total:,}", f"at most 1 of {m} new records with the same sensitive value"
-        raise InputError(problem, where="releases.m", found=found, expected=expected)
 
 
 def _assign(buckets: Buckets, new: dict[int, list[int]], m: int) -> None:
@@ -266,16 +257,15 @@ def _split(columns: Integers, positions: NDArray[np.float64]) -> list[Integers]:
     """
     if columns.shape[1] <= 1:
         return [columns[:, at] for at in range(columns.shape[1])]
-    half = columns.shape[1] // 2
+
+    def extent(rows: Integers) -> float:
+        real = rows[rows != COUNTERFEIT]
+        return float(np.ptp(positions[real], axis=0).sum()) if len(real) else 0.0
+
     found = []
     for place in positions.T:
         # Counterfeits have no position; they fill the remaining places.
         order = np.argsort(np.where(columns == COUNTERFEIT, np.inf, place[columns]), axis=1, kind="stable")
-        found.append(np.split(np.take_along_axis(columns, order, axis=1), [half], axis=1))
-    best = min(found, key=lambda halves: sum(_extent(each, positions) for each in halves))
+        found.append(np.split(np.take_along_axis(columns, order, axis=1), [columns.shape[1] // 2], axis=1))
+    best = min(found, key=lambda halves: sum(map(extent, halves)))
     return [group for each in best for group in _split(each, positions)]
-
-
-def _extent(rows: Integers, positions: NDArray[np.float64]) -> float:
-    real = rows[rows != COUNTERFEIT]
-    return float(np.ptp(positions[real], axis=0).sum()) if len(real) else 0.0

@@ -84,14 +84,6 @@ class MaskingSpace(StrategySpace):
         """Number of levels of each attribute."""
         return tuple(len(shares) for shares in self.kept)
 
-    def levels(self, strategies: Strategies | int) -> NDArray[np.int64]:
-        """Return the level of each attribute in each strategy.
-
-        `strategies` are numbers of strategies, the result has shape (..., n_attributes). Level 0 shares a value
-        unchanged; the last level masks it.
-        """
-        return self.all_levels(strategies)
-
     def masking(self, shared: NDArray[np.bool_]) -> Strategies:
         """Return the strategies that share some attributes unchanged and mask the others.
 
@@ -104,7 +96,7 @@ class MaskingSpace(StrategySpace):
 
         The result has shape (..., n_attributes).
         """
-        return np.asarray(self.levels(strategies) == 0)
+        return np.asarray(self.all_levels(strategies) == 0)
 
     def generalized(self, attribute: int, level: int, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the released values of an attribute at a level other than masking.
@@ -132,12 +124,11 @@ class MaskingSpace(StrategySpace):
 
         This must hold for every attribute. It is true if no attribute has two levels between shared and masked.
         """
-        for maps in self.groups:
-            for finer, coarser in pairwise(maps):
-                size = min(len(finer), len(coarser))
-                pairs = np.unique(np.stack([finer[:size], coarser[:size]]), axis=1)
-                if len(np.unique(pairs[0])) < pairs.shape[1]:
-                    return False
+        for finer, coarser in (pair for maps in self.groups for pair in pairwise(maps)):
+            size = min(len(finer), len(coarser))
+            pairs = np.unique(np.stack([finer[:size], coarser[:size]]), axis=1)
+            if len(np.unique(pairs[0])) < pairs.shape[1]:
+                return False
         return True
 
     def successors(self, strategy: int) -> Iterator[int]:
@@ -160,18 +151,11 @@ class MaskingSpace(StrategySpace):
         """
         n = self.n_records if rows is None else len(rows)
         weights = self.weights if self.weights.ndim == 1 or rows is None else self.weights[rows]
-        return np.broadcast_to(self._utility_of(weights, self.levels(strategy)), (n,))
-
-    def utilities(self, strategies: Strategies) -> Floats:
-        """Return the utility of each record under its own strategy, in [0, 1].
-
-        The result has shape (n_records,); `strategies` has one number per record.
-        """
-        return self._utility_of(self.weights, self.levels(strategies))
+        return np.broadcast_to(self._utility_of(weights, self.all_levels(strategy)), (n,))
 
     def average_utility(self, strategy: int) -> float:
         """Return the mean utility of a strategy over all records, in [0, 1]."""
-        return float(np.mean(self._utility_of(self.weights, self.levels(strategy))))
+        return float(np.mean(self._utility_of(self.weights, self.all_levels(strategy))))
 
     def describe(self, strategy: int) -> str:
         """Return the names of attributes that a strategy does not mask, with spaces.
@@ -180,7 +164,7 @@ class MaskingSpace(StrategySpace):
         """
         named = [
             name if level == 0 else f"{name}~{level}"
-            for name, level, size in zip(self.attributes, self.levels(strategy).tolist(), self.shape, strict=True)
+            for name, level, size in zip(self.attributes, self.all_levels(strategy).tolist(), self.shape, strict=True)
             if level < size - 1
         ]
         return " ".join(named) or "nothing"

@@ -83,39 +83,22 @@ def select_columns(
     Raises
     ------
     InputError
-        If a column is missing, or a value cannot be read.
+        If a column is missing; or if a value cannot be read, with the first row (from 1) that has it.
     """
     chosen = {}
     require_columns(frame, columns.values(), source)
     for attribute, column in columns.items():
-        labels = frame[column].str.strip()
-        if readings and attribute in readings:
-            labels = read_labels(labels, readings[attribute], source, column)
-        names = values.get(attribute, {})
-        chosen[attribute] = labels.map({value: names.get(value, value) for value in labels.unique()}).astype("str")
+        labels, names, label_of = frame[column].str.strip(), values.get(attribute, {}), dict[str, str]()
+        reading = (readings or {}).get(attribute, str)
+        for value in labels.unique():
+            try:
+                read = reading(value)
+            except InputError as error:
+                row = int(labels.eq(value).to_numpy().argmax()) + 1
+                raise error.located(source, f"row {row}, column {column!r}") from None
+            label_of[value] = names.get(read, read)
+        chosen[attribute] = labels.map(label_of).astype("str")
     return pd.DataFrame(chosen)
-
-
-def read_labels(
-    values: pd.Series[str], reading: Callable[[str], str], source: str | Path, column: str
-) -> pd.Series[str]:
-    """Return the label that `reading` returns for each value of a column.
-
-    The result has the index of `values`. `source` (the file) and `column` are names for messages.
-
-    Raises
-    ------
-    InputError
-        If a value cannot be read; the message names the file, the first row with this value (from 1) and the column.
-    """
-    labels = {}
-    for value in values.unique():
-        try:
-            labels[value] = reading(value)
-        except InputError as error:
-            row = int(values.eq(value).to_numpy().argmax()) + 1
-            raise error.located(source, f"row {row}, column {column!r}") from None
-    return values.map(labels).astype("str")
 
 
 def redraw_top_code(population: Population, codes: Codes, attribute: str, top: int, rng: np.random.Generator) -> Codes:

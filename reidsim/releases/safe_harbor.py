@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.core.errors import InputError
+from reidsim.core.errors import InputError, refuse_first
 from reidsim.core.wording import whole_number
 from reidsim.linkage.people import distinct_people
 from reidsim.populations.population import Population
@@ -67,11 +67,11 @@ def safe_harbor_strategies(
         position = lattice.domain.position(name)
         hierarchy, codes = lattice.hierarchies[position], lattice.codes[:, position]
         try:
-            if name == age:
-                used = np.bincount(codes, minlength=hierarchy.attribute.size) > 0
-                minimum = minimum_age_levels(hierarchy, used)
-            else:
-                minimum = minimum_zip_levels(hierarchy, zip3_population or {})
+            minimum = (
+                minimum_age_levels(hierarchy, np.bincount(codes, minlength=hierarchy.attribute.size) > 0)
+                if name == age
+                else minimum_zip_levels(hierarchy, zip3_population or {})
+            )
         except InputError as error:
             # The error names a value, or the area of several ZIP codes.
             found = str(error.found)
@@ -105,13 +105,12 @@ def minimum_age_levels(hierarchy: Hierarchy, used: NDArray[np.bool_] | None = No
     InputError
         If a value in use is not a whole number, or no level satisfies the rule for a value.
     """
-    categories = hierarchy.attribute.categories
-    ages = [whole_number(category) for category in categories]
-    for value, age in enumerate(ages):
-        if categories[value] and age is None and (used is None or used[value]):
+    ages = {category: whole_number(category) for category in hierarchy.attribute.categories}
+    for place, (category, age) in enumerate(ages.items()):
+        if category and age is None and (used is None or used[place]):
             where, expected = f"attribute {hierarchy.attribute.name!r}", "a whole number, such as 48 or 90+"
-            raise InputError("not a whole number", where=where, found=categories[value], expected=expected)
-    old = np.array([age is not None and age >= TOP_AGE for age in ages])
+            raise InputError("not a whole number", where=where, found=category, expected=expected)
+    old = np.array([age is not None and age >= TOP_AGE for age in ages.values()])
     accepted = np.tile(~old, (hierarchy.n_levels, 1))
     for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
         if len(together := np.unique(groups[old])) == 1:
@@ -144,19 +143,14 @@ def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float
     InputError
         If the population of an area is unknown, or no level satisfies the rule for a code.
     """
-    categories = hierarchy.attribute.categories
-    areas = np.array([category[:ZIP_DIGITS] for category in categories])
-    present = areas != ""
-    unknown = sorted(set(areas[present].tolist()) - set(zip3_population))
-    if unknown:
-        problem, where = "population of a three-digit ZIP code area unknown", f"attribute {hierarchy.attribute.name!r}"
-        raise InputError(problem, where=where, found=unknown[0])
+    areas = np.array([category[:ZIP_DIGITS] for category in hierarchy.attribute.categories])
+    problem, where = "population of a three-digit ZIP code area unknown", f"attribute {hierarchy.attribute.name!r}"
+    unknown = sorted({*areas.tolist()} - {"", *zip3_population})
+    refuse_first(*((True, problem, where, area, None) for area in unknown))
     people = np.array([zip3_population[area] if area else 0 for area in areas.tolist()])
-    restricted = (people <= RESTRICTED_AT_MOST) & present
+    restricted = (people <= RESTRICTED_AT_MOST) & (areas != "")
     # The people of an area are counted once, at the first of its codes.
-    first_of_area = np.zeros(len(areas), dtype=np.bool_)
-    first_of_area[np.unique(areas, return_index=True)[1]] = True
-    first_of_area &= present
+    first_of_area = np.isin(np.arange(len(areas)), np.unique(areas, return_index=True)[1]) & (areas != "")
     accepted = np.zeros(hierarchy.groups.shape, dtype=np.bool_)
     for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
         for number, label in enumerate(labels):

@@ -20,8 +20,8 @@ from reidsim.core.files import plain_name, require_plain
 from reidsim.core.measures import measures_among
 from reidsim.core.tables import read_table, text_table
 from reidsim.core.wording import counted
+from reidsim.drafts.choice import DraftOptions
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
-from reidsim.drafts.options import DraftOptions
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.results import Result, RunResult, keep_private, measures_in_manifest, write_results
@@ -30,7 +30,6 @@ from reidsim.engine.score import AttributesResult, ScoreResult
 from reidsim.engine.single_run import AgentAnalysis
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
-from reidsim.figures.maps import cross_play_maps, policy_map
 from reidsim.figures.runs import (
     beliefs_by_round,
     figures_by_policy,
@@ -42,6 +41,8 @@ from reidsim.figures.runs import (
 from reidsim.figures.studies import (
     attribute_shares,
     belief_curves,
+    cross_play_maps,
+    policy_map,
     regret_curves,
     sensitivity_bars,
     sweep_figures,

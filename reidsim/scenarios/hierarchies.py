@@ -19,18 +19,20 @@ from pydantic import Field, PlainSerializer
 from reidsim.core.errors import InputError, locating
 from reidsim.core.validation import Section
 from reidsim.populations.population import Attribute, Domain, Population
-from reidsim.releases.calendar import DayOrder, age_on, date_levels, has_short_year, read_day
 from reidsim.releases.hierarchy import (
     SUPPRESSED,
+    DayOrder,
     Hierarchy,
+    age_on,
     check_header,
+    date_levels,
     group_levels,
     hierarchy_from_rows,
     interval_levels,
     prefix_levels,
+    read_day,
     read_hierarchy_rows,
     require_rows_of_values,
-    suppression_level,
 )
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.read_keys import Delimiter
@@ -133,7 +135,7 @@ class DateReading(Reading):
 
     def _label(self, value: str) -> str:
         day = read_day(value, self.order, self.two_digit_years_from)
-        if day is None and self.two_digit_years_from is None and has_short_year(value):
+        if day is None and self.two_digit_years_from is None and read_day(value, two_digit_years_from=2000):
             raise InputError(
                 "year of two digits",
                 found=value,
@@ -428,5 +430,5 @@ def hierarchy_of(
             whole = [[*row, SUPPRESSED] for row in rows] if section.suppress else rows
             return hierarchy_from_rows(attribute, whole, costless_levels=section.costless_levels)
         own = [] if isinstance(section, Suppress) else section.levels_of(attribute)
-        top = [suppression_level(attribute)] if isinstance(section, Suppress) or section.suppress else []
+        top = [[SUPPRESSED] * attribute.size] if isinstance(section, Suppress) or section.suppress else []
         return Hierarchy.from_labels(attribute, [*own, *top], costless_levels=getattr(section, "costless_levels", ()))

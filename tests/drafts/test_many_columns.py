@@ -57,7 +57,7 @@ def test_twelve_columns_keep_their_hierarchies(wide):
     assert study.scenario.publisher.solver == "iceberg"
     assert f"{lattice.size:,} strategies per record" in wide.text
     # The draft names the omitted levels, with the number of strategies including them.
-    assert "levels left out, there would be" in wide.text
+    assert "left out for fewer strategies" in wide.text
 
 
 def test_a_file_of_people_with_several_rows_is_drafted_with_fewer_levels_and_says_so():
@@ -67,7 +67,7 @@ def test_a_file_of_people_with_several_rows_is_drafted_with_fewer_levels_and_say
     study = build_study(draft.scenario)
     assert study.scenario.publisher.solver == "backward-induction"
     assert study.lattice.size <= 600
-    assert "levels left out, there would be" in draft.text
+    assert "left out for fewer strategies" in draft.text
 
 
 def test_a_hierarchy_file_of_a_column_is_taken_as_it_is(tmp_path):

@@ -7,8 +7,7 @@ import pytest
 
 from reidsim.core.errors import InputError
 from reidsim.drafts.names import NAMES
-from reidsim.drafts.profile import profile_table
-from reidsim.drafts.readings import find_reading
+from reidsim.drafts.profile import find_reading, profile_table
 from reidsim.releases.records import select_columns
 from reidsim.scenarios.hierarchies import DateReading, NumberReading, TextReading
 

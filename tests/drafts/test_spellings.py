@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from reidsim.drafts.matching import near_spellings
-from reidsim.drafts.values import are_places, regions_of
+from reidsim.drafts.names import are_places, regions_of
 
 
 def test_spellings_of_a_hospital_are_found():
@@ -75,21 +75,21 @@ def test_one_slip_of_the_hand_is_found(word, data):
 def test_the_countries_of_a_census_have_regions_and_continents():
     values = set(own_files.COUNTRIES) - {"?"}
     assert len(values) == 41
-    regions = regions_of(values)
+    levels, region_of = regions_of(values)
     # One value is a misprint in the file without a region.
-    assert values - set(regions.region_of) == {"South"}
-    assert regions.levels == ("region", "continent")
-    assert regions.region_of["Holand-Netherlands"] == ("Western Europe", "Europe")
-    assert regions.region_of["Outlying-US(Guam-USVI-etc)"] == ("Pacific islands", "Oceania")
-    continents = {continent for _, continent in regions.region_of.values()}
+    assert values - set(region_of) == {"South"}
+    assert levels == ("region", "continent")
+    assert region_of["Holand-Netherlands"] == ("Western Europe", "Europe")
+    assert region_of["Outlying-US(Guam-USVI-etc)"] == ("Pacific islands", "Oceania")
+    continents = {continent for _, continent in region_of.values()}
     assert continents == {"America", "Asia", "Europe", "Oceania"}
     continent_of = {}
-    for region, continent in regions.region_of.values():
+    for region, continent in region_of.values():
         assert continent_of.setdefault(region, continent) == continent
 
 
 def test_states_have_divisions_and_other_values_no_region():
-    assert regions_of(["TN", "ky", "New York"]).region_of["ky"] == ("East South Central", "South (U.S.)")
+    assert regions_of(["TN", "ky", "New York"])[1]["ky"] == ("East South Central", "South (U.S.)")
     assert regions_of(["red", "green", "Germany"]) is None
     assert regions_of([]) is None
     assert are_places("Iran", "IRAQ")

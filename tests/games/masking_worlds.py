@@ -45,7 +45,7 @@ class SmallWorld:
         return self.game.space
 
     def levels(self, strategy):
-        return tuple(self.space.levels(strategy).tolist())
+        return tuple(self.space.all_levels(strategy).tolist())
 
 
 @st.composite

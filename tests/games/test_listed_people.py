@@ -53,7 +53,7 @@ class Listed:
 
         Rows must match the released and inferred values.
         """
-        levels = self.game.space.levels(strategy)
+        levels = self.game.space.all_levels(strategy)
         asked = []
         if levels[0] < 2:
             asked.append((0, (lambda value: AGE_GROUPS[value]) if levels[0] == 1 else (lambda value: value)))
@@ -234,7 +234,7 @@ def test_partial_knowledge_of_a_list_is_the_mean_over_what_is_known(listed, shar
     planned = guessed(known).record_game.linker
     nothing = game.space.size - 1
     for strategy in range(game.space.size):
-        levels = game.space.levels(strategy)
+        levels = game.space.all_levels(strategy)
         age_alone = int(game.space.number(np.array([levels[0], *(np.array(game.space.shape)[1:] - 1)])))
         linkage = known.record_game.linker.link(strategy)
         for target in range(game.n_records):

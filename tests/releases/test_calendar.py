@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
 from reidsim.populations.population import Attribute
-from reidsim.releases.calendar import age_on, date_levels, has_short_year, read_day
-from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.hierarchy import Hierarchy, age_on, date_levels, read_day
 
 DAYS = st.dates(date(1930, 1, 1), date(2029, 12, 31))
 # Each notation of a date, the order of day and month if relevant, and its description.
@@ -75,11 +74,10 @@ def test_years_and_months_are_kept_as_such(text, calendar):
 def test_years_of_two_digits_are_of_the_hundred_from_a_year_on(first, year):
     assert read_day("1.2.24", two_digit_years_from=first).calendar == f"{year}-02-01"
     assert read_day("1.2.24") is None
-    assert has_short_year("1.2.24")
     assert read_day("1.2.1824", two_digit_years_from=first).calendar == read_day("1.2.1824").calendar == "1824-02-01"
     # A leap day of 2000; 1900 had none.
-    assert has_short_year("29.2.00")
-    assert not has_short_year("1.2.1924")
+    assert read_day("29.2.00", two_digit_years_from=2000).short_year
+    assert not read_day("1.2.1924", two_digit_years_from=2000).short_year
 
 
 @given(DAYS, DAYS)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.populations.population import Attribute
-from reidsim.releases.hierarchy import Hierarchy, interval_levels, suppression_level
+from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, interval_levels
 from reidsim.releases.released import CellReader
 
 AGES = Attribute("age", (*map(str, range(18, 31)), "90+"))
@@ -16,7 +16,7 @@ JOBS = Attribute("job", ("nurse", "baker", "smith", "a, b"))
 
 
 def reader_of(attribute, levels, renamed=None):
-    return CellReader(Hierarchy.from_labels(attribute, [*levels, suppression_level(attribute)]), renamed)
+    return CellReader(Hierarchy.from_labels(attribute, [*levels, [SUPPRESSED] * attribute.size]), renamed)
 
 
 AGE = reader_of(AGES, interval_levels(AGES, [5], start=15, absorb_remainder=False))

@@ -39,12 +39,12 @@ def test_space_keeps_what_solvers_rely_on(space):
     Predecessors have at least as much utility.
     """
     for strategy in range(space.size):
-        levels = space.levels(strategy)
+        levels = space.all_levels(strategy)
         following = list(space.successors(strategy))
         assert following == sorted(following)
         one_further = [
             number for number in range(space.size)
-            if (space.levels(number) - levels).min() >= 0 and (space.levels(number) - levels).sum() == 1
+            if (space.all_levels(number) - levels).min() >= 0 and (space.all_levels(number) - levels).sum() == 1
         ]  # fmt: skip
         assert following == one_further
         for number in following:
@@ -64,13 +64,12 @@ def test_utility_is_the_share_of_weight_kept(space, data):
     weights = np.broadcast_to(space.weights, (space.n_records, len(space.attributes)))
     total = np.mean([sum(row) for row in weights])
     # Sharing everything has utility 1, whatever the sum of the record's own weights.
-    each = space.utilities(strategies)
     for i, strategy in enumerate(strategies.tolist()):
-        levels = space.levels(strategy)
+        levels = space.all_levels(strategy)
         kept = sum(weights[i, j] * space.kept[j][level] for j, level in enumerate(levels))
-        assert each[i] == pytest.approx(min(kept / total, 1.0) if strategy else 1.0)
-        assert space.utility(strategy)[i] == pytest.approx(each[i])
-        assert space.utility(strategy, np.array([i]))[0] == pytest.approx(each[i])
+        expected = pytest.approx(min(kept / total, 1.0) if strategy else 1.0)
+        assert space.utility(strategy)[i] == expected
+        assert space.utility(strategy, np.array([i]))[0] == expected
 
 
 def test_masking_and_describe():

@@ -5,7 +5,7 @@ import pytest
 
 from reidsim.core.errors import InputError
 from reidsim.populations.population import Attribute, Domain, Population
-from reidsim.releases.hierarchy import Hierarchy, interval_levels, prefix_levels, suppression_level
+from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, interval_levels, prefix_levels
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.safe_harbor import (
     minimum_age_levels,
@@ -21,13 +21,13 @@ PEOPLE = {"372": 600_000, "380": 20_001, "422": 20_000, "426": 16}
 
 def age_hierarchy(widths=(5, 15, 30, 60), oldest=120):
     age = Attribute("age", tuple(map(str, range(oldest + 1))))
-    return Hierarchy.from_labels(age, [*interval_levels(age, widths), suppression_level(age)])
+    return Hierarchy.from_labels(age, [*interval_levels(age, widths), [SUPPRESSED] * age.size])
 
 
 def zip_hierarchy(digits=(4, 3, 2, 1), pool=(), suppress=True, zips=ZIPS):
     attribute = Attribute("zip", zips)
     levels = prefix_levels(attribute, digits, pool=pool)
-    return Hierarchy.from_labels(attribute, levels + ([suppression_level(attribute)] if suppress else []))
+    return Hierarchy.from_labels(attribute, levels + ([[SUPPRESSED] * attribute.size] if suppress else []))
 
 
 def test_ages_below_90_may_stay_and_older_ones_rise_to_the_level_that_joins_them_all():

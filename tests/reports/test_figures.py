@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.figure import Figure
 
-from reidsim.figures.maps import parameter_maps
-from reidsim.figures.studies import sensitivity_lines
+from reidsim.figures.studies import parameter_maps, sensitivity_lines
 from reidsim.figures.style import looks
 from reidsim.kinds.masking.figures import _look as masking_look
 from reidsim.kinds.tables.figures import (
@@ -65,16 +64,14 @@ def records_table(n: int = 300) -> pd.DataFrame:
 
 
 def maps_table(
-    record: str = "19, Black, Male, 37208",
     benefits: tuple[float, ...] = (0.0, 500.0, 1000.0, 1500.0),
     losses: tuple[float, ...] = (10.0, 100.0, 1000.0, 10000.0, 100000.0),
 ) -> pd.DataFrame:
     grid = pd.DataFrame(list(itertools.product(benefits, losses)), columns=["benefit", "loss"])
     attacked = (grid["loss"] >= 1000) & (grid["benefit"] > 0)
     return grid.assign(
-        record=record,
         generalization_intensity=grid["loss"] / (grid["loss"] + grid["benefit"]),
-        share_attacked=attacked * (0.25 if record == "all records" else 1),
+        share_attacked=attacked * 0.25,
         publisher_payoff=grid["benefit"] - grid["loss"] / 1000,
         adversary_payoff=attacked * grid["loss"] / 100,
     )
@@ -187,7 +184,7 @@ def meshes(figure: Figure) -> list[QuadMesh]:
 
 def test_maps_hold_the_grid_whatever_the_order_of_rows() -> None:
     table = maps_table()
-    figure = parameter_maps(table.sample(frac=1, random_state=3))
+    figure = parameter_maps(table.sample(frac=1, random_state=3), axes=("benefit", "loss"), title="Basic game")
     columns = ("generalization_intensity", "share_attacked", "publisher_payoff", "adversary_payoff")
     for mesh, column in zip(meshes(figure), columns, strict=True):
         surface = np.asarray(mesh.get_array())

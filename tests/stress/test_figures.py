@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.engine.stress.run import StressResult
-from reidsim.figures.maps import policy_map
-from reidsim.figures.studies import belief_curves, sensitivity_bars
+from reidsim.figures.studies import belief_curves, policy_map, sensitivity_bars
 from reidsim.games.measures import RISK
 from reidsim.reports.python import figures_of
 

@@ -252,7 +252,7 @@ class MaskedRecordLinker:
         It holds effective group sizes; see `KnowledgeLinker`. The true sizes equal the believed ones if only the
         coverage of the list is known.
         """
-        linked = int(self._space.levels(strategy)[self._linked] @ self._strides)
+        linked = int(self._space.all_levels(strategy)[self._linked] @ self._strides)
         if linked not in self._kept:
             if len(self._kept) == self._most_kept:
                 self._kept.pop(next(iter(self._kept)))

@@ -135,7 +135,7 @@ class MultistageLinker:
         """
         chosen = np.arange(self.world.n_targets) if rows is None else np.asarray(rows)
         n = len(chosen)
-        levels = self.space.levels(strategy).tolist()
+        levels = self.space.all_levels(strategy).tolist()
         released = {
             name: level
             for name, level, size in zip(self.space.attributes, levels, self.space.shape, strict=True)

@@ -255,7 +255,7 @@ class GameArrays(NamedTuple):
             Number of attributes at the end that are either shared or masked.
         """
         n, n_linked, n_forms = space.n_records, len(space.attributes) - n_bits, space.size >> n_bits
-        levels = space.levels(np.arange(n_forms) << n_bits)[:, :n_linked]
+        levels = space.all_levels(np.arange(n_forms) << n_bits)[:, :n_linked]
         form_kept = np.ones((n_forms, n_linked))
         for j in range(n_linked):
             form_kept[:, j] = space.kept[j][levels[:, j]]

@@ -220,7 +220,7 @@ class MaskingKind(Kind):
 
         def released(found: Equilibrium) -> pd.DataFrame:
             columns: dict[str, Any] = {"gap": np.nan if found.gap is None else found.gap} if bounded else {}
-            levels = game.space.levels(np.maximum(found.strategies, 0)).T
+            levels = game.space.all_levels(np.maximum(found.strategies, 0)).T
             for (name, values), level, size in zip(labels.items(), levels, game.space.shape, strict=True):
                 masked, shown = found.withheld | (level == size - 1), values.copy()
                 between = (level > 0) & ~masked

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from reidsim.audit.identifiers import why_identifying
 from reidsim.core.errors import InputError, listed
 from reidsim.core.wording import counted
-from reidsim.drafts.values import is_free_text
+from reidsim.drafts.names import is_free_text
 from reidsim.populations.population import distinct_rows
 
 Codes = NDArray[np.integer[Any]]

@@ -66,7 +66,7 @@ def _known_sets(chances, presence):
 def oracle(case, subject, strategy):
     """Return believed success, true success, the attack and the subject's payoff."""
     game, linked, register, sets = case
-    levels = [game.space.levels(strategy)[NAMES.index(name)] for name in LINKED]
+    levels = [game.space.all_levels(strategy)[NAMES.index(name)] for name in LINKED]
     believed = 0.0
     for known, p in sets[subject].items():
         same = sum(

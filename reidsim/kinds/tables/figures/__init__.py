@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from reidsim.core.palette import BLACK, BLUE, GREY, VERMILION
 from reidsim.figures import style
-from reidsim.figures.studies import Swept, lines_or_maps, short_name, swept_of
+from reidsim.figures.studies import Swept, lines_or_maps, swept_of
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.kinds.tables.figures.sequential import GROUP_SIZE_CURVES, attack_thresholds, belief_risks, by_group_size
 from reidsim.kinds.tables.schema import policy_named
@@ -111,7 +111,7 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
         medians = runtimes.groupby(["value", "policy", "pruned"], sort=False, observed=True)["seconds"].median()
         yield "full-domain-runtimes", full_domain_runtimes(medians.reset_index())
     elif (payouts := _payouts(swept)) is not None:
-        yield f"payout-curves-{short_name(swept.along[0])}", payout_curves(payouts)
+        yield f"payout-curves-{swept.along[0].removeprefix('economics.')}", payout_curves(payouts)
     else:
         yield from lines_or_maps(swept)
 
