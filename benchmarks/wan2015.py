@@ -134,7 +134,7 @@ def grid(study: TablesStudy, size: int, repeats: int, sample: int) -> dict[str, 
             success = options.success[best]
             harm = np.where(worst * success > 4.0 * (1 + 1e-12), success, 0.0)
             payoff = value * options.utility[best] - worst * harm
-            payoffs.append(float(np.average(payoff, weights=study.released)))
+            payoffs.append(float(np.average(payoff, weights=study.weights)))
         return options, payoffs
 
     ours()
@@ -152,7 +152,7 @@ def grid(study: TablesStudy, size: int, repeats: int, sample: int) -> dict[str, 
         attacked = worst * success > 4.0 * (1 + 1e-12)
         payoff = value * utility - np.where(attacked, worst * success, 0.0)
         best = (payoff >= payoff.max(axis=1, keepdims=True) - 1e-12 * (value + worst)).argmax(axis=1)
-        mean = np.average(payoff[np.arange(len(best)), best], weights=study.released)
+        mean = np.average(payoff[np.arange(len(best)), best], weights=study.weights)
         chosen = best_options(options, value, worst, worst, 4.0)
         assert (np.where(chosen < 0, -1, options.strategies[chosen]) == best).all()
         assert abs(mean - averages[point]) < 1e-6

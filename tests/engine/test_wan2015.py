@@ -48,7 +48,7 @@ def searched(wan2015):
 
 
 def weighted(study, values):
-    return np.average(values, weights=study.released)
+    return np.average(values, weights=study.weights)
 
 
 # Exact facts.

@@ -160,7 +160,7 @@ def test_the_guarantee_holds_against_all_up_to_its_breaking_point_and_no_further
     economics = study.scenario.economics
     choice = TABLES.play(study)[policy].choice
     safe = ~evaluate(study.game(economics), choice).attacked
-    assert table["share_safe"].tolist() == pytest.approx([np.average(safe, weights=study.released)] * 2)
+    assert table["share_safe"].tolist() == pytest.approx([np.average(safe, weights=study.weights)] * 2)
     for parameter, outward in (("cost", -1e-9), ("gain", 1e-9)):
         breaking = table.loc[parameter, "breaking"]
         assert np.isfinite(breaking)

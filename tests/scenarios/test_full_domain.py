@@ -58,8 +58,8 @@ def test_cells_hierarchies_and_prices(folder):
     assert study.lattice.shape == (3, 2)
     labels = study.lattice.domain.decode(study.lattice.codes[study.cell_of_record])
     assert labels.astype("str").to_numpy().tolist() == [["30", "F"], ["31", "F"], ["30", "M"], ["30", "F"]]
-    assert study.released.sum() == study.n_records == 4
-    assert sorted(study.released.tolist()) == [1, 1, 2]
+    assert study.weights.sum() == study.n_records == 4
+    assert sorted(study.weights.tolist()) == [1, 1, 2]
     assert [getattr(study.prices, name).item() for name in ("benefit", "loss", "gain", "cost")] == [100, 60, 60, 4]
     assert study.node_game("prosecutor", study.prices).sizes_at(0)[study.cell_of_record].tolist() == [2, 1, 1, 2]
 

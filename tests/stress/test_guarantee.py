@@ -41,7 +41,7 @@ def test_errors_are_the_smallest_that_the_game_itself_says(small):
             none = np.zeros(len(strategies), dtype=np.int64)
             planned = evaluate(study.game(believed), Choice(strategies, "given", none, exact=False))
             safe = ~planned.attacked
-            assert table.loc[(policy, "cost"), "share_safe"] == pytest.approx(np.average(safe, weights=study.released))
+            assert table.loc[(policy, "cost"), "share_safe"] == pytest.approx(np.average(safe, weights=study.weights))
             for parameter, side in (("cost", -1), ("gain", 1)):
                 row = table.loc[(policy, parameter)]
                 changed = {"gain": believed.adversary_gain}

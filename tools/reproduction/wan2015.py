@@ -54,7 +54,7 @@ def _measures(study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> _Sum
 
 def _facts(study: TablesStudy, safe_harbor: Equilibrium) -> dict[str, Computed]:
     age, race, sex, zip_code = (hierarchy.attribute.size for hierarchy in study.lattice.hierarchies)
-    intensity = float(np.average(safe_harbor.generalization_intensity, weights=study.released))
+    intensity = float(np.average(safe_harbor.generalization_intensity, weights=study.weights))
     return {
         "records": study.n_records,
         "domain": f"{age}, {race}, {sex}, {zip_code}",
@@ -102,7 +102,7 @@ def _sh_friendly_gain(summary: _Summary) -> dict[str, Computed]:
 def _table_8(study: TablesStudy, summary: _Summary) -> dict[str, Computed]:
     game = study.truth
     found, best = evaluate(game, lattice_search(game)), evaluate(game, branch_and_bound(game))
-    search = search_deviation(found, best, game.tie(), study.released)
+    search = search_deviation(found, best, game.tie(), study.weights)
     return {
         "LBS evaluated": search["evaluated"],
         "LBS publisher difference": search["publisher_payoff_difference"],
@@ -173,7 +173,7 @@ def _averages(
         payoff = loss * options.success[best] - cost
         attacked = payoff > cost * INDIFFERENCE
         outcomes = (np.where(attacked, payoff, 0.0), attacked, options.intensity[best])
-        found.append([np.average(outcome, weights=study.released) for outcome in outcomes])
+        found.append([np.average(outcome, weights=study.weights) for outcome in outcomes])
     adversary_payoff, share_attacked, intensity = np.transpose(found)
     return adversary_payoff, share_attacked, intensity
 

@@ -91,12 +91,20 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
             by_benefit = amounts[first, _BENEFIT] if "benefit" in given else None
             persons = ReleasedPeople.from_lattice(lattice, cell_of_record, person, by_benefit)
             people, unit = persons.counted(_RELEASED), ("person of the release", "people of the release")
-            kinds, kind = _kinds(persons.amounts_of_sets(amounts[first], _BENEFIT))
+            # The benefit of a person is the mean over the person's records; other amounts are equal in all of them.
+            sets = persons.row_sets
+            of_sets = amounts[first[sets.cells[sets.start[:-1]]]]
+            if by_benefit is not None:
+                of_sets[:, _BENEFIT] = sets.means(by_benefit)
+            kinds, kind = _kinds(of_sets)
             household = household if household is None else household[np.unique(person, return_index=True)[1]]
         if records.population is not None and _must_hold_release(scenario):
             of_people = GeneralizationLattice(records.hierarchies, people.cells, counted)
             require_part_of(of_people, people.counts.astype(np.int64), records.population, unit)
         harbor = _safe_harbor(scenario.safe_harbor, lattice, first, records.population or people)
+        if harbor is not None and persons is not None:
+            # The least common generalization of the cells of each row set.
+            harbor = persons.row_sets.combined(np.maximum, lattice.all_levels(harbor)) @ np.array(lattice.strides)
         study = TablesStudy(
             loaded,
             lattice,
@@ -105,7 +113,7 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
             Prices.of_kinds(*kinds.T),
             records.population,
             people,
-            harbor if persons is None or harbor is None else persons.least_above(harbor),
+            harbor,
             sampled=_sampled_people(scenario, lattice.domain, records.codes, weights, person),
             persons=persons,
             household_of=household,

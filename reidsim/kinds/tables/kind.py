@@ -643,7 +643,7 @@ class TablesKind(Kind):
         It is empty if the publisher's unit is the record, or a policy chooses a generalization for each record.
         """
         # Record-level policies evaluate every node, and choose a node for each record.
-        each = scenario.publisher.some_policy(lambda policy: policy.every_node and not policy.of_whole_table)
+        each = scenario.publisher.some_policy(lambda policy: policy.every_node and policy.optimizes == "record")
         decided = "one generalization for all records, and the suppressed records: the best response under the policy"
         return "" if scenario.publisher.unit == "record" or each else decided
 
@@ -715,7 +715,7 @@ def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
         f"{each.linked_population.name!r} has; each counts as the only such person": None
         for each in study.each.values()
         # A registry may be incomplete, so that a record without a match there is no error.
-        if each.registry is None and (outside := int(study.released[each.group_sizes.outside].sum()))
+        if each.registry is None and (outside := int(each.group_sizes.outside[study.cell_of_record].sum()))
     }
     yield from lines
 

@@ -31,7 +31,7 @@ from reidsim.games.full_domain.search import NodeOutcomes, every_node
 from reidsim.games.parameter_grid import Options, best_options, undominated_options
 from reidsim.games.record_game import WITHHELD, Choice, PeopleLinkage, RecordGame
 from reidsim.games.solvers import no_progress
-from reidsim.kinds.tables.policies import TablesChoice, everywhere
+from reidsim.kinds.tables.policies import BestOfUnit, Rule, TablesChoice, everywhere
 from reidsim.kinds.tables.release import coded_record
 from reidsim.kinds.tables.schema import POLICIES, WHERE, NodesSection, TablesScenario, policy_named
 from reidsim.kinds.tables.study import TablesStudy
@@ -563,8 +563,8 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
     """Return whether `OneShotPoints` can play all points of these scenario keys.
 
     A point is a set of values of the keys. The keys must be payoff parameters. The publisher must optimize each record
-    exactly (``unit = "record"``, another solver than ``lattice-search``), with policies that allow dominated strategies
-    to be dropped (`TablesPolicy.thins`), ``safe_class = "at-least"``, no limits on sensitive columns and no rounds.
+    exactly (``unit = "record"``, another solver than ``lattice-search``), with rules and policies that optimize the
+    publisher's unit, ``safe_class = "at-least"``, no limits on sensitive columns and no rounds.
     There must be a single one-shot adversary (see `TablesScenario.plain_adversary`) without stages, whose linkage the
     publisher knows.
 
@@ -579,7 +579,7 @@ def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
         publisher.unit == "record"
         and publisher.solver != "lattice-search"
         and publisher.safe_class == "at-least"
-        and all(policy_named(name).thins for name in publisher.policies)
+        and all(isinstance(policy_named(name), Rule | BestOfUnit) for name in publisher.policies)
         and adversary is not None
         and adversary.stages is None
         and scenario.planned_risk == adversary.risk

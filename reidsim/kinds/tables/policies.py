@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from reidsim.core.randomness import random_stream
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.cross_play import Game, OptIn, record_game_of, require_comparable
 from reidsim.games.directions.best_replies import best_release
-from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, without_attacked
+from reidsim.games.directions.linker import by_record, directed_linker, without_attacked
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.game import NO_SOLUTION, AnyAdversaryGame, FullDomainGame, Prices, eager
 from reidsim.games.full_domain.recoding import local_recoding, multi_dimensional, record_level, sizes_in_rounds
@@ -32,6 +32,7 @@ from reidsim.kinds.tables.schema import (
     SEVERAL_RELEASES,
     SIZES_AMONG_LEFT,
     WHERE,
+    Scope,
     TablesPolicy,
 )
 from reidsim.releases.lattice import Strategies
@@ -84,40 +85,6 @@ def everywhere(study: TablesStudy, node: int) -> Strategies:
     return np.full(study.space.n_records, node, dtype=np.int64)
 
 
-def _replies_by_size(study: TablesStudy, game: RecordGame, risk: Risk) -> bool:
-    """Return whether the adversaries' responses depend on class sizes only.
-
-    It is True only for a game of one-shot adversary types (`TypesGame`) whose linker is the study's linker under
-    `risk`, with one gain and one cost each. Benefit and loss must be equal for all rows, and `risk` must not be
-    "sample".
-    """
-    if not isinstance(game, TypesGame) or risk == "sample" or np.ptp(game.benefit) or np.ptp(game.loss):
-        return False
-    return all(
-        each.linker is study.linker(risk)
-        and isinstance(each.adversary, OneShotAdversary)
-        and not np.ndim(each.adversary.gain)
-        and not np.ndim(each.adversary.cost)
-        for each in game.types
-    )
-
-
-def _prices_against(study: TablesStudy, game: RecordGame, prices: Prices) -> Prices | None:
-    """Return the `Prices` of a game against a one-shot adversary; None if unsuitable.
-
-    The result has the benefit and loss of `prices`, with the adversary's gain and cost. It is None for an adversary who
-    is not one-shot, or if gains and costs that differ by row are not the ones that `prices` has for the study's kinds
-    of record.
-    """
-    adversary = game.adversary
-    if not isinstance(adversary, OneShotAdversary):
-        return None
-    if not np.ndim(adversary.gain) and not np.ndim(adversary.cost):
-        return replace(prices, gain=np.asarray(adversary.gain), cost=np.asarray(adversary.cost))
-    gain, cost = study.gain_and_cost(prices)
-    return prices if np.array_equal(adversary.gain, gain) and np.array_equal(adversary.cost, cost) else None
-
-
 def search_nodes(study: TablesStudy, game: FullDomainGame) -> tuple[FullDomainSolution, NodeOutcomes | None]:
     """Search the lattice for the best node by the scenario's method.
 
@@ -143,28 +110,6 @@ def node_strategies(game: FullDomainGame, node: int) -> Strategies:
     return np.where(game.kept_at(node), node, WITHHELD)
 
 
-def best_node(study: TablesStudy, game: FullDomainGame) -> TablesChoice:
-    """Return the `TablesChoice` of the best node; unprofitable records are suppressed.
-
-    The search is the scenario's. Without a node within the suppression limit, all records are suppressed, and `nodes`
-    and `classes` of the choice are empty and None.
-    """
-    solution, listed = search_nodes(study, game)
-    node = solution.node
-    found = node != NO_SOLUTION
-    return TablesChoice(
-        node_strategies(game, node),
-        study.scenario.publisher.search,
-        everywhere(study, solution.evaluated),
-        solution.exact,
-        planned_payout=solution.payout,
-        nodes=(node,) if found else (),
-        gap=solution.gap,
-        classes=everywhere(study, node) if found else None,
-        listed=listed,
-    )
-
-
 class SolvedPolicy(TablesPolicy):
     """Base class of the package's policies for tables.
 
@@ -178,19 +123,35 @@ class SolvedPolicy(TablesPolicy):
         A game row is a distinct cell or, with a key of people, a set of records that a person has. `report` is called
         during a long search, with the number of steps done and the total. `draw` has no effect.
 
+        Against adversaries who look people up, a policy that optimizes each record starts from its choice in direction
+        "record", in which the adversary looks for the person of a record, and changes records until no change improves
+        the release. A no-attack policy with one generalization for the table withholds the records that are still
+        attacked; it withholds all records if more than the suppression limit would be withheld. Rules and the lattice
+        search of Wan et al. 2015 ignore the direction.
+
         Raises
         ------
         InputError
             If the policy cannot be played in this game, or ignores limits on sensitive columns that the scenario sets.
         """
-        played = record_game_of(game)
-        if study.scenario.publisher.attribute_limits and not self.meets_attribute_limits:
+        played, publisher = record_game_of(game), study.scenario.publisher
+        if publisher.attribute_limits and not self.meets_attribute_limits:
             raise InputError("the policy does not support limits on sensitive columns", where=self.name)
         linker = directed_linker(played)
-        if linker is not None:
-            return self._choose_looked_up(study, played, linker)
-        report()
-        return self.pick(study, played, report)
+        if linker is None:
+            report()
+            return self.pick(study, played, report)
+        planned = self.planned(study, played)
+        if self.optimizes == "record" or self.picks_each(publisher):
+            start = self.choice_by_record(study, played)
+            return best_release(planned, linker, start, **self.improvement(study))
+        choice = self.pick(study, planned, no_progress)
+        if not self.forbids_attacks:
+            return choice
+        strategies = without_attacked(planned, choice.strategies)
+        withheld = study.weights[strategies == WITHHELD].sum()
+        too_many = withheld > most_within(publisher.suppression_limit, study.n_subjects)
+        return replace(choice, strategies=np.full_like(strategies, WITHHELD) if too_many else strategies)
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the `Choice` in a game with independent success probabilities.
@@ -199,36 +160,6 @@ class SolvedPolicy(TablesPolicy):
         this method; `report` is called with the numbers of steps done and in total.
         """
         raise NotImplementedError
-
-    def _choose_looked_up(self, study: TablesStudy, game: RecordGame, linker: DirectedLinker) -> Choice:
-        """Return the `Choice` against adversaries who look people up.
-
-        A policy that optimizes each record starts from its choice in direction "record", in which the adversary looks
-        for the person of a record, and changes records until no change improves the release. A no-attack policy with
-        one generalization for the table withholds the records that are still attacked; it withholds all records if more
-        than the suppression limit would be withheld. Rules and the lattice search of Wan et al. 2015 ignore the
-        direction.
-
-        Parameters
-        ----------
-        study : TablesStudy
-        game : RecordGame
-        linker : DirectedLinker
-            Linker of the game, for lookups of people.
-        """
-        publisher = study.scenario.publisher
-        improves = self.improves or self.picks_each(publisher)
-        separate = self.separate or improves
-        start, game = self.choice_by_record(study, game) if separate else None, self.planned(study, game)
-        choice = self.pick(study, game, no_progress) if start is None else start
-        if improves:
-            return best_release(game, linker, choice, **self.improvement(study))
-        if separate or not self.forbids_attacks:
-            return choice
-        strategies = without_attacked(game, choice.strategies)
-        withheld = study.weights[strategies == WITHHELD].sum()
-        too_many = withheld > most_within(publisher.suppression_limit, study.n_subjects)
-        return replace(choice, strategies=np.full_like(strategies, WITHHELD) if too_many else strategies)
 
     def choice_by_record(self, study: TablesStudy, game: RecordGame) -> Choice:
         """Return the `Choice` against the same adversaries in direction "record".
@@ -277,15 +208,33 @@ class SolvedPolicy(TablesPolicy):
         believed losses, and there are neither sample risk nor limits on sensitive columns; otherwise it is an
         `AnyAdversaryGame`.
         """
-        risk, prices = study.scenario.planned_risk, study.believed(study.prices)
+        risk, prices, adversary = study.scenario.planned_risk, study.believed_prices, game.adversary
+        linker, admissible = study.linker(risk), study.admissible
+        # Sample risk estimates the people of a class from two counts; compiled searches need one.
+        compiled = game.linker is linker and risk != "sample" and not admissible
         # A publisher who foresees purchases of resources plans on games with higher losses.
-        if game.linker is study.linker(risk) and np.array_equal(game.loss, study.of_cells(prices.loss)):
-            # Sample risk estimates the people of a class from two counts; compiled searches need one.
-            own = None if risk == "sample" or study.admissible else _prices_against(study, game, prices)
-            if own is not None:
-                return self.one_shot_game(study, risk, own)
-        given, by_size = self.one_shot_game(study, risk, prices), _replies_by_size(study, game, risk)
-        return AnyAdversaryGame.from_record_game(given, game, by_size=by_size, admissible=study.admissible)
+        if (
+            compiled
+            and isinstance(adversary, OneShotAdversary)
+            and np.array_equal(game.loss, study.of_cells(prices.loss))
+        ):
+            gain, cost = adversary.gain, adversary.cost
+            if not np.ndim(gain) and not np.ndim(cost):
+                return self.one_shot_game(study, risk, replace(prices, gain=np.asarray(gain), cost=np.asarray(cost)))
+            if all(map(np.array_equal, (gain, cost), study.gain_and_cost(prices))):
+                return self.one_shot_game(study, risk, prices)
+        # Responses of one-shot adversaries depend on class sizes only if all amounts are equal for all rows.
+        types = game.types if isinstance(game, TypesGame) and risk != "sample" else ()
+        by_size = bool(types) and not np.ptp(game.benefit) and not np.ptp(game.loss)
+        by_size = by_size and all(
+            each.linker is linker
+            and isinstance(each.adversary, OneShotAdversary)
+            and not np.ndim(each.adversary.gain)
+            and not np.ndim(each.adversary.cost)
+            for each in types
+        )
+        given = self.one_shot_game(study, risk, prices)
+        return AnyAdversaryGame.from_record_game(given, game, by_size=by_size, admissible=admissible)
 
     def one_shot_game(self, study: TablesStudy, risk: Risk, prices: Prices) -> FullDomainGame:
         """Return the `FullDomainGame` of the policy against a one-shot adversary.
@@ -312,7 +261,6 @@ class Rule(SolvedPolicy):
     """Base class of rules: fixed generalization of each record, for any adversary."""
 
     is_rule = True
-    thins = True
 
     def form(self, study: TablesStudy) -> Strategies:
         """Return the prescribed generalization (node) of each game row, shape (n_rows,)."""
@@ -340,21 +288,35 @@ class SafeHarbor(Rule):
 class BestOfUnit(SolvedPolicy):
     """Best generalization of each record, or of the table, by ``publisher.unit``."""
 
-    of_unit = True
-    thins = True
+    optimizes: ClassVar[Scope | None] = "unit"
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the `Choice` of the best generalization of each record, or the best node.
 
-        It is one node for the table if ``publisher.unit`` is "table" (see `best_node`); otherwise the scenario's solver
-        picks a generalization for each game row.
+        The scenario's solver picks a generalization for each game row, or the scenario's search picks a node for the
+        table, at which unprofitable records are suppressed. Without a node within the suppression limit, all records
+        are suppressed, and `nodes` and `classes` of the `TablesChoice` are empty and None.
         """
-        if self.picks_node(study.scenario.publisher):
-            return best_node(study, self.whole_game(study, game))
-        played, solver = self.planned(study, game), study.scenario.publisher.solver
-        if solver == "lattice-search":
-            return lattice_search(played)
-        return _EXACT[solver](played, self.constraint(study), report)
+        publisher = study.scenario.publisher
+        if not self.picks_node(publisher):
+            played = self.planned(study, game)
+            if publisher.solver == "lattice-search":
+                return lattice_search(played)
+            return _EXACT[publisher.solver](played, self.constraint(study), report)
+        whole = self.whole_game(study, game)
+        solution, listed = search_nodes(study, whole)
+        found = solution.node != NO_SOLUTION
+        return TablesChoice(
+            node_strategies(whole, solution.node),
+            publisher.search,
+            everywhere(study, solution.evaluated),
+            solution.exact,
+            planned_payout=solution.payout,
+            nodes=(solution.node,) if found else (),
+            gap=solution.gap,
+            classes=everywhere(study, solution.node) if found else None,
+            listed=listed,
+        )
 
 
 @POLICIES.register("basic")
@@ -431,7 +393,7 @@ class RecordLevel(SolvedPolicy):
         "for each record, the generalization with the highest payoff; records without a positive payoff are suppressed"
     )
     every_node = True
-    improves = True
+    optimizes = "record"
 
     def improvement(self, study: TablesStudy) -> dict[str, Any]:
         """Return keyword arguments of `best_release`: constraint, withholding allowed."""
@@ -470,7 +432,7 @@ class RecordLevelNoAttack(RecordLevel):
 
 
 @POLICIES.register("full-domain")
-class FullDomain(SolvedPolicy):
+class FullDomain(BestOfUnit):
     """Best single generalization (node) of the table, for both publisher's units."""
 
     label = "Full-domain"
@@ -478,12 +440,7 @@ class FullDomain(SolvedPolicy):
         "for the table, the generalization with the highest total payoff; records without a "
         "positive payoff are suppressed"
     )
-    of_whole_table = True
-    of_node = True
-
-    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the `TablesChoice` of the best node; see `best_node`."""
-        return best_node(study, self.whole_game(study, game))
+    optimizes = "node"
 
 
 @POLICIES.register("full-domain-no-attack")
@@ -508,8 +465,7 @@ class LocalRecodingPolicy(SolvedPolicy):
     label = "Local recoding"
     description = "full-domain generalization, repeated for the suppressed records until the payoff stops increasing"
     by_agents = False
-    of_whole_table = True
-    in_rounds = True
+    optimizes = "rounds"
     meets_attribute_limits = False
     needs = frozenset({SIZES_AMONG_LEFT, SEPARATE_RECORDS})
 
@@ -590,7 +546,7 @@ class MultiDimensionalPolicy(SolvedPolicy):
     )
     by_agents = False
     every_node = True
-    of_whole_table = True
+    optimizes = "table"
     needs = frozenset({ONE_RECORD_PER_PERSON})
 
     def takes_best(self, publisher: Any) -> bool:
@@ -643,11 +599,10 @@ class LatticeSearch(SolvedPolicy):
     description = "for each record, the generalization at which the greedy lattice search of Wan et al. 2015 stops"
     has_lowest_level = False
     meets_attribute_limits = False
-    separate = True
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the `Choice` of the strategies at which the greedy search stops."""
-        return lattice_search(game)
+        """Return the `Choice` of the strategies at which the greedy search in direction "record" stops."""
+        return lattice_search(by_record(game))
 
 
 @POLICIES.register("anytime")
@@ -659,7 +614,7 @@ class Anytime(SolvedPolicy):
 
     label = "Anytime"
     description = "for the table, the best generalization found within a budget of nodes"
-    of_whole_table = True
+    optimizes = "table"
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the `Choice` of the best node within the budget.
@@ -682,7 +637,7 @@ class OptInPolicy(SolvedPolicy):
     label = "Opt-in game"
     description = "each record is released unchanged if its payoff is positive, otherwise withheld"
     has_lowest_level = False
-    improves = True
+    optimizes = "record"
 
     def improvement(self, study: TablesStudy) -> dict[str, Any]:
         """Return keyword arguments of `best_release` that allow two strategies per record.

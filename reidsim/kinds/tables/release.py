@@ -159,7 +159,8 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
         hierarchy), or top codes are to be redrawn without a population.
     """
     scenario, attributes = loaded.scenario, loaded.scenario.attributes
-    (source, frame), in_records = _records(loaded), scenario.columns_of_file
+    (source, frame), files = _records(loaded), scenario.columns
+    in_records = {name: files[name] for name, a in attributes.items() if not a.draw}
     records = _Rows(source, attribute_labels(frame, in_records, attributes, source), in_records)
     people, rows_of_people = _people(loaded)
     tables = {}

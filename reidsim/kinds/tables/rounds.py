@@ -118,7 +118,7 @@ def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
         cell_of_subject=study.row_of_subject,
         benefit=study.of_cells(study.prices.benefit),
         loss=study.of_cells(study.prices.loss),
-        believed_loss=study.of_cells(study.believed(study.prices).loss),
+        believed_loss=study.of_cells(study.believed_prices.loss),
         profiles=profiles,
         solve=study.solve,
         is_fixed=lambda policy: policy_named(policy).is_rule,

@@ -40,6 +40,7 @@ from reidsim.scenarios.study import HOUSEHOLD, PERSON, key_columns
 
 WHERE = "publisher.policies"
 Unit = Literal["record", "table"]
+Scope = Literal["unit", "record", "node", "rounds", "table"]
 
 # Capabilities of a scenario that policies may need.
 SAFE_HARBOR = "the attributes that Safe Harbor restricts (section safe_harbor)"
@@ -77,38 +78,22 @@ class TablesPolicy(Policy):
         How the policy treats earlier releases; see `reidsim.agents.profile.Reply`.
     compared : bool
         Whether cross-play compares the policy.
-    of_unit : bool
-        Whether the policy optimizes the publisher's unit, the record or the table.
-    of_node : bool
-        Whether the policy optimizes one generalization of the table for both publisher's units.
-    improves : bool
-        Whether the policy optimizes each record for both publisher's units.
-    separate : bool
-        Whether the choice for a record never depends on other records.
-    of_whole_table : bool
-        Whether the policy chooses one generalization, or a few, for the table.
-    in_rounds : bool
-        Whether the policy is local recoding: group sizes are counted among the records left for a round.
+    optimizes : {"unit", "record", "node", "rounds", "table", None}
+        Scope of an optimal choice: the publisher's unit (record or table); for both units, each record, one
+        generalization of the table ("node"), one generalization per round of local recoding ("rounds"), or the table in
+        another way; None for other policies.
     has_lowest_level : bool
         Whether the policy respects minimum levels of attributes.
     meets_attribute_limits : bool
         Whether limits on sensitive columns can be set beside the policy. Rules ignore them, as a reference.
-    thins : bool
-        Whether strategies that are optimal at no payoff parameters can be dropped once for all payoff parameters.
     """
 
     every_node: ClassVar[bool] = False
     replies: ClassVar[Reply] = "to-past"
     compared: ClassVar[bool] = True
-    of_unit: ClassVar[bool] = False
-    of_node: ClassVar[bool] = False
-    improves: ClassVar[bool] = False
-    separate: ClassVar[bool] = False
-    of_whole_table: ClassVar[bool] = False
-    in_rounds: ClassVar[bool] = False
+    optimizes: ClassVar[Scope | None] = None
     has_lowest_level: ClassVar[bool] = True
     meets_attribute_limits: ClassVar[bool] = True
-    thins: ClassVar[bool] = False
 
     @property
     def within_safe_harbor(self) -> bool:
@@ -119,38 +104,31 @@ class TablesPolicy(Policy):
         return SAFE_HARBOR in self.needs and not self.is_rule
 
     def picks_each(self, publisher: Any) -> bool:
-        """Return whether the policy optimizes each record separately.
-
-        It does if it optimizes the publisher's unit (`of_unit`) and ``publisher.unit`` is "record".
-        """
-        return self.of_unit and publisher.unit == "record"
+        """Return whether the policy optimizes each record because ``publisher.unit`` is "record"."""
+        return self.optimizes == "unit" and publisher.unit == "record"
 
     def picks_node(self, publisher: Any) -> bool:
         """Return whether the policy searches for one generalization of the table.
 
-        It does so for both publisher's units (`of_node`), or if it optimizes the publisher's unit (`of_unit`) and
-        ``publisher.unit`` is "table".
+        It does so for both publisher's units, or because ``publisher.unit`` is "table".
         """
-        return self.of_node or (self.of_unit and publisher.unit == "table")
+        return self.optimizes == "node" or (self.optimizes == "unit" and publisher.unit == "table")
 
     def searches_nodes(self, publisher: Any) -> bool:
-        """Return whether the policy searches the nodes of the lattice, once or in rounds.
-
-        This holds for local recoding (`in_rounds`) and if `picks_node` is True. `publisher` is the scenario section.
-        """
-        return self.in_rounds or self.picks_node(publisher)
+        """Return whether the policy searches the nodes of the lattice, once or in rounds."""
+        return self.optimizes == "rounds" or self.picks_node(publisher)
 
     def takes_best(self, publisher: Any) -> bool:
         """Return whether the policy picks the best of a fixed set of releases.
 
         The set is the same for all payoff parameters. A policy that optimizes each record does so unless
-        ``publisher.solver`` is "lattice-search". Any other policy does so if `improves` is set, or if it searches for
-        one generalization of the table with an exact search and a suppression limit of 1.
+        ``publisher.solver`` is "lattice-search". Any other policy does so if it searches for one generalization of the
+        table with an exact search and a suppression limit of 1.
         """
         if self.picks_each(publisher):
             return bool(publisher.solver != "lattice-search")
         exact: bool = publisher.search == "exact" and publisher.suppression_limit == 1.0
-        return self.improves or (self.picks_node(publisher) and exact)
+        return self.optimizes == "record" or (self.picks_node(publisher) and exact)
 
 
 class OwnTablesPolicy(OwnPolicy, TablesPolicy):
@@ -567,23 +545,6 @@ class PublisherSection(PoliciesSection):
         """
         return AttributeLimits(self.l_diversity, self.t_closeness, self.max_inference)
 
-    @property
-    def walks_whole_lattice(self) -> bool:
-        """Whether a policy requires a search of the whole lattice.
-
-        A policy does if it evaluates every node (`every_node`), or if ``search`` is "exact" and it searches the nodes
-        (`searches_nodes`).
-        """
-        return self.some_policy(lambda each: each.every_node or (self.search == "exact" and each.searches_nodes(self)))
-
-    @property
-    def lists_every_form(self) -> bool:
-        """Whether a policy computes every generalization of each record.
-
-        This is so with solver "backward-induction" and a policy that optimizes each record (`picks_each`).
-        """
-        return self.solver == "backward-induction" and self.some_policy(lambda each: each.picks_each(self))
-
     def some_policy(self, holds: Callable[[TablesPolicy], bool]) -> bool:
         """Return whether a condition holds for at least one policy of the section.
 
@@ -630,11 +591,10 @@ def _with_policy(expected: str, holds: Callable[[TablesPolicy, PublisherSection]
     holds : callable
         Returns whether a policy has the property, given the `TablesPolicy` and the `PublisherSection`.
     """
-
-    def some(section: object, scenario: Any) -> bool:
-        return bool(scenario.publisher.some_policy(lambda each: holds(each, scenario.publisher)))
-
-    return ReadIf(some, f"with {expected}")
+    return ReadIf(
+        lambda _, scenario: scenario.publisher.some_policy(lambda each: holds(each, scenario.publisher)),
+        f"with {expected}",
+    )
 
 
 class TablesScenario(ScenarioHead):
@@ -687,10 +647,10 @@ class TablesScenario(ScenarioHead):
             ReadIf(lambda *_: False, "in the hierarchy of a quasi-identifier, not of a sensitive column"),
         ),
         "releases.m": _with_policy("policy m-invariance", lambda each, _: each.replies == "planned"),
-        "publisher.rounds": _with_policy("a policy of local recoding", lambda each, _: each.in_rounds),
+        "publisher.rounds": _with_policy("a policy of local recoding", lambda each, _: each.optimizes == "rounds"),
         "publisher.suppression_limit": _with_policy(
             'unit = "table", or a policy for the whole table',
-            lambda each, publisher: publisher.unit == "table" or each.of_whole_table,
+            lambda each, publisher: publisher.unit == "table" or each.optimizes in ("node", "rounds", "table"),
         ),
         "publisher.solver": _with_policy(
             'unit = "record" and a policy such as basic', lambda each, publisher: each.picks_each(publisher)
@@ -742,14 +702,6 @@ class TablesScenario(ScenarioHead):
         By default, it is the attribute's name.
         """
         return {name: attribute.column or name for name, attribute in self.attributes.items()}
-
-    @property
-    def columns_of_file(self) -> dict[str, str]:
-        """Column of each quasi-identifier in the file of records, without drawn ones.
-
-        A dict by attribute; the values of drawn attributes (key ``draw``) come from the population.
-        """
-        return {name: column for name, column in self.columns.items() if not self.attributes[name].draw}
 
     @property
     def plain_adversary(self) -> AdversarySection | None:
@@ -822,10 +774,9 @@ class TablesScenario(ScenarioHead):
     @model_validator(mode="after")
     def _consistent(self) -> TablesScenario:
         check_adversaries(self.adversaries, self.agents)
-        refuse_first(*_data_cases(self), *_adversary_cases(self), *_key_cases(self), *_column_cases(self))
+        refuse_first(*_data_cases(self), *_adversary_cases(self), *_column_cases(self))
         _check_names(self)
-        _check_policies(self)
-        _check_planners(self)
+        _check_capabilities(self)
         return self
 
 
@@ -840,40 +791,15 @@ def _data_cases(scenario: TablesScenario) -> Iterator[Case]:
     taken = {*_TAKEN, release.person and PERSON, release.household and HOUSEHOLD}
     for name in attributes:
         yield name in taken, "attribute name reserved for a column of the results", "attributes", name, None
-    drawn = [name for name, attribute in attributes.items() if attribute.draw]
+    drawn, risks = [name for name, attribute in attributes.items() if attribute.draw], scenario.risks
     reason = f"to draw attribute {drawn[0]!r}" if drawn else "for journalist risk"
-    needed = population is None and (drawn or "journalist" in scenario.risks)
+    needed = population is None and (drawn or "journalist" in risks)
     yield needed, "section missing", "population", None, f"a population, {reason}"
     all_drawn, expected = len(drawn) == len(attributes), "at least one attribute of the records"
     yield all_drawn, "every attribute is drawn", "attributes", None, expected
-    unweighted = release.weight is None and release.sampling_fraction is None and "sample" in scenario.risks
-    problem, expected = (
-        "sample risk needs weights or a sampling fraction",
-        "release.weight or release.sampling_fraction",
-    )
-    yield unweighted, problem, "release", None, expected
-
-
-def _column_cases(scenario: TablesScenario) -> Iterator[Case]:
-    """Yield the checks that no column has two roles, for `refuse_first`.
-
-    Columns of people, households, weights, releases and sensitive values must not be quasi-identifiers, and the first
-    three must not be sensitive. Otherwise, columns of people, households, weights and releases may be equal to each
-    other.
-    """
-    release, releases, sensitive = scenario.release, scenario.releases, key_columns(scenario.publisher.sensitive)
-    roles = {"person": key_columns(release.person), "household": key_columns(release.household)}
-    columns = {f"release.{key}": column for key, column in roles.items()}
-    columns["release.weight"] = key_columns(release.weight)
-    if releases is not None:
-        columns |= {f"releases.{key}": (column,) for key, column in releases.columns.items()}
-    columns["publisher.sensitive"] = sensitive
-    for key, names in columns.items():
-        for name in names:
-            problem, expected = "the column is a quasi-identifier", "a column that is no attribute"
-            yield name in scenario.columns_of_file.values(), problem, key, name, expected
-            kept = key.startswith("release.") and name in sensitive
-            yield kept, "the column is also the sensitive column", key, name, "another column"
+    unweighted = release.weight is None and release.sampling_fraction is None and "sample" in risks
+    problem = "sample risk needs weights or a sampling fraction"
+    yield unweighted, problem, "release", None, "release.weight or release.sampling_fraction"
 
 
 def _adversary_cases(scenario: TablesScenario) -> Iterator[Case]:
@@ -883,14 +809,14 @@ def _adversary_cases(scenario: TablesScenario) -> Iterator[Case]:
     on sensitive columns.
     """
     figures, publisher, release = scenario.figures, scenario.publisher, scenario.release
-    adversary, sections = scenario.adversary, scenario.every_adversary
+    adversary, sections, looks_up = scenario.adversary, scenario.every_adversary, scenario.looks_up
     several = bool(scenario.adversaries) or "sample" in scenario.risks
     other = several or adversary.errs or not adversary.plans_sequentially
     expected = 'only [adversary], with planner = "fmdp", perfect rationality, and prosecutor or journalist risk'
     problem = "the figures need a single sequential adversary without errors"
     yield figures.sequential is not None and other, problem, "figures.sequential", None, expected
     in_rounds = {"agents": scenario.agents is not None, "releases": scenario.releases is not None}
-    if scenario.looks_up:
+    if looks_up:
         (first, same), *others = sections.items()
         for key, section in others:
             for name in ("direction", "risk"):
@@ -916,14 +842,19 @@ def _adversary_cases(scenario: TablesScenario) -> Iterator[Case]:
             "beliefs.risk": scenario.beliefs.risk not in (None, "prosecutor") and bool(gains),
         }.items():
             yield used, f"not supported together with {key}", where, None, f"this key only without {key}"
-        both, expected = release.person is not None and scenario.looks_up, 'adversary.direction = "record"'
+        both, expected = release.person is not None and looks_up, 'adversary.direction = "record"'
         yield both, f"not supported together with {key}", "release.person", None, expected
 
 
-def _key_cases(scenario: TablesScenario) -> Iterator[Case]:
-    """Yield the checks of releases, person keys and drawn lists, for `refuse_first`."""
-    release, agents, lists = scenario.release, scenario.agents, scenario.lists
-    if scenario.releases is not None and agents is not None:
+def _column_cases(scenario: TablesScenario) -> Iterator[Case]:
+    """Yield the checks of rounds, drawn lists, person keys and columns with two roles, for `refuse_first`.
+
+    Columns of people, households, weights, releases and sensitive values must not be quasi-identifiers, and the first
+    three must not be sensitive. Otherwise, columns of people, households, weights and releases may be equal to each
+    other.
+    """
+    release, releases, agents, lists = scenario.release, scenario.releases, scenario.agents, scenario.lists
+    if releases is not None and agents is not None:
         for key, given in (
             ("rounds", agents.rounds > 1),
             ("participation", agents.participation is not None),
@@ -940,6 +871,20 @@ def _key_cases(scenario: TablesScenario) -> Iterator[Case]:
         yield lists, "lists need one record per person", "release.person", release.person, "no drawn resources"
     expected = f"a population, from which {next(iter(lists), '')!r} is drawn"
     yield lists and scenario.population is None, "section missing", "population", None, expected
+    sensitive, wave_columns = key_columns(scenario.publisher.sensitive), {} if releases is None else releases.columns
+    of_attributes = [attribute.column or name for name, attribute in scenario.attributes.items() if not attribute.draw]
+    for key, names in (
+        ("release.person", key_columns(release.person)),
+        ("release.household", key_columns(release.household)),
+        ("release.weight", key_columns(release.weight)),
+        *((f"releases.{key}", (column,)) for key, column in wave_columns.items()),
+        ("publisher.sensitive", sensitive),
+    ):
+        for name in names:
+            problem, expected = "the column is a quasi-identifier", "a column that is no attribute"
+            yield name in of_attributes, problem, key, name, expected
+            kept = key.startswith("release.") and name in sensitive
+            yield kept, "the column is also the sensitive column", key, name, "another column"
 
 
 def _check_names(scenario: TablesScenario) -> None:
@@ -966,44 +911,40 @@ def _check_names(scenario: TablesScenario) -> None:
         check_together(scenario.population.together, lists)
 
 
-def _lacks(scenario: TablesScenario) -> Iterator[tuple[str, str, str]]:
-    """Yield each capability for policies that the scenario does not provide.
+def _check_capabilities(scenario: TablesScenario) -> None:
+    """Check that the scenario provides the needs of its policies, and planners those of its payoff parameters.
 
-    An item is the capability (such as `SAFE_HARBOR`), the key to change, and the entry of the scenario that lacks it.
-    """
-    release, sections = scenario.release, scenario.every_adversary
-    if scenario.safe_harbor is None:
-        yield SAFE_HARBOR, "safe_harbor", "a scenario without section safe_harbor"
-    if not scenario.in_rounds:
-        yield SEVERAL_RELEASES, WHERE, "a scenario without section releases or agents"
-    elif scenario.agents is not None and not scenario.agents.remembers:
-        yield SEVERAL_RELEASES, "agents.remembers", "agents.remembers = false"
-    if len(key_columns(scenario.publisher.sensitive)) != 1:
-        yield ONE_SENSITIVE_COLUMN, "publisher.sensitive", "publisher.sensitive"
-    if release.person is not None:
-        yield ONE_RECORD_PER_PERSON, WHERE, "release.person"
-    if scenario.looks_up:
-        key, section = next(iter(sections.items()))
-        yield SEPARATE_RECORDS, WHERE, f"{key}.direction = {section.direction!r}"
-    if "prosecutor" in scenario.risks:
-        # Group sizes among the remaining records are computed only for a single adversary without errors.
-        erring = [f"{key}.rationality" for key, section in sections.items() if section.errs]
-        others = ["release.person"] * (release.person is not None) + ["adversaries"] * (len(sections) > 1)
-        for provider in (*erring, *others)[:1]:
-            yield SIZES_AMONG_LEFT, WHERE, f"{provider} under prosecutor risk"
-
-
-def _check_policies(scenario: TablesScenario) -> None:
-    """Check that the scenario provides the needs of its policies.
-
-    With agents or several releases, policies must also be playable in rounds.
+    With agents or several releases, policies must also be playable in rounds. Payoff parameters that differ by record
+    are the gain and the cost from columns of the records, unless the adversary has its own; the loss counts if it
+    replaces the gain.
 
     Raises
     ------
     InputError
-        If a need is not provided, or a policy cannot be played in rounds.
+        If a need is not provided, a policy cannot be played in rounds, or the planner of an adversary needs equal
+        amounts; the message names the key of the column.
     """
-    lacks = {need: lack for need, *lack in _lacks(scenario)}
+    release, agents, sections = scenario.release, scenario.agents, scenario.every_adversary
+    first, one = next(iter(sections.items()))
+    # Group sizes among the remaining records are computed only for a single adversary without errors.
+    beyond = [f"{key}.rationality" for key, section in sections.items() if section.errs]
+    beyond += ["release.person"] * (release.person is not None) + ["adversaries"] * (len(sections) > 1)
+    forgets, several = agents is not None and not agents.remembers, len(key_columns(scenario.publisher.sensitive)) != 1
+    in_file = f"{next(iter(beyond), '')} under prosecutor risk"
+    # Whether the scenario lacks a capability, the capability, the key to change, and the entry that lacks it.
+    lacks = {
+        need: (where, provider)
+        for lacking, need, where, provider in (
+            (scenario.safe_harbor is None, SAFE_HARBOR, "safe_harbor", "a scenario without section safe_harbor"),
+            (not scenario.in_rounds, SEVERAL_RELEASES, WHERE, "a scenario without section releases or agents"),
+            (forgets, SEVERAL_RELEASES, "agents.remembers", "agents.remembers = false"),
+            (several, ONE_SENSITIVE_COLUMN, "publisher.sensitive", "publisher.sensitive"),
+            (release.person is not None, ONE_RECORD_PER_PERSON, WHERE, "release.person"),
+            (scenario.looks_up, SEPARATE_RECORDS, WHERE, f"{first}.direction = {one.direction!r}"),
+            ("prosecutor" in scenario.risks and beyond, SIZES_AMONG_LEFT, WHERE, in_file),
+        )
+        if lacking
+    }
     for policy in map(policy_named, scenario.publisher.policies):
         for need in sorted(policy.needs & lacks.keys()):
             where, provider = lacks[need]
@@ -1012,21 +953,8 @@ def _check_policies(scenario: TablesScenario) -> None:
             require_provided([need], (), needed_by=needed_by, provider=provider, where=where, found=found)
         if scenario.in_rounds:
             require_by_agents(policy, POLICIES.values(), WHERE)
-
-
-def _check_planners(scenario: TablesScenario) -> None:
-    """Check that planners support the payoff parameters that differ by record.
-
-    These are the gain and the cost from columns of the records, unless the adversary has its own; the loss counts if it
-    replaces the gain.
-
-    Raises
-    ------
-    InputError
-        If the planner of an adversary needs equal amounts; the message names the key of the column.
-    """
     columns = {name for name, column in scenario.economics.columns if column is not None}
-    for key, section in scenario.every_adversary.items() if columns else ():
+    for key, section in sections.items() if columns else ():
         used = {"gain", "cost"} - getattr(section, "amounts", {}).keys()
         if "gain" in used and "gain" not in scenario.economics.model_fields_set:
             used.add("loss")

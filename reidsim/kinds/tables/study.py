@@ -118,68 +118,12 @@ class ReleasedPeople:
         # The cached linker keeps `linker` alive, so that its `id` is not reused.
         return self.linkers.setdefault(id(linker), PeopleLinker(linker, self.row_sets))
 
-    def amounts_of_sets(self, amounts: Floats, benefit: int) -> Floats:
-        """Return the payoff parameters of a person of each row set, shape (n_sets, 4).
-
-        A row set is the number of records that a person has in each cell. The benefit is the mean over the person's
-        records if it differs by record. The other parameters are equal in all records of a person.
-
-        Parameters
-        ----------
-        amounts : ndarray of float64, shape (n_cells, 4)
-            Payoff parameters of each cell, in currency units.
-        benefit : int
-            Column of `amounts` that holds the benefit.
-        """
-        sets = self.row_sets
-        of_sets = amounts[sets.cells[sets.start[:-1]]]
-        if self.space.benefit_of_cell is not None:
-            of_sets[:, benefit] = sets.means(amounts[:, benefit])
-        return of_sets
-
-    def least_above(self, strategies: Strategies) -> Strategies:
-        """Return the least common generalization of each row set, shape (n_sets,).
-
-        A row set is the number of records that a person has in each cell. For each attribute, the level is the highest
-        one among the strategies of the cells in the row set.
-
-        Parameters
-        ----------
-        strategies : ndarray of int64, shape (n_cells,)
-            Generalization of each cell; none is -1.
-        """
-        levels = self.space.all_levels(strategies)[self.row_sets.cells]
-        most = np.maximum.reduceat(levels, self.row_sets.start[:-1], axis=0)
-        return np.asarray(most @ np.array(self.space.strides, dtype=np.int64))
-
     def counted(self, name: str) -> PeopleOfRows:
         """Return the people as a population, `PeopleOfRows`, with the given name.
 
         A person with several records in a group counts once in the group.
         """
         return PeopleOfRows.from_codes(self.space.domain, self.space.codes, self.row_sets, name=name)
-
-    def on_cells(
-        self, lattice: GeneralizationLattice, cell_of_record: Keys, old_cell: NDArray[np.integer]
-    ) -> tuple[ReleasedPeople, Keys]:
-        """Return the same people on finer cells, and the old row set of each new row set.
-
-        A row set is the number of records that a person has in each cell. The second result has shape (n_new_sets,).
-
-        Parameters
-        ----------
-        lattice : GeneralizationLattice
-            Over the finer cells.
-        cell_of_record : ndarray of int, shape (n_records,)
-            The finer cell of each record.
-        old_cell : ndarray of int, shape (n_cells,)
-            The old cell of each finer cell.
-        """
-        benefit = self.space.benefit_of_cell
-        finer = ReleasedPeople.from_lattice(
-            lattice, cell_of_record, self.of_record, None if benefit is None else benefit[old_cell]
-        )
-        return finer, self.set_of_person[np.unique(finer.set_of_person, return_index=True)[1]]
 
     def split(self, sets: Keys) -> ReleasedPeople:
         """Return n people, each with its own row set: person i has that of ``sets[i]``.
@@ -288,17 +232,22 @@ class TablesStudy(Study[TablesScenario]):
         return len(self.cell_of_record)
 
     @property
-    def released(self) -> NDArray[np.int64]:
-        """Number of records in each cell (distinct record), shape (n_cells,)."""
-        return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
-
-    @property
     def space(self) -> GeneralizationLattice:
         """Lattice of generalizations of the game rows.
 
         It is `lattice`, or the `PeopleLattice` if people may have several records.
         """
         return self.lattice if self.persons is None else self.persons.space
+
+    @cached_property
+    def weights(self) -> NDArray[np.int64]:
+        """Number of data subjects in each game row, shape (n_rows,).
+
+        Data subjects are people with a key of people, otherwise records.
+        """
+        if self.persons is not None:
+            return self.persons.row_sets.people
+        return np.bincount(self.cell_of_record, minlength=self.lattice.n_records)
 
     @property
     def row_sets(self) -> RowSets:
@@ -309,15 +258,7 @@ class TablesStudy(Study[TablesScenario]):
         if self.persons is not None:
             return self.persons.row_sets
         cells = np.arange(self.lattice.n_records + 1)
-        return RowSets(cells, cells[:-1], np.ones_like(cells[:-1]), self.released)
-
-    @property
-    def weights(self) -> NDArray[np.int64]:
-        """Number of data subjects in each game row, shape (n_rows,).
-
-        Data subjects are people with a key of people, otherwise records.
-        """
-        return self.row_sets.people
+        return RowSets(cells, cells[:-1], np.ones_like(cells[:-1]), self.weights)
 
     @property
     def row_of_subject(self) -> Keys:
@@ -365,17 +306,11 @@ class TablesStudy(Study[TablesScenario]):
             return self.prices
         return Prices.of_kinds(economics.benefit, economics.loss, economics.adversary_gain, economics.cost)
 
-    def believed(self, prices: Prices) -> Prices:
-        """Return the `Prices` that the publisher believes in.
-
-        Parameters
-        ----------
-        prices : Prices
-            True parameters of every kind of record, which apply where the scenario gives no belief. The benefit is
-            always the true one.
-        """
-        given = {name: getattr(self.scenario.beliefs, name) for name in PRICES[1:]}
-        return replace(prices, **{name: np.asarray(value) for name, value in given.items() if value is not None})
+    @cached_property
+    def believed_prices(self) -> Prices:
+        """`Prices` in which the publisher believes: `prices`, with the scenario's beliefs on loss, gain and cost."""
+        beliefs = self.scenario.beliefs.model_dump(include={*PRICES[1:]}, exclude_none=True)
+        return replace(self.prices, **{name: np.asarray(value) for name, value in beliefs.items()})
 
     def of_cells(self, amounts: Floats) -> Floats:
         """Return an amount for each game row, (n_rows,), from one per kind, (n_kinds,).
@@ -434,15 +369,18 @@ class TablesStudy(Study[TablesScenario]):
             record, or more than 5 million nodes that an exact search visits. The error names the key that requires the
             search.
         """
-        size, publisher, most = self.lattice.size, self.scenario.publisher, f"at most {MOST_NODES:,}"
-        lists = size > MOST_NODES and publisher.lists_every_form
-        walks, nodes = self.n_nodes > MOST_NODES and publisher.walks_whole_lattice, self.n_nodes
+        size, nodes, publisher = self.lattice.size, self.n_nodes, self.scenario.publisher
+        lists = publisher.solver == "backward-induction" and publisher.some_policy(
+            lambda each: each.picks_each(publisher)
+        )
+        exact, most = publisher.search == "exact", f"at most {MOST_NODES:,}"
+        walks = publisher.some_policy(lambda each: each.every_node or (exact and each.searches_nodes(publisher)))
         solvers, budget = f'{most}, or solver "iceberg"', f'{most}, or publisher.search = "anytime" and a budget'
         problem = "too many generalizations of a record for this solver"
         refuse_first(
             (size >= MOST_NUMBERED, "too many generalizations", "attributes", size, "fewer than 2**62"),
-            (lists, problem, "publisher.solver", size, solvers),
-            (walks, "too many nodes for an exact search", WHERE, nodes, budget),
+            (size > MOST_NODES and lists, problem, "publisher.solver", size, solvers),
+            (nodes > MOST_NODES and walks, "too many nodes for an exact search", WHERE, nodes, budget),
         )
 
     # Adversaries
@@ -584,8 +522,11 @@ class TablesStudy(Study[TablesScenario]):
             rows = old = self.cell_of_record[first]
             lattice, persons, dataset = self.lattice_of(self.lattice.codes[old]), self.persons, self.dataset
             if persons is not None:
-                persons, rows = persons.on_cells(lattice, cells, old)
-                dataset = persons.counted(dataset.name)
+                benefit = persons.space.benefit_of_cell
+                by_benefit = None if benefit is None else benefit[old]
+                finer = ReleasedPeople.from_lattice(lattice, cells, persons.of_record, by_benefit)
+                rows = persons.set_of_person[np.unique(finer.set_of_person, return_index=True)[1]]
+                persons, dataset = finer, finer.counted(dataset.name)
             study = self.of_rows(rows, lattice=lattice, cell_of_record=cells, persons=persons, dataset=dataset)
         return study, staged_attack(recipe, path, study.lattice, truth.iloc[first].reset_index(drop=True))
 
@@ -699,7 +640,7 @@ class TablesStudy(Study[TablesScenario]):
         *,
         believed: bool = False,
         space: StrategySpace | None = None,
-        linker_of: Callable[[TablesStudy], Linker] = lambda study: study.own_linker(),
+        linker_of: Callable[[TablesStudy], Linker] | None = None,
     ) -> RecordGame:
         """Return the `RecordGame` of all game rows against the scenario's adversaries.
 
@@ -714,14 +655,14 @@ class TablesStudy(Study[TablesScenario]):
         space : StrategySpace, optional
             Generalizations that replace the lattice of the study.
         linker_of : callable
-            Returns the linker of cells for the study against one adversary alone; ignored if `believed`.
+            Returns the linker of cells for the study against one adversary alone; by default, its `own_linker`.
         """
         games, own = dict[str, RecordGame](), economics is None
         study = self if economics is None else replace(self, prices=self.prices_of(economics))
         for name, alone in study.each.items():
             with named(name):
-                prices = alone.believed(alone.prices) if believed and own else alone.prices
-                linker = alone.own_linker(believed=True) if believed else linker_of(alone)
+                prices = alone.believed_prices if believed and own else alone.prices
+                linker = alone.own_linker(believed=believed) if linker_of is None else linker_of(alone)
                 linker, adversary = alone.of_people(linker, alone.planner(*alone.gain_and_cost(prices)))
             amounts = alone.of_cells(prices.benefit), alone.of_cells(prices.loss)
             games[str(name)] = game = RecordGame(alone.space if space is None else space, linker, adversary, *amounts)
