@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,6 @@ from reidsim.releases.hierarchy import (
     read_hierarchy_rows,
     require_rows_of_values,
 )
-from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.read_keys import Delimiter
 
 _WHOLE = re.compile(r"([+-]?\d+)[.,]0+")
@@ -324,36 +323,36 @@ class GeneralizedSection(Section):
     column: str | None = None
 
 
-def hierarchy_rows(name: str, attribute: GeneralizedSection, loaded: Scenario[Any], used: set[str]) -> list[list[str]]:
-    """Return the rows of an attribute's hierarchy file, without its header.
+def hierarchy_rows(section: Table, folder: Path, used: set[str], names: set[str], where: str) -> list[list[str]]:
+    """Return the rows of a hierarchy file, without its header.
 
     Parameters
     ----------
-    name : str
-        Name of the attribute.
-    attribute : GeneralizedSection
-    loaded : Scenario
+    section : Table
+    folder : Path
+        Folder of the scenario.
     used : set of str
         Values that occur in the records or the population, to detect a wrong setting of ``header``.
+    names : set of str
+        Names that the header may give to the column of values.
+    where : str
+        Key of the file, for error messages.
 
     Raises
     ------
     InputError
         If the file cannot be used, or ``header`` does not agree with its first row.
     """
-    section, folder = attribute.hierarchy, loaded.folder
-    assert isinstance(section, Table)  # noqa: S101 - checked by the caller; for the type checker
     try:
         rows = read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
         if section.header and len(rows) < 2:
             raise InputError("the file has no rows after its header")
-        check_header(rows, header=section.header, used=used, names={name, attribute.column or name})
+        check_header(rows, header=section.header, used=used, names=names)
         rows, first = (rows[1:], 2) if section.header else (rows, 1)
         require_rows_of_values(rows, first_row=first)
     except InputError as error:
         # An error that names no row of the file names the key of the scenario.
-        key = None if error.where else f"attributes.{name}.hierarchy.file"
-        raise error.located(folder / section.file, key) from None
+        raise error.located(folder / section.file, None if error.where else where) from None
     return rows
 
 

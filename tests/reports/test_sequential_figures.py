@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_baseline, plan_known, plan_unknown
-from reidsim.kinds.tables.figures.sequential import (
+from reidsim.kinds.tables.figures import (
     attack_thresholds,
     belief_risks,
     by_group_size,

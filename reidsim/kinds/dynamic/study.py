@@ -605,10 +605,11 @@ def _people(key: str, loaded: Scenario[DynamicScenario]) -> Population | None:
 
 
 def _hierarchy(name: str, attribute: Attribute, loaded: Scenario[DynamicScenario]) -> Hierarchy:
-    section = loaded.scenario.attributes[name]
-    table = isinstance(section.hierarchy, Table)
-    rows = hierarchy_rows(name, section, loaded, set(attribute.categories)) if table else None
-    return hierarchy_of(attribute, section.hierarchy, loaded.folder, f"attributes.{name}.hierarchy", rows)
+    section, where, rows = loaded.scenario.attributes[name], f"attributes.{name}.hierarchy", None
+    if isinstance(section.hierarchy, Table):
+        used, names = set(attribute.categories), {name, section.column or name}
+        rows = hierarchy_rows(section.hierarchy, loaded.folder, used, names, f"{where}.file")
+    return hierarchy_of(attribute, section.hierarchy, loaded.folder, where, rows)
 
 
 def _epidemic(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from reidsim.kinds.tables.release import (
     ReleasedRecords,
     coded_record,
     read_release,
-    read_sensitive_rows,
     read_waves,
     released_keys,
     sensitive_attributes,
@@ -35,6 +33,7 @@ from reidsim.linkage.uniqueness.log_linear import SampleCells, fitting_model, we
 from reidsim.populations.population import Codes, Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
+from reidsim.scenarios.hierarchies import Table, hierarchy_rows
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.resources import People, check_buyer, lists_of_people
 from reidsim.scenarios.schema import spelled_out
@@ -73,7 +72,11 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
         if section.sampling_fraction is not None:
             weights = np.full(n, 1 / section.sampling_fraction)
         person, household = released_keys(scenario, records, given, weights)
-        rows_of = partial(read_sensitive_rows, loaded.folder, frame)
+
+        def rows_of(name: str, hierarchy: Table) -> list[list[str]]:
+            where = f"publisher.sensitive_hierarchies.{name}.file"
+            return hierarchy_rows(hierarchy, loaded.folder, set(frame[name].str.strip()), {name}, where)
+
         sensitive = sensitive_attributes(scenario.publisher, frame, records.source, rows_of)
         waves = read_waves(scenario.releases, records, person, sensitive) if scenario.releases is not None else None
         kinds, kind_of_record = _kinds(amounts)

@@ -32,7 +32,7 @@ from reidsim.kinds.tables.schema import (
 from reidsim.linkage.sensitive_values import RowGroups, SensitiveAttribute
 from reidsim.populations.files import as_individuals, make
 from reidsim.populations.population import Attribute, Codes, Domain, Population, complete_records, natural_categories
-from reidsim.releases.hierarchy import Hierarchy, check_header, read_hierarchy_rows, require_rows_of_values
+from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import Floats, GeneralizationLattice
 from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, no_place, over_domain
@@ -98,49 +98,9 @@ class Waves:
         return (self.enters <= waves) & (waves < self.leaves)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Attribute values of a file of records or people as text, and their source.
-
-    Parameters
-    ----------
-    source : str or Path
-        Source of the table, for messages.
-    labels : DataFrame
-        Text, one row per record and one column per attribute, under the attribute's name.
-    columns : mapping of str to str
-        Column of the file of each attribute, for messages.
-    """
-
-    source: str | Path
-    labels: pd.DataFrame
-    columns: Mapping[str, str]
-
-    def require_values(self, name: str, known: pd.Index[str], section: AttributeSection) -> None:
-        """Check that each value, also a missing one, has a row in the hierarchy file.
-
-        Parameters
-        ----------
-        name : str
-            Name of the attribute.
-        known : Index of str
-            Values of the hierarchy.
-        section : AttributeSection
-            Section of the attribute, for messages.
-
-        Raises
-        ------
-        InputError
-            If a value has no row; the message names the first such row and its value.
-        """
-        labels = self.labels[name]
-        for row in np.flatnonzero(~labels.isin(known))[:1].tolist():
-            place, text = f"row {row + 1}, column {self.columns[name]!r}", labels.iloc[row]
-            error = no_place(text, self.source, place, section, nearest(text, known))
-            if text == "" and isinstance(section.hierarchy, Table):
-                expected = f"a value, or a row for missing values in {section.hierarchy.file}"
-                error = error.but(problem="value missing", found=None, expected=expected, hint=None)
-            raise error
+# A file of records or people: its source for messages, its attribute values as text (one row per record, one column per
+# attribute), and the column of the file of each attribute.
+_Rows = tuple[str | Path, pd.DataFrame, Mapping[str, str]]
 
 
 def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
@@ -159,30 +119,36 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
         hierarchy), or top codes are to be redrawn without a population.
     """
     scenario, attributes = loaded.scenario, loaded.scenario.attributes
-    (source, frame), files = _records(loaded), scenario.columns
-    in_records = {name: files[name] for name, a in attributes.items() if not a.draw}
-    records = _Rows(source, attribute_labels(frame, in_records, attributes, source), in_records)
+    (source, frame), columns = _records(loaded), scenario.columns
+    in_records = {name: columns[name] for name, a in attributes.items() if not a.draw}
+    labels = attribute_labels(frame, in_records, attributes, source)
     people, rows_of_people = _people(loaded)
     tables = {}
     for name, a in attributes.items():
         if isinstance(a.hierarchy, Table):
-            used = set(records.labels.get(name, ())) | set(() if people is None else people.domain[name].categories)
-            tables[name] = hierarchy_rows(name, a, loaded, used)
-    # A recipe determines the categories; otherwise, hierarchy files do.
-    listed = tables if people is None or rows_of_people is not None else {}
-    domain = Domain(
-        tuple(Attribute(name, _categories(name, a, listed, people, records.labels)) for name, a in attributes.items())
-    )
-    for name in listed:
-        for file in (records, rows_of_people):
-            if file is not None and name in file.labels:
-                file.require_values(name, domain[name].labels, attributes[name])
+            used = set(labels.get(name, ())) | set(() if people is None else people.domain[name].categories)
+            where = f"attributes.{name}.hierarchy.file"
+            tables[name] = hierarchy_rows(a.hierarchy, loaded.folder, used, {name, columns[name]}, where)
+    categories = {}
+    for name, a in attributes.items():
+        # A recipe determines the categories; otherwise, hierarchy files do.
+        if name in tables and (people is None or rows_of_people is not None):
+            categories[name] = tuple(row[0] for row in tables[name])
+            for rows in filter(None, ((source, labels, in_records), rows_of_people)):
+                _require_values(rows, name, categories[name], a)
+        elif people is None:
+            categories[name] = natural_categories(labels[name])
+        else:
+            categories[name] = known = people.domain[name].categories
+            if a.unknown == "nobody" and name in labels:
+                categories[name] += natural_categories(labels[name][~labels[name].isin(known)])
+    domain = Domain(tuple(Attribute(name, values) for name, values in categories.items()))
     population = None if people is None else over_domain(domain, people, attributes)
     codes, rng = np.full((len(frame), len(attributes)), -1, dtype=np.int32), random_stream(scenario.seed, "release")
     with locating(source):
         for position, name in enumerate(attributes):
-            if name in records.labels:
-                codes[:, position] = domain[name].encode(records.labels[name], in_records[name])
+            if name in labels:
+                codes[:, position] = domain[name].encode(labels[name], in_records[name])
     top_codes = {name: a.top_code for name, a in attributes.items() if a.top_code is not None}
     problem, expected = "top codes are redrawn from a population", "a recipe or path"
     refuse_first((population is None and top_codes, problem, "population", None, expected))
@@ -196,6 +162,26 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
         for name, a in attributes.items()
     )
     return ReleasedRecords(source, frame, codes, hierarchies, population)
+
+
+def _require_values(rows: _Rows, name: str, known: Sequence[str], section: AttributeSection) -> None:
+    """Check that each value of attribute `name`, also a missing one, has a row in the hierarchy file.
+
+    `known` are the values of the hierarchy; `section` is the section of the attribute, for messages.
+
+    Raises
+    ------
+    InputError
+        If a value has no row; the message names the first such row and its value.
+    """
+    source, labels, columns = rows
+    for row in np.flatnonzero(~labels[name].isin(known))[:1].tolist() if name in labels else ():
+        place, text = f"row {row + 1}, column {columns[name]!r}", labels[name].iloc[row]
+        error = no_place(text, source, place, section, nearest(text, known))
+        if text == "" and isinstance(section.hierarchy, Table):
+            expected = f"a value, or a row for missing values in {section.hierarchy.file}"
+            error = error.but(problem="value missing", found=None, expected=expected, hint=None)
+        raise error
 
 
 def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, str]) -> tuple[str | Path, pd.DataFrame]:
@@ -331,24 +317,7 @@ def _people(loaded: Scenario[TablesScenario]) -> tuple[Population | None, _Rows 
     labels = attribute_labels(frame, loaded.scenario.columns, attributes, path)
     domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in attributes))
     people = Population.from_records(domain, domain.encode(labels), name=path.name, source=str(path.name))
-    return people, _Rows(path, labels, loaded.scenario.columns)
-
-
-def _categories(
-    name: str,
-    attribute: AttributeSection,
-    tables: Mapping[str, list[list[str]]],
-    people: Population | None,
-    labels: pd.DataFrame,
-) -> tuple[str, ...]:
-    if name in tables:
-        return tuple(row[0] for row in tables[name])
-    if people is None:
-        return natural_categories(labels[name])
-    known = people.domain[name].categories
-    if attribute.unknown == "error" or name not in labels:
-        return known
-    return (*known, *natural_categories(labels[name][~labels[name].isin(known)]))
+    return people, (path, labels, loaded.scenario.columns)
 
 
 def coded_record(domain: Domain, record: Mapping[str, str], where: str) -> Codes:
@@ -457,36 +426,6 @@ def sensitive_attributes(
     return tuple(columns)
 
 
-def read_sensitive_rows(folder: Path, frame: pd.DataFrame, name: str, section: Table) -> list[list[str]]:
-    """Return the rows of a sensitive column's hierarchy file, without its header.
-
-    Each row is a list of str: a value, then its groups from the finest to the coarsest.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the scenario.
-    frame : DataFrame
-        The records, for a check of the header.
-    name : str
-        Name of the sensitive column.
-    section : Table
-        File, delimiter and header of the hierarchy.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be used.
-    """
-    path = folder / section.file
-    with locating(path, f"publisher.sensitive_hierarchies.{name}"):
-        rows = read_hierarchy_rows(path, delimiter=section.delimiter)
-        check_header(rows, header=section.header, used=set(frame[name].astype("str").str.strip()), names={name})
-        rows = rows[1:] if section.header else rows
-        require_rows_of_values(rows, first_row=2 if section.header else 1)
-    return rows
-
-
 def read_waves(
     section: ReleasesSection,
     records: ReleasedRecords,
@@ -581,25 +520,6 @@ class StagedAttack:
     linker: LatticeAttackLinker
 
 
-@dataclass(frozen=True, eq=False)
-class _Labels:
-    """Attributes of a resource or of the records as text, and the people per row.
-
-    Parameters
-    ----------
-    source : str
-        Source of the rows, for messages.
-    frame : DataFrame
-        Text, one column per attribute; "" for unknown values.
-    counts : ndarray of int64, shape (n_rows,), optional
-        Number of people in each row; None for one each.
-    """
-
-    source: str
-    frame: pd.DataFrame
-    counts: Integers | None = None
-
-
 def staged_attack(
     recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, truth: pd.DataFrame
 ) -> StagedAttack:
@@ -638,27 +558,30 @@ def staged_attack(
 def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, truth: pd.DataFrame) -> MultistageWorld:
     tables = {name: _resource(name, recipe, folder) for name in recipe.resources}
     targets: dict[str, Integers] = {}
-    coded: dict[str, Callable[[_Labels, str], Integers]] = {}
+    coded: dict[str, Callable[[pd.Series[str], str], Integers]] = {}
     for position, hierarchy in enumerate(lattice.hierarchies):
         name, codes = hierarchy.attribute.name, lattice.codes[:, position].astype(np.int64)
         is_locus = name in recipe.loci
         targets[name] = _alleles_of(hierarchy)[codes] if is_locus else codes
         coded[name] = _alleles if is_locus else partial(_codes, hierarchy.attribute.labels)
     for name in map(str, truth.columns):
-        values = pd.concat([truth[name], *(table.frame[name] for table in tables.values() if name in table.frame)])
+        values = pd.concat([truth[name], *(frame[name] for _, frame, _ in tables.values() if name in frame)])
         coded[name] = partial(_codes, pd.Index(natural_categories(values[values != ""])))
-        targets[name] = coded[name](_Labels("the records", truth), name)
+        with locating("the records"):
+            targets[name] = coded[name](truth[name], name)
     resources = {}
-    for resource, table in tables.items():
-        columns = {name: coded[name](table, name) for name in map(str, table.frame.columns)}
-        resources[resource] = PersonTable(resource, columns, table.counts)
+    for resource, (source, frame, counts) in tables.items():
+        with locating(source):
+            columns = {name: coded[name](frame[name], name) for name in map(str, frame.columns)}
+        resources[resource] = PersonTable(resource, columns, counts)
     return MultistageWorld(PersonTable("the records", targets), resources)
 
 
-def _resource(name: str, recipe: AttackRecipe, folder: Path) -> _Labels:
-    """Return the attributes of a resource that the stages need, as `_Labels`.
+def _resource(name: str, recipe: AttackRecipe, folder: Path) -> tuple[str, pd.DataFrame, Integers | None]:
+    """Return the source of a resource, the attributes that stages need, and the people in each row.
 
-    They are read from its file or made from its population.
+    The attributes are text, one column each, "" for unknown values. They are read from the file of the resource or made
+    from its population. Without numbers of people, each row is one person.
 
     Parameters
     ----------
@@ -676,14 +599,17 @@ def _resource(name: str, recipe: AttackRecipe, folder: Path) -> _Labels:
     section, needed = recipe.resources[name], recipe.needed_of(name)
     problem, expected = "no stage uses the resource", "a resource of a stage"
     refuse_first((not needed, problem, f"resources.{name}", None, expected))
-    read = _from_population if section.file is None else _from_file
     try:
-        return read(section, needed, folder)
+        return (
+            _from_population(section, needed, folder) if section.file is None else _from_file(section, needed, folder)
+        )
     except InputError as error:
         raise error if error.source else error.located(where=f"resources.{name}") from None
 
 
-def _from_population(section: AttackResourceSection, needed: tuple[str, ...], folder: Path) -> _Labels:
+def _from_population(
+    section: AttackResourceSection, needed: tuple[str, ...], folder: Path
+) -> tuple[str, pd.DataFrame, Integers | None]:
     made, counts = make(resolve(str(section.population), "populations", "population", base=folder)), None
     if isinstance(made, Population):
         fractional, whole = not np.issubdtype(made.counts.dtype, np.integer), "whole numbers of people"
@@ -697,67 +623,58 @@ def _from_population(section: AttackResourceSection, needed: tuple[str, ...], fo
         attribute.name: np.append(np.array(attribute.categories, dtype=object), "")[codes[:, position]]
         for position, attribute in enumerate(domain.attributes)
     }
-    return _Labels(str(section.population), pd.DataFrame(columns, dtype="str"), counts)
+    return str(section.population), pd.DataFrame(columns, dtype="str"), counts
 
 
-def _from_file(section: AttackResourceSection, needed: tuple[str, ...], folder: Path) -> _Labels:
-    file = str(section.file)
+def _from_file(
+    section: AttackResourceSection, needed: tuple[str, ...], folder: Path
+) -> tuple[str, pd.DataFrame, Integers | None]:
+    file, counts = str(section.file), None
     path = data_file(file, folder, "populations")
     # In a user's file, a row may begin with any character, as in a file of records.
     comment = "#" if file.startswith(BUNDLED) else None
     frame = read_table(path, delimiter=section.delimiter, comment=comment, encoding=section.encoding)
     columns = {attribute: section.columns.get(attribute, attribute) for attribute in needed}
-    require_columns(frame, columns.values(), path)
-    counts = None
+    require_columns(frame, [*columns.values(), *filter(None, [section.count])], path)
     if section.count is not None:
-        require_columns(frame, [section.count], path)
         given = np.asarray(numbers(frame, section.count, path), dtype=np.float64)
         refuse = partial(refuse_rows, source=path, column=section.count, found=frame[section.count])
         refuse(given != np.floor(given), "not a whole number")
         refuse(given >= _MOST_PEOPLE, "count too large", expected="a number below 2**31")
         counts = given.astype(np.int64)
-    return _Labels(str(path), pd.DataFrame({name: frame[column] for name, column in columns.items()}), counts)
+    return str(path), pd.DataFrame({name: frame[column] for name, column in columns.items()}), counts
 
 
-def _codes(known: pd.Index[str], table: _Labels, name: str) -> Integers:
-    """Return the position in `known` of each text of an attribute, shape (n_rows,).
-
-    Parameters
-    ----------
-    known : Index of str
-        Values of the attribute.
-    table : _Labels
-    name : str
-        Name of the attribute.
+def _codes(known: pd.Index[str], texts: pd.Series[str], name: str) -> Integers:
+    """Return the position in `known` of each text of the attribute `name`, shape (n_rows,).
 
     Raises
     ------
     InputError
         If a value is not in `known`, such as an empty one.
     """
-    texts = table.frame[name]
     codes = known.get_indexer(pd.Index(texts)).astype(np.int64)
     expected = f"one of {', '.join(known[:5])}{', ...' if len(known) > 5 else ''}"
     of_records = "" if (texts[codes < 0][:1] == "").any() else " from the attribute of the records"
     problem, found = f"value missing{of_records}", texts.astype(object).where(texts != "", None)
-    refuse_rows(codes < 0, problem, column=name, source=table.source, found=found, expected=expected)
+    refuse_rows(codes < 0, problem, column=name, found=found, expected=expected)
     return codes
 
 
-def _alleles(table: _Labels, name: str) -> Integers:
-    """Return a locus as numbers of repeats, 0 if unknown, shape (n_rows,), int64.
+def _alleles(texts: pd.Series[str], name: str) -> Integers:
+    """Return the alleles of locus `name` as numbers of repeats, 0 if unknown, shape (n_rows,), int64.
 
-    `name` is the attribute of `table` that holds the alleles (an empty text is unknown).
+    An empty text is unknown.
 
     Raises
     ------
     InputError
         If a value is not a whole number of at most nine digits.
     """
-    column = table.frame[name].mask(table.frame[name] == "", str(_NO_ALLELE))
+    column = texts.mask(texts == "", str(_NO_ALLELE))
     wrong, problem = ~column.str.fullmatch(r"\d{1,9}").to_numpy(), "not a whole number of repeats"
     expected = "a whole number, or an empty cell if unknown"
-    refuse_rows(wrong, problem, column=name, source=table.source, found=column, expected=expected)
+    refuse_rows(wrong, problem, column=name, found=column, expected=expected)
     return column.to_numpy().astype(np.int64)
 
 
@@ -774,5 +691,5 @@ def _alleles_of(hierarchy: Hierarchy) -> Integers:
     name, generalized = hierarchy.attribute.name, any(groups > 1 for groups in hierarchy.n_groups[1:])
     where, expected = f"attributes.{name}.hierarchy", 'rule = "suppress"'
     refuse_first((generalized, "alleles cannot be generalized", where, None, expected))
-    categories = pd.DataFrame({name: list(hierarchy.attribute.categories)}, dtype="str")
-    return _alleles(_Labels("the records", categories), name)
+    with locating("the records"):
+        return _alleles(pd.Series(hierarchy.attribute.categories, dtype="str"), name)
