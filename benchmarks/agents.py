@@ -32,8 +32,7 @@ from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import ParticipationRule, Setting
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.solvers import backward_induction, branch_and_bound
-from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.rounds import setting_of
+from reidsim.kinds.tables.build import build_study, setting_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.population import Population, distinct_rows
 from reidsim.scenarios.adversary_schema import AgentsSection

@@ -25,8 +25,7 @@ from reidsim.games.memory import (
 )
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.games.solvers import branch_and_bound
-from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.rounds import setting_of
+from reidsim.kinds.tables.build import build_study, setting_of
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.scenarios.load import Scenario
 

@@ -13,8 +13,7 @@ from tiers import examples
 
 import reidsim
 from reidsim.agents.model import ReidentificationModel
-from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.rounds import setting_of
+from reidsim.kinds.tables.build import build_study, setting_of
 from reidsim.scenarios.load import Scenario
 
 AGES, SEXES = range(20, 24), ("F", "M")

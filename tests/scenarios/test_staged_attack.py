@@ -40,7 +40,7 @@ def staged(path, **overrides):
 @pytest.mark.parametrize("level", [{}, {**DATASET, "adversary.risk": "journalist"}], ids=["records", "dataset"])
 def test_records_shared_as_they_are_are_attacked_as_counted_by_hand(clinic, level):
     study, attack = staged(clinic(), **level)
-    linkage = attack.linker.link(0)
+    linkage = attack.link(0)
     reply = replace(attack.attack, gain=150.0, cost=20.0).respond(linkage)
     records = {}
     for record, cell in zip(FILES["patients.csv"].splitlines()[1:], study.cell_of_record.tolist(), strict=True):
@@ -181,7 +181,7 @@ on = ["age", "surname"]
     path = clinic(**{name.replace(".", "_"): text for name, text in files.items()})
     study, attack = staged(path)
     assert study.lattice.domain.names == ("age", "DYS19", "DYS390")
-    open_records, ages_alone = attack.linker.link(0), attack.linker.link(study.lattice.index((0, 1, 1)))
+    open_records, ages_alone = attack.link(0), attack.link(study.lattice.index((0, 1, 1)))
     np.testing.assert_allclose(open_records.plan_success, [[1 / 10, 1 / 5], [1, 1 / 5]])
     np.testing.assert_allclose(ages_alone.plan_believed, [[1 / 10, 1 / 5], [0, 0]])
 
@@ -191,7 +191,7 @@ def test_no_row_of_a_users_file_is_a_comment(clinic):
     lines = FILES["register.csv"].splitlines()
     numbered = "".join(f"#{number or ''},{line}\n" for number, line in enumerate(lines))
     one, other = staged(clinic())[1], staged(clinic(register_csv=numbered))[1]
-    np.testing.assert_array_equal(one.linker.link(0).plan_success, other.linker.link(0).plan_success)
+    np.testing.assert_array_equal(one.link(0).plan_success, other.link(0).plan_success)
 
 
 BAD = {

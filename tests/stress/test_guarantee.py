@@ -11,7 +11,8 @@ from reidsim.engine.stress.analyses import guarantee_table
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import Choice
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.outcomes import OneShotPoints, SolvedPoints, record_points
+from reidsim.kinds.tables.kind import TABLES
+from reidsim.kinds.tables.outcomes import OneShotPoints, SolvedPoints
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import economics_of
 
@@ -74,7 +75,7 @@ def test_closed_form_and_bisection_agree(small):
 def test_the_no_attack_promise_of_the_bundled_study_has_no_slack():
     """At loss 300 and cost 4, attacks on groups of 75 break even; one group has 75."""
     loaded = Scenario.load("wan2015", {"publisher.policies": ["no-attack"]})
-    table = guarantee_table(record_points(build_study(loaded)), ("no-attack",), economics_of(loaded.scenario)[1])
+    table = guarantee_table(TABLES.amount_points(build_study(loaded)), ("no-attack",), economics_of(loaded.scenario)[1])
     assert table["share_safe"].tolist() == [1.0, 1.0]
     assert table["error"].tolist() == [0.0, 0.0]
 
@@ -83,7 +84,7 @@ def test_the_sequential_adversary_is_asked_by_bisection(tmp_path):
     changes = {"adversary.planner": "fmdp", "publisher.policies": ["no-attack"]}
     loaded = Scenario.load(write_town(tmp_path, more=""), changes)
     study = build_study(loaded)
-    points = record_points(study)
+    points = TABLES.amount_points(study)
     believed = study.scenario.economics
     table = guarantee_table(points, ("no-attack",), believed).set_index("parameter")
     strategies = points.plan("no-attack", believed).strategies

@@ -336,7 +336,7 @@ class LatticeAttackLinker:
     """
 
     def __init__(self, attack: MultistageAttack, world: MultistageWorld, lattice: GeneralizationLattice) -> None:
-        self._lattice = lattice
+        self.attack, self._lattice = attack, lattice
         self._linker = MultistageLinker(attack, world, masking_space_of(lattice))
 
     def of_records(self, lattice: GeneralizationLattice, rows: Rows) -> LatticeAttackLinker:
@@ -344,7 +344,7 @@ class LatticeAttackLinker:
 
         `lattice` is the lattice of these records only.
         """
-        return LatticeAttackLinker(self._linker.attack, self._linker.world.of_targets(rows), lattice)
+        return LatticeAttackLinker(self.attack, self._linker.world.of_targets(rows), lattice)
 
     def link(self, strategy: int, rows: Rows | None = None) -> PlanLinkage:
         """Return the `PlanLinkage` of records released at a node of the lattice.

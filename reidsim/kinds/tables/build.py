@@ -1,8 +1,9 @@
-"""Build a study from a table scenario."""
+"""Build the study of a table scenario, and the setting in which it is played in repeated rounds."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.adversary import DrawnLists
+from reidsim.adversaries.knowledge.adversary import DrawnLists, DrawnListsLinker, KnowledgeLinker
+from reidsim.adversaries.response import Adversary
+from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
 from reidsim.core.bundled import bundled_folder
-from reidsim.core.errors import InputError, locating, refuse_first
+from reidsim.core.errors import InputError, listed, locating, refuse_first
 from reidsim.core.randomness import random_stream
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.games.full_domain.class_table import require_part_of
 from reidsim.games.full_domain.game import Prices
+from reidsim.games.record_game import Linker
 from reidsim.kinds.tables.release import (
     ReleasedRecords,
     coded_record,
@@ -25,14 +29,28 @@ from reidsim.kinds.tables.release import (
     released_keys,
     sensitive_attributes,
 )
-from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario
+from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, policy_named
 from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
 from reidsim.linkage.group_sizes import SampledPeople
 from reidsim.linkage.sensitive_values import SensitiveValues
 from reidsim.linkage.uniqueness.log_linear import SampleCells, fitting_model, weights_in
 from reidsim.populations.population import Codes, Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys
-from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
+from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
+from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
 from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
+from reidsim.scenarios.adversary_schema import AgentsSection, WeightedSection
+from reidsim.scenarios.agents import (
+    OWN_ADVERSARY,
+    check_resources,
+    economics_of,
+    knowledge_held,
+    linker_of,
+    named,
+    profile_of,
+    rules_of,
+    types_of,
+    with_detection,
+)
 from reidsim.scenarios.hierarchies import Table, hierarchy_rows
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.resources import People, check_buyer, lists_of_people
@@ -49,6 +67,9 @@ _PLAN_OF_THE_STUDY = ("registry", "belief")
 _RECORDS = (2, 0, 0)
 _BENEFIT = PRICES.index("benefit")
 _RELEASED = "the released records"
+# Largest number of cached equipments. A learning adversary expects a different accuracy in each round, so that the
+# cache would otherwise grow with the rounds.
+_MOST_MADE = 64
 
 
 def build_study(loaded: Scenario[Any]) -> TablesStudy:
@@ -75,7 +96,7 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
 
         def rows_of(name: str, hierarchy: Table) -> list[list[str]]:
             where = f"publisher.sensitive_hierarchies.{name}.file"
-            return hierarchy_rows(hierarchy, loaded.folder, set(frame[name].str.strip()), {name}, where)
+            return hierarchy_rows(hierarchy, loaded.folder, set(frame[name].astype("str").str.strip()), {name}, where)
 
         sensitive = sensitive_attributes(scenario.publisher, frame, records.source, rows_of)
         waves = read_waves(scenario.releases, records, person, sensitive) if scenario.releases is not None else None
@@ -101,13 +122,20 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
                 of_sets[:, _BENEFIT] = sets.means(by_benefit)
             kinds, kind = _kinds(of_sets)
             household = household if household is None else household[np.unique(person, return_index=True)[1]]
-        if records.population is not None and _must_hold_release(scenario):
+        holds = None if scenario.population is None else scenario.population.holds_release
+        if holds is None:
+            # With "nobody", the scenario declares that some records have no person in the population.
+            declared = any(attribute.unknown == "nobody" for attribute in scenario.attributes.values())
+            holds = scenario.publisher.unit == "table" and not declared
+        if records.population is not None and holds:
             of_people = GeneralizationLattice(records.hierarchies, people.cells, counted)
             require_part_of(of_people, people.counts.astype(np.int64), records.population, unit)
-        harbor = _safe_harbor(scenario.safe_harbor, lattice, first, records.population or people)
-        if harbor is not None and persons is not None:
-            # The least common generalization of the cells of each row set.
-            harbor = persons.row_sets.combined(np.maximum, lattice.all_levels(harbor)) @ np.array(lattice.strides)
+        harbor = None
+        if scenario.safe_harbor is not None:
+            harbor = _safe_harbor(scenario.safe_harbor, lattice, first, records.population or people)
+            if persons is not None:
+                # The least common generalization of the cells of each row set.
+                harbor = persons.row_sets.combined(np.maximum, lattice.all_levels(harbor)) @ np.array(lattice.strides)
         study = TablesStudy(
             loaded,
             lattice,
@@ -128,30 +156,16 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
         return (replace(study, drawn=_drawn_lists(loaded, study)) if scenario.lists else study).equipped()
 
 
-def _must_hold_release(scenario: TablesScenario) -> bool:
-    """Return whether every record must match a person of the population.
-
-    This is the scenario's ``population.holds_release``. By default, it is True if the publisher's unit is the table and
-    no attribute has ``unknown = "nobody"``, by which the scenario declares that some records have no person in the
-    population.
-    """
-    given = None if scenario.population is None else scenario.population.holds_release
-    # With "nobody", the scenario declares that some records have no person in the population.
-    expected = all(attribute.unknown != "nobody" for attribute in scenario.attributes.values())
-    return (expected and scenario.publisher.unit == "table") if given is None else given
-
-
 def _safe_harbor(
-    section: SafeHarborSection | None, lattice: GeneralizationLattice, first: Keys, population: Population
-) -> Strategies | None:
-    """Return, for each cell, the least node that Safe Harbor accepts, or None.
+    section: SafeHarborSection, lattice: GeneralizationLattice, first: Keys, population: Population
+) -> Strategies:
+    """Return, for each cell, the least node that Safe Harbor accepts, shape (n_cells,).
 
-    The result has shape (n_cells,); it is None without a section. A cell is a combination of quasi-identifier values of
-    records.
+    A cell is a combination of quasi-identifier values of records.
 
     Parameters
     ----------
-    section : SafeHarborSection or None
+    section : SafeHarborSection
     lattice : GeneralizationLattice
         Over the cells of the records.
     first : ndarray of int, shape (n_cells,)
@@ -159,8 +173,6 @@ def _safe_harbor(
     population : Population
         People of each three-digit ZIP code area, if the section counts them there.
     """
-    if section is None:
-        return None
     people = None
     if section.zip is not None and section.zip3_population == "population":
         people = zip3_population_of(population, section.zip)
@@ -282,18 +294,11 @@ def data_content(loaded: Scenario[TablesScenario]) -> dict[str, Any]:
     # Payoff parameters from columns determine which records form one cell.
     content["economics"] = loaded.content["economics"] if scenario.has_price_columns else None
     several = content.pop("adversaries", {}) | {"": content.pop("adversary", {})}
-    return content | {"linkage": {name: _of_linkage(adversary) for name, adversary in several.items()}}
-
-
-def _of_linkage(adversary: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys of an adversary that affect linkage, with their values.
-
-    `adversary` is the content of its section. Weight, gain, cost, and keys of sequential planning other than
-    ``registry`` and ``belief`` are removed.
-    """
-    plan = adversary.get("sequential", {})
-    kept = {key: value for key, value in adversary.items() if key not in (*_NOT_OF_LINKAGE, "sequential")}
-    return kept | {"sequential": {key: plan[key] for key in _PLAN_OF_THE_STUDY if key in plan}}
+    for name, adversary in several.items():
+        plan = {key: adversary.get("sequential", {}).get(key) for key in _PLAN_OF_THE_STUDY}
+        kept = {key: value for key, value in adversary.items() if key not in _NOT_OF_LINKAGE}
+        content[f"linkage.{name}"] = kept | {"sequential": plan}
+    return content
 
 
 def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnLists:
@@ -327,30 +332,183 @@ def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnL
     )
     for where, adversary in scenario.every_adversary.items() if scenario.agents is None else ():
         check_buyer(where.rpartition(".")[2], f"{where}.holds", adversary.holds or (), lists.buyers)
-    person = _persons(population, study.lattice.codes, random_stream(scenario.seed, "lists", *_RECORDS))
-    return DrawnLists(lists.draw(scenario.seed), person, lists.prices, lists.buyers)
-
-
-def _persons(population: Population, codes: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw a person of the population for each record, shape (n_records,).
-
-    The person has the record's values; no person is drawn twice. The result has numbers of people, in the order of the
-    population's cells, as in `Individuals.from_population`; -1 means no person, for records in excess of the people
-    with their values.
-
-    Parameters
-    ----------
-    population : Population
-        Whole people, over the attributes of the records.
-    codes : ndarray of int32, shape (n_records, n_attributes)
-        Category codes of the records.
-    rng : numpy.random.Generator
-    """
-    counts, person = population.counts.astype(np.int64), np.full(len(codes), -1, dtype=np.int64)
+    # Persons are numbered in the order of the population's cells, as in `Individuals.from_population`.
+    counts, codes = population.counts.astype(np.int64), study.lattice.codes
+    person, rng = np.full(len(codes), -1, dtype=np.int64), random_stream(scenario.seed, "lists", *_RECORDS)
     keys, wanted = keys_of_both(population.cells, codes)
     cell, ends = pd.Index(keys).get_indexer(pd.Index(wanted)), np.cumsum(counts)
     for each in np.unique(cell[cell >= 0]).tolist():
         rows, people = np.flatnonzero(cell == each), int(counts[each])
         chosen = rng.choice(people, min(len(rows), people), replace=False)
         person[rng.permutation(rows)[: len(chosen)]] = ends[each] - people + chosen
-    return person
+    return DrawnLists(lists.draw(scenario.seed), person, lists.prices, lists.buyers)
+
+
+def _equip(study: TablesStudy, section: WeightedSection, planners: tuple[Adversary, Adversary]) -> Equip:
+    """Return an `Equip`: a function that returns an adversary's linker and planner.
+
+    Its arguments are the resources held, the accuracy that the adversary expects, and whether the publisher's beliefs
+    apply; see `Equip`. The result of the function is None if the adversary needs resources and has none.
+
+    Parameters
+    ----------
+    study : TablesStudy
+        Study against this adversary alone, on the records of the participants.
+    section : WeightedSection
+        Settings of the adversary.
+    planners : tuple of Adversary
+        True planner, and the planner in which the publisher believes.
+    """
+    scenario, lattice, resources = study.scenario, study.lattice, study.scenario.resources
+
+    @cache
+    def by_resources(holds: Holdings, believed: bool) -> Linker:
+        held = [name for name in resources if name in holds]
+        if study.drawn is not None and resources[held[0]].is_list:
+            guessed = believed and scenario.beliefs.lists == "coverage"
+            return DrawnListsLinker(lattice, study.drawn, held, guessed=guessed)
+        risk = scenario.planned_risk if believed else scenario.adversary.risk
+        knowledge = knowledge_held(resources, holds, lattice.domain.names, lattice.n_records)
+        return KnowledgeLinker(lattice, study.people(risk), knowledge)
+
+    @lru_cache(_MOST_MADE)
+    def equip(holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
+        if section.needs_resources and not holds:
+            return None
+        linker = by_resources(holds, believed) if section.needs_resources else study.own_linker(believed=believed)
+        linker = linker_of(section, linker, expected_accuracy)
+        return Equipment(*study.of_people(linker, planners[believed]))
+
+    return equip
+
+
+def setting_of(study: TablesStudy, agents: AgentsSection) -> Setting:
+    """Return the `Setting` in which a study is played in repeated rounds.
+
+    With one generalization for the table, or under prosecutor risk, records of data subjects who do not participate
+    count neither in class sizes nor in the sum that the publisher maximizes.
+
+    Parameters
+    ----------
+    study : TablesStudy
+        Study on all records.
+    agents : AgentsSection
+        Rules of the rounds.
+
+    Raises
+    ------
+    InputError
+        If an adversary lacks a resource or cannot be used in rounds; see `profiles_of`. The error names the scenario
+        file.
+    """
+
+    def among(setting: Setting, participants: NDArray[np.int64]) -> Setting:
+        part = study.among(participants)
+        return replace(setting, profiles=profiles_of(part, agents), solve=part.solve)
+
+    def split(cells: Rows, participants: NDArray[np.int64]) -> tuple[StrategySpace, Solve]:
+        part = study.split(cells, participants)
+        return part.space, part.solve
+
+    scenario, waves, releases = study.scenario, study.waves, dict[str, Any]()
+    if waves is not None:
+        releases = {"rounds": len(waves.labels), "schedule": waves.schedule, "waves": waves.labels}
+    by_release = "prosecutor" in scenario.risks
+    with locating(study.loaded.path):
+        profiles = profiles_of(study, agents)
+    return Setting(
+        space=study.space,
+        cell_of_subject=study.row_of_subject,
+        benefit=study.of_cells(study.prices.benefit),
+        loss=study.of_cells(study.prices.loss),
+        believed_loss=study.of_cells(study.believed_prices.loss),
+        profiles=profiles,
+        solve=study.solve,
+        is_fixed=lambda policy: policy_named(policy).is_rule,
+        forbids_attacks=lambda policy: policy_named(policy).forbids_attacks,
+        # Group sizes under journalist risk are counted in the population and do not depend on participation.
+        among=among if scenario.publisher.unit == "table" or by_release else None,
+        meet=study.lattice.meet,
+        split=split,
+        profiles_among=(lambda participants: profiles_of(study.among(participants), agents)) if by_release else None,
+        seed=scenario.seed,
+        reply_of=lambda policy: policy_named(policy).replies,
+        **(rules_of(scenario, agents) | releases),
+    )
+
+
+def planned_releases(study: TablesStudy, policy: str) -> PlannedReleases:
+    """Return the m-invariant releases of all waves, with counterfeit records.
+
+    A wave is one of several successive releases. The result is a `PlannedReleases`: the generalization of each record
+    in each wave, and the counterfeits that complete equivalence classes. `policy` is the name of the policy and has no
+    effect, as only ``m-invariance`` plans all releases before the first round.
+
+    Raises
+    ------
+    InputError
+        If more than one in m of the new records of a wave have the same sensitive value, so that no groups exist.
+    """
+    waves, section = study.waves, study.scenario.releases
+    assert waves is not None and waves.sensitive is not None and section is not None  # noqa: S101, PT018 - checked with the scenario
+    codes = study.lattice.codes[study.cell_of_record]
+    with locating(study.loaded.path):
+        groupings = m_invariant_groups(waves.schedule, waves.sensitive, codes, section.m)
+        forms = np.stack([forms_of_groups(each, study.lattice, study.cell_of_record) for each in groupings])
+    first = np.unique(waves.sensitive, return_index=True)[1]
+    made = [counterfeits_of(each, waves.sensitive) for each in groupings]
+    added = [np.column_stack([np.full(len(like), wave), like, first[value]]) for wave, (like, value) in enumerate(made)]
+    return PlannedReleases(forms, np.concatenate(added))
+
+
+def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryProfile, ...]:
+    """Return the `AdversaryProfile` of each adversary type in repeated rounds.
+
+    Raises
+    ------
+    InputError
+        If an adversary lacks a resource that it needs, names a resource that does not exist or that it may not have,
+        combines drawn lists with other resources, or has inaccurate resources in sequential attacks; or if the records
+        have different gains or costs that would apply to it.
+    """
+    scenario, drawn, lists, amounts = study.scenario, study.drawn, study.scenario.lists, dict[str, float]()
+    types = types_of(scenario)
+    for price in ("gain", "cost"):
+        given = getattr(study.prices, price)
+        amounts[price] = float(given.flat[0])
+        for _, path, section in types:
+            differs = getattr(section, price) is None and (given != given.flat[0]).any()
+            problem = f"rounds of agents need the same {price} for all records"
+            refuse_first((differs, problem, f"{path}.{price}", None, "an amount"))
+    economics = scenario.economics.model_copy(update=amounts)
+    alone = {each or OWN_ADVERSARY: against for each, against in study.each.items()}
+    buyers = {name: section.buyers for name, section in scenario.resources.items() if section.buyers is not None}
+    prices = {each: section.price or 0.0 for each, section in scenario.resources.items()}
+    if drawn is not None:
+        prices, buyers = {**prices, **drawn.prices}, {**buyers, **drawn.buyers}
+    held = {name: each.scenario.adversary.holds or () for name, each in alone.items()}
+    check_resources(scenario, scenario.resources, buyers, held)
+    profiles = []
+    for name, where, section in types:
+        with named(None if None in study.owns else name):
+            # Resources that the adversary holds become its equipment.
+            adversary, equipped = with_detection(alone[name].scenario.adversary, agents), section.needs_resources
+            own = alone[name].with_adversary(adversary.model_copy(update={"holds": ()} if equipped else {}))
+            held_or_bought = (*(section.holds or ()), *section.buys)
+            has_none = section.needs_resources and not held_or_bought
+            problem, expected = "the adversary has no resource to attack with", "at least one resource in holds or buys"
+            refuse_first((has_none, problem, f"{where}.holds", [], expected))
+            others = [each for each in held_or_bought if each not in lists]
+            mixed, problem = (
+                0 < len(others) < len(held_or_bought),
+                "drawn lists cannot be combined with other resources",
+            )
+            expected = f"a `kind` for {next(iter(others), '')!r}, or none of {listed(lists)}"
+            refuse_first((mixed, problem, where, listed(held_or_bought), expected))
+            both = (economics, own.scenario.beliefs.believed_economics(economics))
+            sequential = own.scenario.adversary.plans_sequentially
+            charged = [economics_of(section, each, agents, sequential=sequential) for each in both]
+            true, believed = (own.planner(each.adversary_gain, each.cost) for each in charged)
+            equip, planners = _equip(own, section, (true, believed)), zip(both, (true, believed), strict=True)
+            profiles.append(profile_of(name, section, agents, equip, planners, prices))
+    return tuple(profiles)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.planning import attack_threshold
 from reidsim.agents.attack import RUN_MEASURES
@@ -21,15 +22,16 @@ from reidsim.core.errors import refuse_first
 from reidsim.core.measures import in_words, measures_worded
 from reidsim.core.validation import read_toml
 from reidsim.core.wording import counted
-from reidsim.games.directions.linker import directed_linker
+from reidsim.games.directions.linker import by_record, directed_linker
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.games.record_game import WITHHELD, shared_rows
 from reidsim.games.solvers import branch_and_bound, no_progress
-from reidsim.kinds.tables.build import build_study, data_content
+from reidsim.kinds.tables.build import build_study, data_content, planned_releases, setting_of
 from reidsim.kinds.tables.outcomes import (
     DroppedColumns,
+    OneShotPoints,
     SolvedPoints,
     TablesAnalysis,
     class_table,
@@ -39,13 +41,11 @@ from reidsim.kinds.tables.outcomes import (
     node_tables,
     optima_table,
     play,
-    record_points,
     release_table,
 )
 from reidsim.kinds.tables.policies import SPLITS, SolvedPolicy, TablesChoice
-from reidsim.kinds.tables.release import StagedAttack, attribute_labels, read_records, sensitive_attributes
+from reidsim.kinds.tables.release import attribute_labels, read_records, sensitive_attributes
 from reidsim.kinds.tables.released_file import read_released
-from reidsim.kinds.tables.rounds import planned_releases, setting_of
 from reidsim.kinds.tables.schema import POLICIES, SAFE_HARBOR, WHERE, TablesScenario, policies_of_unit, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people, largest_in_groups
@@ -82,6 +82,9 @@ _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *measures_worded(_WORDS["own"]).values())
 # Prefix of sensitive columns in the dict of hierarchies, so that their names differ from names of attributes.
 _OF_SENSITIVE = "sensitive column "
+# Largest lattice for which strategies are thinned. Thinning computes each generalization of each record, a few records
+# at a time; in larger lattices it is faster to solve each point.
+_MOST_THINNED = 200_000
 # Marks threads that have solved a table, so that measured run times exclude the loading of compiled code.
 _warm = threading.local()
 
@@ -187,17 +190,9 @@ class TablesKind(Kind):
         lookups, of attribute inference and of households (``household_risk``, the mean over data subjects of the
         largest risk in their household).
         """
-        summary, household = super().summarise(study, draw, equilibria), study.household_of
-        if study.scenario.looks_up:
-            rows = {name: _direction_measures(study, name, found) for name, found in equilibria.items()}
-            summary = summary.join(pd.DataFrame.from_dict(rows, orient="index"))
-        if study.scenario.infers:
-            rows = {name: _attribute_measures(study, found) for name, found in equilibria.items()}
-            summary = summary.join(pd.DataFrame.from_dict(rows, orient="index"))
-        if household is not None:
-            risks = [found.risk[study.row_of_subject] for found in equilibria.values()]
-            summary[HOUSEHOLD] = [largest_in_groups(risk, household).mean() for risk in risks]
-        return summary
+        own = [_own_measures(study, name, found) for name, found in equilibria.items()]
+        summary = super().summarise(study, draw, equilibria)
+        return summary.join(pd.DataFrame(own, index=summary.index))
 
     def further_measures(self, study: TablesStudy, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return measures for batches: attack threshold, and deviation of lattice search.
@@ -225,8 +220,8 @@ class TablesKind(Kind):
         if publisher.solver == "lattice-search" and searched:
             # Lattice search solves only policies without a constraint, and these have the same optimum.
             best, tie = evaluate(study.truth, branch_and_bound(study.belief)), study.truth.tie()
-            rows = {name: search_deviation(one, best, tie, study.weights) for name, one in searched.items()}
-            measures = measures.join(pd.DataFrame.from_dict(rows, orient="index"))
+            rows = [search_deviation(one, best, tie, study.weights) for one in searched.values()]
+            measures = measures.join(pd.DataFrame(rows, index=pd.Index(list(searched))))
         return measures
 
     def records(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
@@ -238,13 +233,13 @@ class TablesKind(Kind):
         `reidsim.scenarios.study.record_table`.
         """
         lattice, household, persons = study.lattice, study.household_of, study.persons
-        person = {} if persons is None else {PERSON: persons.of_record}
 
         def beside(equilibrium: Equilibrium) -> dict[str, Any]:
-            if household is None:
-                return person
-            risk = largest_in_groups(equilibrium.risk[study.row_of_subject], household)
-            return {**person, HOUSEHOLD: risk if persons is None else risk[persons.of_record]}
+            columns: dict[str, Any] = {} if persons is None else {PERSON: persons.of_record}
+            if household is not None:
+                risk = largest_in_groups(equilibrium.risk[study.row_of_subject], household)
+                columns[HOUSEHOLD] = risk if persons is None else risk[persons.of_record]
+            return columns
 
         return record_table(
             equilibria,
@@ -262,14 +257,11 @@ class TablesKind(Kind):
         """
         if study.scenario.publisher.unit == "record":
             return figure_tables(study, progress=lambda done, total: report("figures", done, total))
-        top_nodes, front, left_out = node_tables(study, outcomes)
         return TablesAnalysis(
             optima=optima_table(study, outcomes),
             classes=class_table(study, outcomes),
             released=release_table(study, outcomes),
-            top_nodes=top_nodes,
-            front=front,
-            left_out=left_out,
+            **node_tables(study, outcomes),
         )
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
@@ -278,9 +270,8 @@ class TablesKind(Kind):
         Policies without a measured time have no row. ``nodes_evaluated`` is the largest number of strategies evaluated
         for a game row.
         """
-        table = super().runtimes(outcomes)
-        nodes = [int(outcomes[policy].equilibrium.evaluated.max(initial=0)) for policy in table["policy"]]
-        return table.assign(nodes_evaluated=nodes)
+        nodes = {policy: int(each.equilibrium.evaluated.max(initial=0)) for policy, each in outcomes.items()}
+        return super().runtimes(outcomes).assign(nodes_evaluated=lambda table: table["policy"].map(nodes))
 
     def facts(self, study: TablesStudy) -> dict[str, Any]:
         """Return facts about records, strategies and people for the manifest, by key.
@@ -404,7 +395,7 @@ class TablesKind(Kind):
         if options.stages is not None:
             require_recipe(Path(options.stages), "stages")
         path = options.stages or study.scenario.adversary.stages
-        if path is not None and not isinstance(study.own, StagedAttack):
+        if path is not None and not isinstance(study.own, LatticeAttackLinker):
             staged = study_against(study, planner="one-shot", knowledge=None, stages=path)
             study = replace(staged, loaded=study.loaded).equipped()
         if None in study.owns:
@@ -580,9 +571,13 @@ class TablesKind(Kind):
     def amount_points(self, study: TablesStudy) -> SolvedPoints | None:
         """Return a planner for any payoff parameters; None if the unit is the table.
 
-        It is the `SolvedPoints` or `OneShotPoints` of `record_points`.
+        It is `OneShotPoints` if there are at most 200,000 strategies and `is_thinnable` holds for the scenario;
+        otherwise `SolvedPoints`, with the same results.
         """
-        return record_points(study) if self.plans_under_amounts(study.scenario) else None
+        if not self.plans_under_amounts(study.scenario):
+            return None
+        thins = study.space.size <= _MOST_THINNED and is_thinnable(study.scenario, ())
+        return OneShotPoints(study) if thins else SolvedPoints(study)
 
     def takes_best(self, scenario: TablesScenario, policy: str) -> bool:
         """Return whether a policy picks the best of a fixed set of releases.
@@ -753,39 +748,43 @@ def search_deviation(
     }
 
 
-def _attribute_measures(study: TablesStudy, equilibrium: Equilibrium) -> dict[str, float]:
-    """Return the measures of attribute inference of a policy's outcome, by name.
+def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> dict[str, float]:
+    """Return the measures of a policy's outcome that only some table scenarios have, by name.
 
-    ``inference`` is the largest success probability of an inference of a sensitive value in any released record; 0 if
-    nothing is released. With limits on sensitive columns, ``beyond_limits`` is the share of data subjects who are
-    released in a group beyond a limit.
+    With person lookups, ``utility_price`` and ``exposed_by_record`` compare a policy with its choice against an
+    adversary who asks whose record a row is (direction "record"): the mean utility that the policy loses, and the share
+    of records that the scenario's adversary would attack under that choice. Both are missing for rules and for
+    user-defined policies. ``exposed_to_weighted`` is the result of the function of this name.
+
+    With attribute inference, ``inference`` is the largest success probability of an inference of a sensitive value in
+    any released record; 0 if nothing is released. With limits on sensitive columns, ``beyond_limits`` is the share of
+    data subjects who are released in a group beyond a limit.
+
+    With households, ``household_risk`` is the mean over data subjects of the largest risk in their household.
     """
-    groups, admissible, highest, beyond = study.sensitive_groups, study.admissible, 0.0, 0
-    for node, released in shared_rows(equilibrium.strategies):
-        success = groups.success("attribute", node)
-        success = success if study.persons is None else study.row_sets.combined(np.maximum, success)
-        highest = max(highest, float(success[released].max()))
-        if admissible is not None:
-            beyond += int(study.weights[released][~admissible.at(node, released)].sum())
-    return {"inference": highest} | ({} if admissible is None else {"beyond_limits": beyond / study.n_subjects})
-
-
-def _direction_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> dict[str, float]:
-    """Return the measures of person lookups of a policy, by name.
-
-    ``utility_price`` and ``exposed_by_record`` compare a policy with its choice against an adversary who asks whose
-    record a row is (direction "record"): the mean utility that the policy loses, and the share of records that the
-    scenario's adversary would attack under that choice. Both are missing for rules and for user-defined policies.
-    ``exposed_to_weighted`` is the result of the function of this name. `name` is the name of the policy, `equilibrium`
-    its outcome by record.
-    """
-    policy, price, exposed = policy_named(name), np.nan, np.nan
-    if isinstance(policy, SolvedPolicy) and not policy.is_rule:
-        before = evaluate(study.truth, policy.choice_by_record(study, study.belief))
-        price = float(np.mean(before.utility) - np.mean(equilibrium.utility))
-        exposed = float(np.mean(before.attack_probability))
-    weighted = exposed_to_weighted(study, equilibrium.strategies)
-    return {"utility_price": price, "exposed_by_record": exposed, "exposed_to_weighted": weighted}
+    measures, policy, strategies = dict[str, float](), policy_named(name), equilibrium.strategies
+    if study.scenario.looks_up:
+        price = exposed = np.nan
+        if isinstance(policy, SolvedPolicy) and not policy.is_rule:
+            before = evaluate(study.truth, policy.choose(study, by_record(study.belief), 0))
+            price = float(np.mean(before.utility) - np.mean(equilibrium.utility))
+            exposed = float(np.mean(before.attack_probability))
+        weighted = exposed_to_weighted(study, strategies)
+        measures |= {"utility_price": price, "exposed_by_record": exposed, "exposed_to_weighted": weighted}
+    if study.scenario.infers:
+        groups, admissible, beyond = study.sensitive_groups, study.admissible, 0
+        measures["inference"] = 0.0
+        for node, released in shared_rows(strategies):
+            success = groups.success("attribute", node)
+            success = success if study.persons is None else study.row_sets.combined(np.maximum, success)
+            measures["inference"] = max(measures["inference"], float(success[released].max()))
+            if admissible is not None:
+                beyond += int(study.weights[released][~admissible.at(node, released)].sum())
+        measures |= {} if admissible is None else {"beyond_limits": beyond / study.n_subjects}
+    if study.household_of is not None:
+        risk = largest_in_groups(equilibrium.risk[study.row_of_subject], study.household_of)
+        measures[HOUSEHOLD] = float(risk.mean())
+    return measures
 
 
 def exposed_to_weighted(study: TablesStudy, strategies: Strategies) -> float:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -21,13 +21,13 @@ from reidsim.adversaries.sequential.planning import (
     plan_known,
     plan_unknown,
 )
-from reidsim.core.errors import locating, refuse_first
+from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
 from reidsim.games.attempts import Attempts
 from reidsim.games.cross_play import record_game_of
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.full_domain.search import NodeOutcomes, every_node
+from reidsim.games.full_domain.search import every_node
 from reidsim.games.parameter_grid import Options, best_options, undominated_options
 from reidsim.games.record_game import WITHHELD, Choice, PeopleLinkage, RecordGame
 from reidsim.games.solvers import no_progress
@@ -40,9 +40,6 @@ from reidsim.releases.released import released_class_sizes, released_table
 from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection, SequentialFiguresSection
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome
 
-# Largest lattice for which strategies are thinned. Thinning computes each generalization of each record, a few records
-# at a time; in larger lattices it is faster to solve each point.
-_MOST_THINNED = 200_000
 # Largest number of nodes that are all listed by default; this takes seconds.
 _MOST_NODES_LISTED = 100_000
 
@@ -115,9 +112,8 @@ def found_by(outcome: PolicyOutcome) -> TablesChoice:
     planned payout of NaN, as it is unknown. An outcome without a choice (of rounds) gets its strategies and the default
     details.
     """
-    found, choice = outcome.equilibrium, outcome.choice
-    if choice is None:
-        choice = Choice(found.strategies, found.solver, found.evaluated, found.exact)
+    found = outcome.equilibrium
+    choice = outcome.choice or Choice(found.strategies, found.solver, found.evaluated, found.exact)
     return choice if isinstance(choice, TablesChoice) else TablesChoice(**vars(choice))
 
 
@@ -170,8 +166,7 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> p
         (always true for rules). With a key of people, ``people`` is their number, and ``suppressed`` and ``attacked``
         count people.
     """
-    weights = study.weights
-    rows = []
+    weights, rows = study.weights, []
     for policy, outcome in outcomes.items():
         equilibrium, found = outcome.equilibrium, found_by(outcome)
         payout = dot(equilibrium.publisher_payoff, weights)
@@ -265,16 +260,13 @@ def release_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> 
     for policy, outcome in outcomes.items():
         strategies = outcome.equilibrium.strategies[study.row_of_record]
         table = released_table(study.lattice, strategies, study.cell_of_record).astype("str")
-        parts.append(table.assign(class_size=released_class_sizes(table, person)))
-        parts[-1].insert(0, "policy", policy)
-        parts[-1].insert(1, "record", np.arange(study.n_records))
+        columns = {"policy": policy, "record": np.arange(study.n_records), **table}
+        parts.append(pd.DataFrame(columns | {"class_size": released_class_sizes(table, person)}))
     return pd.concat(parts, ignore_index=True)
 
 
-def node_tables(
-    study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]
-) -> tuple[pd.DataFrame, pd.DataFrame, tuple[str, ...]]:
-    """Return tables of the nodes with the largest payouts, and of the Pareto front.
+def node_tables(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, Any]:
+    """Return tables of the nodes with the largest payouts, and of the Pareto front, as fields of `TablesAnalysis`.
 
     The front has the nodes for which no other node has at least the payout with at most as many attacked records; both
     are planned values. After a search with a budget, both tables are limited to the nodes that it evaluated. Otherwise
@@ -282,48 +274,41 @@ def node_tables(
 
     Returns
     -------
-    top, front : DataFrame
-        One row per policy and node: ``policy``, ``node`` (levels), ``payout`` and ``adversary_payout`` (planned, sums
-        over all records, in currency units), ``relative_payout`` (payout as a share of the best case), ``suppressed``,
-        ``attacked`` (numbers of records or people) and ``share_attacked`` (of all records or people). `top` has at most
-        ``figures.nodes.top`` nodes per policy, in order of falling payout. Both are empty without a policy that
-        searches for one node, if ``figures.nodes.top`` is 0, and if the nodes are too many to be listed.
-    left_out : tuple of str
-        A note with the reason if nodes are too many to be listed; otherwise empty.
+    dict of str to object
+        ``top_nodes`` and ``front`` are tables with one row per policy and node: ``policy``, ``node`` (levels),
+        ``payout`` and ``adversary_payout`` (planned, sums over all records, in currency units), ``relative_payout``
+        (payout as a share of the best case), ``suppressed``, ``attacked`` (numbers of records or people) and
+        ``share_attacked`` (of all records or people). The first has at most ``figures.nodes.top`` nodes per policy, in
+        order of falling payout. Both are absent without a policy that searches for one node, if ``figures.nodes.top``
+        is 0, and if the nodes are too many to be listed. ``left_out`` is then a note with the reason.
     """
     section, publisher = study.scenario.figures.nodes or NodesSection(), study.scenario.publisher
     listable = study.scenario.figures.nodes is not None or study.n_nodes <= _MOST_NODES_LISTED
-    best, front, left_out = list[pd.DataFrame](), list[pd.DataFrame](), tuple[str, ...]()
+    parts, left_out = dict[str, list[pd.DataFrame]](), tuple[str, ...]()
     for name, outcome in outcomes.items() if section.top else ():
         policy: Any = policy_named(name)
-        if policy.picks_node(publisher):
-            nodes = found_by(outcome).listed
-            if nodes is None and listable:
-                nodes = every_node(policy.whole_game(study, study.belief))
-            if nodes is not None:
-                best.append(_node_rows(study, name, nodes.best(section.top)))
-                front.append(_node_rows(study, name, nodes.pareto_front()))
-            else:
-                reason = f"there are {study.n_nodes:,} nodes; set figures.nodes to list them"
-                left_out = (f"the best nodes are not listed: {reason}",)
-    if not best:
-        return pd.DataFrame(), pd.DataFrame(), left_out
-    return pd.concat(best, ignore_index=True), pd.concat(front, ignore_index=True), ()
-
-
-def _node_rows(study: TablesStudy, policy: str, nodes: NodeOutcomes) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "policy": policy,
-            "node": [study.lattice.describe(node) for node in nodes.nodes.tolist()],
-            "payout": nodes.payout,
-            "relative_payout": _relative(study, nodes.payout),
-            "suppressed": nodes.suppressed,
-            "attacked": nodes.attacked,
-            "share_attacked": nodes.attacked / study.n_subjects,
-            "adversary_payout": nodes.adversary_payoff,
-        }
-    )
+        if not policy.picks_node(publisher):
+            continue
+        nodes = found_by(outcome).listed
+        if nodes is None and not listable:
+            reason = f"there are {study.n_nodes:,} nodes; set figures.nodes to list them"
+            left_out = (f"the best nodes are not listed: {reason}",)
+            continue
+        nodes = nodes or every_node(policy.whole_game(study, study.belief))
+        for table, kept in (("top_nodes", nodes.best(section.top)), ("front", nodes.pareto_front())):
+            rows = {
+                "policy": name,
+                "node": [study.lattice.describe(node) for node in kept.nodes.tolist()],
+                "payout": kept.payout,
+                "relative_payout": _relative(study, kept.payout),
+                "suppressed": kept.suppressed,
+                "attacked": kept.attacked,
+                "share_attacked": kept.attacked / study.n_subjects,
+                "adversary_payout": kept.adversary_payoff,
+            }
+            parts.setdefault(table, []).append(pd.DataFrame(rows))
+    tables = {table: pd.concat(each, ignore_index=True) for table, each in parts.items()}
+    return tables or {"left_out": left_out}
 
 
 class DroppedColumns:
@@ -407,7 +392,7 @@ def figure_tables(study: TablesStudy, *, progress: Callable[[int, int], object] 
         "beliefs": sequential and sequential.beliefs and partial(belief_table, study, sequential),
         "file_attack": sequential and sequential.file_attack and partial(file_table, study, sequential),
     }
-    tables, makers = {}, {name: make for name, make in work.items() if make}
+    tables, makers = dict[str, Any](), {name: make for name, make in work.items() if make}
     for number, (name, make) in enumerate(makers.items(), start=1):
         tables[name] = make()
         progress(number, len(makers))
@@ -437,13 +422,12 @@ def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFram
     """
     codes = coded_record(study.lattice.domain, record, "figures.strategies")
     alone = study.on_records(codes)
-    game, lattice = alone.truth, alone.lattice
-    every = np.arange(lattice.size)
-    outcomes = [game.outcome(strategy) for strategy in range(lattice.size)]
+    lattice, every = alone.lattice, np.arange(alone.lattice.size)
+    outcomes = [alone.truth.outcome(strategy) for strategy in every.tolist()]
     outcome_table = pd.DataFrame(
         {
             "record": ", ".join(record[name] for name in lattice.domain.names),
-            "strategy": [lattice.describe(strategy) for strategy in range(lattice.size)],
+            "strategy": [lattice.describe(strategy) for strategy in every.tolist()],
             "generalization_intensity": lattice.generalization_intensity(every),
             "utility": [outcome.utility[0] for outcome in outcomes],
             "publisher_payoff": [outcome.publisher_payoff[0] for outcome in outcomes],
@@ -505,19 +489,20 @@ def belief_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
         If the attack has no registry.
     """
     registry, where = study.registry, "adversary.sequential.registry"
-    with locating(study.loaded.path):
-        refuse_first((registry is None, "the attack has no registry", where, None, "a population"))
-    assert registry is not None  # noqa: S101 - for the type checker
+    if registry is None:
+        raise InputError("the attack has no registry", source=study.loaded.path, where=where, expected="a population")
     link = study.truth.linker.link(study.lattice.most_specific)
-    share = link.match_probability
-    assert share is not None  # noqa: S101 - a linker of a registry knows the population
-    sizes, parts = link.group_sizes, []
+    sizes, share, parts = link.group_sizes, cast("Floats", link.match_probability), []
     for setting, attack in settings_of(study, section).items():
-        known = plan_known(attack, sizes).reidentified
-        unknown = plan_unknown(attack, sizes, BinomialBelief(round(registry.total), share)).reidentified
-        pairs = {"setting": setting, "group_size": sizes, "match_probability": share}
-        cells = pd.DataFrame({**pairs, "risk_known": known, "risk_unknown": unknown, "records": study.weights})
-        parts.append(cells.groupby(list(cells)[:-1], as_index=False, observed=True).sum())
+        columns = {
+            "setting": setting,
+            "group_size": sizes,
+            "match_probability": share,
+            "risk_known": plan_known(attack, sizes).reidentified,
+            "risk_unknown": plan_unknown(attack, sizes, BinomialBelief(round(registry.total), share)).reidentified,
+        }
+        cells = pd.DataFrame(columns | {"records": study.weights})
+        parts.append(cells.groupby(list(columns), as_index=False, observed=True).sum())
     return pd.concat(parts, ignore_index=True)
 
 
@@ -695,16 +680,6 @@ class OneShotPoints(SolvedPoints):
         """Return the `PointPlan` of given strategies, shape (n_cells,), -1 if withheld."""
         one = np.ones(len(strategies), dtype=np.int64)
         return _replied(evaluate(self.study.truth, Choice(strategies, "thinned", one, exact=False)))
-
-
-def record_points(study: TablesStudy) -> SolvedPoints:
-    """Return the fastest planner that gives the same results as `play`.
-
-    It is `OneShotPoints` if there are at most 200,000 strategies and `is_thinnable` holds for the scenario; otherwise
-    `SolvedPoints`.
-    """
-    thins = study.space.size <= _MOST_THINNED and is_thinnable(study.scenario, ())
-    return OneShotPoints(study) if thins else SolvedPoints(study)
 
 
 def _replied(outcome: Equilibrium) -> PointPlan:

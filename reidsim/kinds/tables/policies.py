@@ -143,7 +143,7 @@ class SolvedPolicy(TablesPolicy):
             return self.pick(study, played, report)
         planned = self.planned(study, played)
         if self.optimizes == "record" or self.picks_each(publisher):
-            start = self.choice_by_record(study, played)
+            start = self.choose(study, by_record(played), 0)
             return best_release(planned, linker, start, **self.improvement(study))
         choice = self.pick(study, planned, no_progress)
         if not self.forbids_attacks:
@@ -160,18 +160,6 @@ class SolvedPolicy(TablesPolicy):
         this method; `report` is called with the numbers of steps done and in total.
         """
         raise NotImplementedError
-
-    def choice_by_record(self, study: TablesStudy, game: RecordGame) -> Choice:
-        """Return the `Choice` against the same adversaries in direction "record".
-
-        In this direction, the adversary looks for the person of a record. Choices in the study's believed game are
-        cached in the study.
-        """
-        # The publisher plans from this choice, and the results compare the plan with it.
-        kept = study.choices_by_record if game is study.belief else {}
-        if self.name not in kept:
-            kept[self.name] = self.choose(study, by_record(game), 0)
-        return kept[self.name]
 
     def improvement(self, study: TablesStudy) -> dict[str, Any]:
         """Return keyword arguments of `best_release`, which improves records one by one.

@@ -38,7 +38,7 @@ from reidsim.releases.records import read_adult, records_of, redraw_top_code, se
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, no_place, over_domain
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import people_named, table_named
-from reidsim.scenarios.resources import AttackRecipe, AttackResourceSection, stage_of
+from reidsim.scenarios.resources import AttackRecipe, stage_of
 from reidsim.scenarios.study import Keys, key_columns, keys_of_records, require_same
 
 Integers = NDArray[np.int64]
@@ -475,14 +475,11 @@ def read_waves(
     early, problem = last <= first, "a record leaves before its release"
     expected = f"a wave after {enters.iloc[int(early.argmax())]}"
     refuse_rows(early, problem, source=source, column=section.leaves, found=leaves, expected=expected)
-    codes = sensitive[0].codes if sensitive else None
-    if person is not None:
-        for key, waves in (("enters", first), ("leaves", last)):
-            if key in section.columns:
-                require_same(waves, person, f"releases.{key}", source, section.columns[key])
-        one = np.unique(person, return_index=True)[1]
-        first, last, codes = first[one], last[one], None if codes is None else codes[one]
-    return Waves(labels, first, last, codes)
+    person = np.arange(len(frame)) if person is None else person
+    one = np.unique(person, return_index=True)[1]
+    for key, column in section.columns.items():
+        require_same(first if key == "enters" else last, person, f"releases.{key}", source, column)
+    return Waves(labels, first[one], last[one], sensitive[0].codes[one] if sensitive else None)
 
 
 def _time_of(text: str, *, dated: bool) -> float:
@@ -504,26 +501,10 @@ _NO_ALLELE = 0
 _MOST_PEOPLE = 2**31
 
 
-@dataclass(frozen=True, eq=False)
-class StagedAttack:
-    """An attack that infers attributes in stages before it links, and its linker.
-
-    Parameters
-    ----------
-    attack : MultistageAttack
-        The attack with gain and cost 0.
-    linker : LatticeAttackLinker
-        Links the cells of the records.
-    """
-
-    attack: MultistageAttack
-    linker: LatticeAttackLinker
-
-
 def staged_attack(
     recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, truth: pd.DataFrame
-) -> StagedAttack:
-    """Return an attack in stages on the records of a lattice, as `StagedAttack`.
+) -> LatticeAttackLinker:
+    """Return the linker of an attack in stages, with gain and cost 0, on the records of a lattice.
 
     Parameters
     ----------
@@ -545,36 +526,32 @@ def staged_attack(
         stages = tuple(stage_of(section, path.parent) for section in recipe.stages)
         attack = MultistageAttack(stages, 0.0, 0.0, recipe.confidence_threshold)
         attack.check_attributes(lattice.domain.names)
-        world = _world(recipe, path.parent, lattice, truth)
+        tables = {name: _resource(name, recipe, path.parent) for name in recipe.resources}
+        targets: dict[str, Integers] = {}
+        coded: dict[str, Callable[[pd.Series[str], str], Integers]] = {}
+        for position, hierarchy in enumerate(lattice.hierarchies):
+            name, codes = hierarchy.attribute.name, lattice.codes[:, position].astype(np.int64)
+            is_locus = name in recipe.loci
+            targets[name] = _alleles_of(hierarchy)[codes] if is_locus else codes
+            coded[name] = _alleles if is_locus else partial(_codes, hierarchy.attribute.labels)
+        for name in map(str, truth.columns):
+            values = pd.concat([truth[name], *(frame[name] for _, frame, _ in tables.values() if name in frame)])
+            coded[name] = partial(_codes, pd.Index(natural_categories(values[values != ""])))
+            with locating("the records"):
+                targets[name] = coded[name](truth[name], name)
+        resources = {}
+        for resource, (source, frame, counts) in tables.items():
+            with locating(source):
+                columns = {name: coded[name](frame[name], name) for name in map(str, frame.columns)}
+            resources[resource] = PersonTable(resource, columns, counts)
+        world = MultistageWorld(PersonTable("the records", targets), resources)
         on = attack.identify.on
         registry = world.resource(attack.identify.resource)
         groups = RowGroups([registry.column(name) for name in on], registry.n_rows)
         # The person of a record counts as listed if a registry row agrees in all attributes on which the attack links.
         listed = np.asarray(groups.find([world.targets.column(name) for name in on], world.n_targets) >= 0)
         world = MultistageWorld(world.targets, world.resources, listed)
-        return StagedAttack(attack, LatticeAttackLinker(attack, world, lattice))
-
-
-def _world(recipe: AttackRecipe, folder: Path, lattice: GeneralizationLattice, truth: pd.DataFrame) -> MultistageWorld:
-    tables = {name: _resource(name, recipe, folder) for name in recipe.resources}
-    targets: dict[str, Integers] = {}
-    coded: dict[str, Callable[[pd.Series[str], str], Integers]] = {}
-    for position, hierarchy in enumerate(lattice.hierarchies):
-        name, codes = hierarchy.attribute.name, lattice.codes[:, position].astype(np.int64)
-        is_locus = name in recipe.loci
-        targets[name] = _alleles_of(hierarchy)[codes] if is_locus else codes
-        coded[name] = _alleles if is_locus else partial(_codes, hierarchy.attribute.labels)
-    for name in map(str, truth.columns):
-        values = pd.concat([truth[name], *(frame[name] for _, frame, _ in tables.values() if name in frame)])
-        coded[name] = partial(_codes, pd.Index(natural_categories(values[values != ""])))
-        with locating("the records"):
-            targets[name] = coded[name](truth[name], name)
-    resources = {}
-    for resource, (source, frame, counts) in tables.items():
-        with locating(source):
-            columns = {name: coded[name](frame[name], name) for name in map(str, frame.columns)}
-        resources[resource] = PersonTable(resource, columns, counts)
-    return MultistageWorld(PersonTable("the records", targets), resources)
+        return LatticeAttackLinker(attack, world, lattice)
 
 
 def _resource(name: str, recipe: AttackRecipe, folder: Path) -> tuple[str, pd.DataFrame, Integers | None]:
@@ -600,17 +577,29 @@ def _resource(name: str, recipe: AttackRecipe, folder: Path) -> tuple[str, pd.Da
     problem, expected = "no stage uses the resource", "a resource of a stage"
     refuse_first((not needed, problem, f"resources.{name}", None, expected))
     try:
-        return (
-            _from_population(section, needed, folder) if section.file is None else _from_file(section, needed, folder)
-        )
+        if section.file is None:
+            return _population_resource(str(section.population), needed, folder)
+        path, counts = data_file(section.file, folder, "populations"), None
+        # In a user's file, a row may begin with any character, as in a file of records.
+        comment = "#" if section.file.startswith(BUNDLED) else None
+        frame = read_table(path, delimiter=section.delimiter, comment=comment, encoding=section.encoding)
+        columns = {attribute: section.columns.get(attribute, attribute) for attribute in needed}
+        require_columns(frame, [*columns.values(), *filter(None, [section.count])], path)
+        if section.count is not None:
+            given = np.asarray(numbers(frame, section.count, path), dtype=np.float64)
+            refuse = partial(refuse_rows, source=path, column=section.count, found=frame[section.count])
+            refuse(given != np.floor(given), "not a whole number")
+            refuse(given >= _MOST_PEOPLE, "count too large", expected="a number below 2**31")
+            counts = given.astype(np.int64)
+        return str(path), pd.DataFrame({name: frame[column] for name, column in columns.items()}), counts
     except InputError as error:
         raise error if error.source else error.located(where=f"resources.{name}") from None
 
 
-def _from_population(
-    section: AttackResourceSection, needed: tuple[str, ...], folder: Path
+def _population_resource(
+    population: str, needed: tuple[str, ...], folder: Path
 ) -> tuple[str, pd.DataFrame, Integers | None]:
-    made, counts = make(resolve(str(section.population), "populations", "population", base=folder)), None
+    made, counts = make(resolve(population, "populations", "population", base=folder)), None
     if isinstance(made, Population):
         fractional, whole = not np.issubdtype(made.counts.dtype, np.integer), "whole numbers of people"
         refuse_first((fractional, "the population has expected counts", None, made.name, whole))
@@ -623,26 +612,7 @@ def _from_population(
         attribute.name: np.append(np.array(attribute.categories, dtype=object), "")[codes[:, position]]
         for position, attribute in enumerate(domain.attributes)
     }
-    return str(section.population), pd.DataFrame(columns, dtype="str"), counts
-
-
-def _from_file(
-    section: AttackResourceSection, needed: tuple[str, ...], folder: Path
-) -> tuple[str, pd.DataFrame, Integers | None]:
-    file, counts = str(section.file), None
-    path = data_file(file, folder, "populations")
-    # In a user's file, a row may begin with any character, as in a file of records.
-    comment = "#" if file.startswith(BUNDLED) else None
-    frame = read_table(path, delimiter=section.delimiter, comment=comment, encoding=section.encoding)
-    columns = {attribute: section.columns.get(attribute, attribute) for attribute in needed}
-    require_columns(frame, [*columns.values(), *filter(None, [section.count])], path)
-    if section.count is not None:
-        given = np.asarray(numbers(frame, section.count, path), dtype=np.float64)
-        refuse = partial(refuse_rows, source=path, column=section.count, found=frame[section.count])
-        refuse(given != np.floor(given), "not a whole number")
-        refuse(given >= _MOST_PEOPLE, "count too large", expected="a number below 2**31")
-        counts = given.astype(np.int64)
-    return str(path), pd.DataFrame({name: frame[column] for name, column in columns.items()}), counts
+    return population, pd.DataFrame(columns, dtype="str"), counts
 
 
 def _codes(known: pd.Index[str], texts: pd.Series[str], name: str) -> Integers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -70,10 +71,9 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
     given = study.scenario.columns
     columns = {name: each for name, column in given.items() for each in (name, column) if each in frame}
     if not columns:
-        named = list(given.values())
-        expected, hint = f"some of {listed(named)}", nearest(named[0], map(str, frame.columns))
-        found = listed(frame.columns)
-        raise InputError("the file has no quasi-identifier", source=path, found=found, expected=expected, hint=hint)
+        hint, problem = nearest(next(iter(given.values())), map(str, frame.columns)), "the file has no quasi-identifier"
+        found, expected = listed(frame.columns), f"some of {listed(given.values())}"
+        raise InputError(problem, source=path, found=found, expected=expected, hint=hint)
     labels = pd.DataFrame({name: frame[column] for name, column in columns.items()})
     with locating(path):
         file = ReleasedFile.read(study, labels, _records_of(study, frame, key, path), columns)
@@ -114,9 +114,9 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
     require_columns(frame, [key], path)
     _, release = columns_of_release(study.loaded, {key: key})
     rows, records = frame[key].str.strip(), release[key]
-    places = pd.Series(np.arange(len(records)), index=pd.MultiIndex.from_arrays([records, _occurrence(records)]))
-    wanted = pd.MultiIndex.from_arrays([rows, _occurrence(rows)])
-    found = places.reindex(wanted).to_numpy()
+    # The place of a row among the rows with its key.
+    wanted, places = (pd.MultiIndex.from_arrays([each, each.groupby(each).cumcount()]) for each in (rows, records))
+    found = pd.Series(np.arange(len(records)), index=places).reindex(wanted).to_numpy()
     expected = "a key of the release, in at most as many rows as in the release"
     refuse_rows(np.isnan(found), "no such record", column=key, found=rows, expected=expected)
     of_key, in_release = rows.value_counts(), records.value_counts()
@@ -125,10 +125,6 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
     expected = f"all {all_rows} rows of the key, or none, or another key"
     refuse_rows(rows.isin(fewer[:1]), problem, column=key, found=rows, expected=expected)
     return found.astype(np.intp)
-
-
-def _occurrence(values: pd.Series[str]) -> pd.Series[int]:
-    return values.groupby(values, observed=True).cumcount()
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +140,17 @@ class ReleasedFile:
         Per attribute, the distinct sets of values that cells of the file represent.
     rows : ndarray of int64, shape (n_rows, n_attributes)
         Index in `sets` of each row and attribute.
+    levels : tuple of ndarray of int64, shape (2, n_sets)
+        Hierarchy levels of the sets of each attribute. In the first row, the lowest level at which the set equals a
+        group of the hierarchy, or -1. In the second row, the lowest level at which one group contains the whole set, or
+        the highest level if none does.
     """
 
     study: TablesStudy
     record: Rows
     sets: tuple[tuple[Members, ...], ...]
     rows: NDArray[np.int64]
+    levels: tuple[NDArray[np.int64], ...]
 
     @classmethod
     def read(cls, study: TablesStudy, labels: pd.DataFrame, record: Rows, columns: dict[str, str]) -> ReleasedFile:
@@ -170,12 +171,14 @@ class ReleasedFile:
         InputError
             If a cell cannot be parsed, or does not contain the value of its record. The error names row and column.
         """
-        lattice, sets = study.lattice, list[tuple[Members, ...]]()
+        lattice, sets, found = study.lattice, list[tuple[Members, ...]](), list[NDArray[np.int64]]()
         rows = np.zeros((len(labels), len(lattice.shape)), dtype=np.int64)
         for position, hierarchy in enumerate(lattice.hierarchies):
             attribute, name = hierarchy.attribute, hierarchy.attribute.name
+            distinct = np.ones((1, attribute.size), dtype=np.bool_)
             if name not in labels:
-                sets.append((np.ones(attribute.size, dtype=np.bool_),))
+                sets.append(tuple(distinct))
+                found.append(_levels_of(hierarchy.groups, distinct))
                 continue
             refuse = partial(refuse_rows, column=columns[name], found=labels[name])
             reader = CellReader(hierarchy, study.scenario.attributes[name].values)
@@ -189,30 +192,17 @@ class ReleasedFile:
             distinct, number = np.unique(members, axis=0, return_inverse=True)
             rows[:, position] = number.ravel()[of_row]
             sets.append(tuple(distinct))
+            found.append(_levels_of(hierarchy.groups, distinct))
             own = lattice.codes[study.cell_of_record[record], position]
             stray = ~distinct[rows[:, position], own]
             expected = f"a value or group with {attribute.categories[own[stray.argmax()]]!r}, the record's own value"
             refuse(stray, "the row does not belong to this record", expected=expected)
-        return cls(study, record, tuple(sets), rows)
-
-    @cached_property
-    def _levels(self) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
-        """Hierarchy levels of the sets of values: two arrays, (n_sets,), per attribute.
-
-        A set of `sets` has the values of an attribute that a cell of the file represents. The first array holds the
-        lowest level at which the set equals a group of the hierarchy; -1 if it equals none. The second holds the lowest
-        level at which one group contains the whole set; the highest level if none does.
-        """
-        groups = [hierarchy.groups for hierarchy in self.study.lattice.hierarchies]
-        found = [
-            [_levels_of(of_value, members) for members in own] for of_value, own in zip(groups, self.sets, strict=True)
-        ]
-        return tuple((exact, covering) for exact, covering in (np.array(each).T for each in found))
+        return cls(study, record, tuple(sets), rows, tuple(found))
 
     @cached_property
     def is_of_hierarchies(self) -> NDArray[np.bool_]:
         """Whether all cells of each row are groups of their hierarchies, (n_rows,)."""
-        exact = [levels[self.rows[:, position]] >= 0 for position, (levels, _) in enumerate(self._levels)]
+        exact = [levels[0][self.rows[:, position]] >= 0 for position, levels in enumerate(self.levels)]
         return np.asarray(np.all(exact, axis=0))
 
     def play(self) -> Equilibrium:
@@ -235,7 +225,7 @@ class ReleasedFile:
         if self.is_of_hierarchies.all():
             found = evaluate(own.truth, Choice(covering, "given", none, exact=False))
         else:
-            space = _AsReleased(utility, study.lattice.generalization_intensity(covering))
+            space = _as_released(utility, study.lattice.generalization_intensity(covering))
             found = self._evaluate(own, space, keys[:, 1:])
         return _with_withheld(found, kept.ravel(), self.record, study.n_records)
 
@@ -263,10 +253,10 @@ class ReleasedFile:
         kept = np.bincount(owner, weight[record] * utility, n) / np.bincount(persons.of_record, weight, n)
         less = np.bincount(owner, 1.0 - lattice.generalization_intensity(covering), n)
         intensity = 1.0 - less / np.bincount(persons.of_record, minlength=n)
-        found = self._evaluate(own, _AsReleased(kept[shared], intensity[shared]), rows)
+        found = self._evaluate(own, _as_released(kept[shared], intensity[shared]), rows)
         return _with_withheld(found, np.arange(len(shared)), shared, study.n_subjects)
 
-    def _evaluate(self, study: TablesStudy, space: _AsReleased, rows: NDArray[np.int64]) -> Equilibrium:
+    def _evaluate(self, study: TablesStudy, space: StrategySpace, rows: NDArray[np.int64]) -> Equilibrium:
         """Return the `Equilibrium` of released rows; adversaries link with fitting people.
 
         A person fits a row if each of the person's values is in the row's set of values.
@@ -275,7 +265,7 @@ class ReleasedFile:
         ----------
         study : TablesStudy
             Study whose game rows are the released rows, or the people who have them.
-        space : _AsReleased
+        space : StrategySpace
             Utility and intensity of each game row.
         rows : ndarray of int64, shape (n_rows, n_attributes)
             Index in `sets` of each released row and attribute.
@@ -298,9 +288,8 @@ class ReleasedFile:
         names, sizes = study.lattice.domain.names, dict[Risk, Floats]()
         for risk in sorted(study.scenario.risks):
             sizes[risk] = np.maximum(people_fitting(self.study.people(risk), names, self.sets, rows), 1)
-        only = cast("StrategySpace", space)
         game = study.game(
-            space=only, linker_of=lambda each: FixedLinkage.from_sizes(sizes[each.scenario.adversary.risk])
+            space=space, linker_of=lambda each: FixedLinkage.from_sizes(sizes[each.scenario.adversary.risk])
         )
         none = np.zeros(space.n_records, dtype=np.int64)
         return evaluate(game, Choice(none, "given", none, exact=False))
@@ -323,64 +312,52 @@ class ReleasedFile:
         loss, sizes_of = np.zeros(len(cells)), log([each.attribute.size for each in lattice.hierarchies])
         counted = [lattice.loss_attributes is None or name in lattice.loss_attributes for name in lattice.domain.names]
         whole = float(sizes_of[counted].sum())
-        for place, (exact, _) in enumerate(self._levels):
+        for place, (exact, _) in enumerate(self.levels):
             if counted[place] and whole > 0:
                 levels, values = exact[rows[:, place]], lattice.codes[cells, place]
                 sizes = np.array([members.sum() for members in self.sets[place]])[rows[:, place]]
                 # A group of the hierarchy has the loss of its level, which is 0 at levels without cost.
                 loss += np.where(levels >= 0, lattice.losses[place][np.maximum(levels, 0), values], log(sizes) / whole)
-        around = np.column_stack([lowest[rows[:, place]] for place, (_, lowest) in enumerate(self._levels)])
+        around = np.column_stack([lowest[rows[:, place]] for place, (_, lowest) in enumerate(self.levels)])
         return np.where(loss > 1.0 - 1e-12, 0.0, 1.0 - loss), around @ np.array(lattice.strides, dtype=np.int64)
 
 
-class _AsReleased:
-    """Strategy space with a single strategy, the rows as released.
+def _as_released(utility: Floats, intensity: Floats) -> StrategySpace:
+    """Return a strategy space with a single strategy, the rows as released.
 
-    It has only the methods that `evaluate` uses.
+    It has only the attributes that `evaluate` uses.
 
     Parameters
     ----------
     utility, intensity : ndarray of float64, shape (n_records,)
         Utility and generalization intensity of each row, in [0, 1].
     """
-
-    size = 1
-    most_specific = 0
-
-    def __init__(self, utility: Floats, intensity: Floats) -> None:
-        self.n_records, self._utility, self._intensity = len(utility), utility, intensity
-
-    def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
-        """Return the utility of each row of the file, or of `rows`, in [0, 1].
-
-        `strategy` has no effect: there is only one.
-        """
-        return self._utility if rows is None else self._utility[rows]
-
-    def generalization_intensity(self, strategies: Strategies) -> Floats:
-        """Return the intensity, in [0, 1], of the least node that covers each row.
-
-        `strategies` has no effect: there is only one.
-        """
-        return self._intensity
+    space = SimpleNamespace(
+        size=1,
+        most_specific=0,
+        n_records=len(utility),
+        utility=lambda strategy, rows=None: utility if rows is None else utility[rows],
+        generalization_intensity=lambda strategies: intensity,
+    )
+    return cast("StrategySpace", space)
 
 
-def _levels_of(groups: NDArray[np.int32], members: Members) -> tuple[int, int]:
-    """Return two levels of a set of values: where a group equals it, and contains it.
-
-    The first is the lowest level at which the set equals a group of the hierarchy, or -1. The second is the lowest
-    level at which one group contains the whole set, or the last level.
+def _levels_of(groups: NDArray[np.int32], sets: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the hierarchy levels of sets of values, shape (2, n_sets); see `ReleasedFile.levels`.
 
     Parameters
     ----------
     groups : ndarray of int32, shape (n_levels, n_values)
         Group of each value at each level.
-    members : ndarray of bool, shape (n_values,)
-        Whether each value is in the set; not empty.
+    sets : ndarray of bool, shape (n_sets, n_values)
+        Whether each value is in the set; no set is empty.
     """
-    covering = [level for level, of_value in enumerate(groups) if np.ptp(of_value[members]) == 0]
-    exact = [level for level in covering if (groups[level] == groups[level][members][0]).sum() == members.sum()]
-    return (exact or [-1])[0], (covering or [len(groups) - 1])[0]
+    levels = []
+    for members in sets:
+        covering = [level for level, of_value in enumerate(groups) if np.ptp(of_value[members]) == 0]
+        exact = [level for level in covering if (groups[level] == groups[level][members][0]).sum() == members.sum()]
+        levels.append(((exact or [-1])[0], (covering or [len(groups) - 1])[0]))
+    return np.array(levels).T
 
 
 def _with_withheld(found: Equilibrium, row_of: Rows, record: Rows, n_records: int) -> Equilibrium:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.adversary import DrawnLists, DrawnListsLinker, KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import Knowledge, load_knowledge
+from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
 from reidsim.adversaries.response import Adversary, Amount
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import sequential_attack
@@ -35,7 +36,7 @@ from reidsim.games.record_game import (
     RecordGame,
     adversary_of_people,
 )
-from reidsim.kinds.tables.release import StagedAttack, Waves, columns_of_release, staged_attack
+from reidsim.kinds.tables.release import Waves, columns_of_release, staged_attack
 from reidsim.kinds.tables.schema import WHERE, TablesScenario, policy_named
 from reidsim.linkage.group_sizes import GroupSizes, SampledPeople, sizes_among
 from reidsim.linkage.people import PeopleOfRows, RowSets, ranges
@@ -162,7 +163,7 @@ class ReleasedPeople:
 # Resource with which an adversary links: people whom a sequential attack can look up, background knowledge about the
 # persons of the cells, or an attack in stages, which infers attributes before it links; None for linkage with all
 # people, or with lists drawn from them.
-Resource = Population | Knowledge | StagedAttack | None
+Resource = Population | Knowledge | LatticeAttackLinker | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -491,7 +492,7 @@ class TablesStudy(Study[TablesScenario]):
                 refuse_first((resource.total > most, problem, None, resource.total, expected))
         return replace(study, owns={None: resource})
 
-    def staged(self, path: Path) -> tuple[TablesStudy, StagedAttack]:
+    def staged(self, path: Path) -> tuple[TablesStudy, LatticeAttackLinker]:
         """Return the study, possibly on finer cells, and an attack in stages on its cells.
 
         Cells are split by inferred attributes that are not quasi-identifiers.
@@ -560,7 +561,7 @@ class TablesStudy(Study[TablesScenario]):
             If a user's adversary cannot be created, or if gain or cost of a sequential adversary differ by record.
         """
         section, own = self.scenario.adversary, self.own
-        if section.planner == "one-shot" and isinstance(own, StagedAttack):
+        if section.planner == "one-shot" and isinstance(own, LatticeAttackLinker):
             return section.erring(replace(own.attack, gain=gain, cost=cost), "adversary.rationality")
         size = round((self.registry or self.linked_population).total) if self._guesses else None
         return planner(section, gain, cost, loaded=self.loaded, coverage=self._coverage, registry_size=size)
@@ -588,8 +589,8 @@ class TablesStudy(Study[TablesScenario]):
         risk = self.scenario.planned_risk if believed else section.risk
         # The publisher may know only the coverage of lists drawn from the people, and not their members.
         guessed, everybody = believed and self.scenario.beliefs.lists == "coverage", self.linker(risk)
-        if isinstance(own, StagedAttack):
-            return own.linker
+        if isinstance(own, LatticeAttackLinker):
+            return own
         identifies = not section.looks_up and section.gains_from == "identity"
         if identifies and self.links_with_everybody:
             return everybody
@@ -682,14 +683,6 @@ class TablesStudy(Study[TablesScenario]):
         """Game with the publisher's beliefs, on which it plans; computed once."""
         return self.game(believed=True)
 
-    @cached_property
-    def choices_by_record(self) -> dict[str, Choice]:
-        """Cache of policies' choices in `belief` with direction "record", by policy name.
-
-        It is empty at first; `SolvedPolicy.choice_by_record` fills it.
-        """
-        return {}
-
     def solve(self, policy: str, game: RecordGame) -> Choice:
         """Return the `Choice` of a policy, by name, in a game on the study's records."""
         return policy_named(policy).choose(self, game, 0)
@@ -762,13 +755,13 @@ class TablesStudy(Study[TablesScenario]):
         lattice, owns = self.lattice_of(codes), dict[str | None, Resource]()
         for name, alone in self.each.items():
             own = alone.own
-            staged, listed = cells is None and isinstance(own, StagedAttack), cells is None and alone.holds
+            staged, listed = cells is None and isinstance(own, LatticeAttackLinker), cells is None and alone.holds
             with named(name):
                 for key, wrong in (("stages", staged), ("holds", listed)):
                     problem = "the adversary is supported only on the records of the scenario"
                     refuse_first((wrong, problem, f"adversary.{key}", None, None))
-                if isinstance(own, StagedAttack) and cells is not None:
-                    own = replace(own, linker=own.linker.of_records(lattice, cells))
+                if isinstance(own, LatticeAttackLinker) and cells is not None:
+                    own = own.of_records(lattice, cells)
                 elif isinstance(own, Knowledge):
                     recipe, folder = str(alone.scenario.adversary.knowledge), self.loaded.folder
                     own = load_knowledge(recipe, lattice.domain, codes, base=folder)
