@@ -67,6 +67,11 @@ def bundled_titles() -> dict[str, dict[str, str]]:
     return titles
 
 
+def looks_like_path(text: str) -> bool:
+    """Return whether the name of a bundled file or path is a path: it has a slash or the ending of a recipe."""
+    return text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
+
+
 def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | None = None) -> Path:
     """Return the path of a TOML file, given its path or bundled name.
 
@@ -81,14 +86,13 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
     """
     text = str(name_or_path)
     is_table = kind == "scenario" and text.endswith(TABLE_ENDINGS)
-    looks_like_path = is_table or text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
-    path = (base or Path()) / text if looks_like_path else bundled_folder(folder) / f"{text}.toml"
-    as_path = (base or Path()) / text
+    is_path, as_path = is_table or looks_like_path(text), (base or Path()) / text
+    path = as_path if is_path else bundled_folder(folder) / f"{text}.toml"
     try:
         if path.is_file() and not is_table:
             return path
     except OSError as error:
-        if looks_like_path:
+        if is_path:
             raise InputError(f"cannot be read: {error.strerror}", source=path) from None
     expected = f"a {kind} file (TOML)"
     if text and os.path.isfile(as_path):
@@ -96,7 +100,7 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
         raise InputError(f"not {expected}", source=as_path, hint=hint)
     if text and os.path.isdir(as_path):
         raise InputError("is a folder", source=as_path, expected=expected)
-    if looks_like_path:
+    if is_path:
         raise InputError("no such file", source=path, expected=expected)
     names = bundled_names(folder)
     expected, hint = f"one of {listed(names)}, or a file", nearest(text, names)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import Any, ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -67,20 +67,14 @@ class InputError(ValueError):
     ) -> None:
         self.problem, self.source, self.where = problem, None if source is None else str(source), where
         self.found, self.expected, self.hint = found, expected, hint
-        super().__init__(self._message())
-
-    def _message(self) -> str:
-        place = ": ".join(part for part in (self.source, self.where) if part)
-        message = f"{place}: {self.problem}" if place else self.problem
-        if self.found is not None:
-            found = repr(self.found)
-            message += f"; found {found if len(found) <= _LONGEST else found[: _LONGEST - 3] + '...'}"
-        if self.expected is not None:
-            message += f"; expected {self.expected}"
-        if self.hint is not None:
-            message += f" ({self.hint})"
+        message = ": ".join(part for part in (self.source, where, problem) if part)
+        if found is not None:
+            text = repr(found)
+            message += f"; found {text if len(text) <= _LONGEST else text[: _LONGEST - 3] + '...'}"
+        message += "" if expected is None else f"; expected {expected}"
+        message += "" if hint is None else f" ({hint})"
         # Names in the message may contain line breaks or control characters; the message must stay on one line.
-        return "".join(character if character.isprintable() else repr(character)[1:-1] for character in message)
+        super().__init__("".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in message))
 
     def located(self, source: str | Path | None = None, where: str | None = None) -> InputError:
         """Return a copy of the error with a source file, a key, or both added.
@@ -154,16 +148,6 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
     return f"did you mean {by_lower[close[0]]!r}?" if close else None
 
 
-class Place(TypedDict, total=False):
-    """Keyword arguments for the source file and the key path of an error.
-
-    Both may be missing; see `InputError`.
-    """
-
-    source: str | Path | None
-    where: str | None
-
-
 def require_among(
     problem: str,
     found: Iterable[object],
@@ -171,7 +155,8 @@ def require_among(
     *,
     shown: int = 8,
     otherwise: str | None = None,
-    **place: Unpack[Place],
+    source: str | Path | None = None,
+    where: str | None = None,
 ) -> None:
     """Check that every name is a known name; see `not_among`.
 
@@ -185,29 +170,40 @@ def require_among(
     """
     for name in found:
         if name not in known:
-            error = not_among(problem, name, known, shown=shown, **place)
+            error = not_among(problem, name, known, shown=shown, source=source, where=where)
             raise error.but(expected=otherwise) if otherwise and not len(known) else error
 
 
 def not_among(
-    problem: str, found: object, known: Iterable[object], *, shown: int = 8, **place: Unpack[Place]
+    problem: str,
+    found: object,
+    known: Iterable[object],
+    *,
+    shown: int = 8,
+    source: str | Path | None = None,
+    where: str | None = None,
 ) -> InputError:
     """Return the error for an unknown name; it lists known names and the nearest.
 
-    `found` is the unknown name, `shown` the largest number of known names in the message; `problem` is its text,
-    `place` its ``source`` and ``where``.
+    `found` is the unknown name, `shown` the largest number of known names in the message; `problem` is its text;
+    for `source` and `where`, see `InputError`.
     """
     names = [str(name) for name in known]
     expected, hint = f"one of {listed(names, shown)}", nearest(str(found), names)
-    return InputError(problem, found=found, expected=expected, hint=hint, **place)
+    return InputError(problem, source=source, where=where, found=found, expected=expected, hint=hint)
 
 
 def require_distinct(
-    problem: str, names: Iterable[object], *, expected: str | None = None, **place: Unpack[Place]
+    problem: str,
+    names: Iterable[object],
+    *,
+    expected: str | None = None,
+    source: str | Path | None = None,
+    where: str | None = None,
 ) -> None:
     """Check that no name occurs twice.
 
-    `problem`, `expected` and `place` (``source`` and ``where``) are parts of the message; see `InputError`.
+    The other arguments are parts of the message; see `InputError`.
 
     Raises
     ------
@@ -216,7 +212,7 @@ def require_distinct(
     """
     repeated = next((name for name, times in Counter(names).items() if times > 1), None)
     if repeated is not None:
-        raise InputError(problem, found=repeated, expected=expected, **place)
+        raise InputError(problem, source=source, where=where, found=repeated, expected=expected)
 
 
 def refuse_rows(

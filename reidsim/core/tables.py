@@ -48,8 +48,6 @@ DELIMITERS = (",", ";", "\t", "|")
 _BEGINNING = 2**20
 # Every column takes time, even with few rows.
 _MOST_COLUMNS = 10_000
-# Line ends of delimited text; str.splitlines recognizes additional ones.
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _ZIP = b"PK\x03\x04"
 # Description of a typed file by its ending, and the extra dependency that reads it.
 _KINDS = {
@@ -107,11 +105,12 @@ def read_table(
         return text_table(read_typed_file(path), str(path), trim=trim)
     text = _text(path, encoding)
     above = itertools.takewhile(
-        lambda line: not line.strip() or (comment is not None and line.startswith(comment)), _lines(text)
+        lambda line: not line.strip() or (comment is not None and line.startswith(comment)),
+        io.StringIO(text, newline=""),
     )
-    start = sum(map(len, above))
+    text = text[sum(map(len, above)) :]
     try:
-        first = next(csv.reader(_lines(text, start), delimiter=delimiter), [])
+        first = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
     except csv.Error as error:
         hint = "a quotation mark is not closed"
         raise InputError(f"the first row cannot be read: {error}", source=path, hint=hint) from None
@@ -123,16 +122,11 @@ def read_table(
         raise InputError("column named twice", source=path, found="", hint=hint)
     require_distinct("column named twice", names, source=path)
     # The parser received the header as column names, so the header is also the first row.
-    table = _parsed(path, text[start:], names, delimiter, header).slice(int(header))
+    table = _parsed(path, text, names, delimiter, header).slice(int(header))
     if table.num_rows == 0:
         raise InputError("the file has no rows", source=path, expected="at least one row")
     columns = [_values(column, trim) for column in table.columns]
     return pd.DataFrame(dict(zip(names if header else range(len(names)), columns, strict=True)))
-
-
-def _lines(text: str, start: int = 0) -> Iterator[str]:
-    """Yield the lines of a text from position `start`, with their line ends."""
-    return (line[0] for line in _LINE.finditer(text, start) if line[0])
 
 
 def _parsed(path: Path, text: str, names: list[str], delimiter: str, header: bool) -> pa.Table:

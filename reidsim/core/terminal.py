@@ -16,9 +16,8 @@ from collections.abc import Iterable
 from types import TracebackType
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
-from rich.text import Text
 
 # Control sequences (CSI), strings that end with BEL or ST (OSC, DCS and others), and two-character escapes. Of an
 # unterminated string, the pattern matches only the beginning.
@@ -115,21 +114,6 @@ def progress_console() -> Console:
     return PrintableConsole(stderr=True, quiet=_Verbosity.quiet or _Verbosity.verbose)
 
 
-class _Steps(ProgressColumn):
-    """Completed and total steps and their rate; empty for a task without steps."""
-
-    def render(self, task: Task) -> Text:
-        """Return the text beside the bar of a task.
-
-        It is empty if the number of steps is unknown.
-        """
-        if task.total is None:
-            return Text("")
-        speed = task.speed or 0
-        rate = f"{speed:.1f}/s" if speed >= 1 else f"{1 / speed:.1f} s each" if speed else ""
-        return Text(f"{task.completed:.0f}/{task.total:.0f} {rate}")
-
-
 class DelayedProgress:
     """A progress bar for each task, shown after a delay.
 
@@ -146,7 +130,7 @@ class DelayedProgress:
 
     def __init__(self, console: Console, task: str | None = None) -> None:
         self._is_watched = console.is_jupyter or console.is_terminal
-        columns = (TextColumn("{task.description}"), BarColumn(), _Steps(), TimeRemainingColumn())
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=console, transient=True)
         self._since = time.monotonic()
         # The timer shows the bar during work that reports no steps.

@@ -16,13 +16,14 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, Self, TypeVar
 
 from reidsim.adversaries.response import planners
-from reidsim.core.bundled import BUNDLED, bundled_folder, bundled_names, resolve
-from reidsim.core.errors import InputError, locating
+from reidsim.core.bundled import BUNDLED, bundled_names, data_file, looks_like_path, resolve
+from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.validation import (
     merged,
     override,
@@ -241,10 +242,14 @@ class Scenario(Generic[S_co]):
         part = self.objects[content]
         found = reference(part)
         if found is None and required:
-            problem = "a scenario file cannot name this"
-            expected = "a class, function or object that is defined in a module"
-            hint = "define it in a module, and import it"
-            raise InputError(problem, source="Scenario", where=key, found=part, expected=expected, hint=hint)
+            raise InputError(
+                "a scenario file cannot name this",
+                source="Scenario",
+                where=key,
+                found=part,
+                expected="a class, function or object that is defined in a module",
+                hint="define it in a module, and import it",
+            )
         return found or (content, id(part))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -359,10 +364,8 @@ class Scenario(Generic[S_co]):
         InputError
             As `load` does.
         """
-        return replace(self, scenario=self._validated(content), content=content)
-
-    def _validated(self, content: Mapping[str, Any]) -> S_co:
-        return validated(type(self.scenario), content, self.path, self.objects)
+        scenario = validated(type(self.scenario), content, self.path, self.objects)
+        return replace(self, scenario=scenario, content=content)
 
     def _refuse_unread(
         self,
@@ -384,14 +387,13 @@ class Scenario(Generic[S_co]):
         InputError
             Names the key.
         """
-        unread, swept = unread_keys(self.scenario, self.content, self._validated)
-        if not unread:
-            return
+        validate = partial(validated, type(self.scenario), source=self.path, names=self.objects)
+        unread, swept = unread_keys(self.scenario, self.content, validate)
         unread_before = unread
-        if changes and own:
+        if unread and changes and own:
             unread_before = {}
             with suppress(InputError):
-                unread_before, _ = unread_keys(self._validated(before), before, self._validated)
+                unread_before, _ = unread_keys(validate(before), before, validate)
         for key, failed in unread.items():
             place = f"{key}.".replace("[", ".").replace("]", "")
             blamed: list[tuple[str, str | Path]] = [
@@ -450,15 +452,17 @@ def _chain(own: Mapping[str, Any], path: Path, above: tuple[Path, ...] = ()) -> 
     extends = content.pop("extends", None)
     if extends is None:
         return [(path, content)]
-    if not isinstance(extends, str):
-        expected = "a scenario's name or file"
-        raise InputError("wrong type", source=path, where="extends", found=extends, expected=expected)
+    with locating(path):
+        is_text, expected = isinstance(extends, str), "a scenario's name or file"
+        refuse_first((not is_text, "wrong type", "extends", extends, expected))
     base, several = resolve(extends, "scenarios", "scenario", base=path.parent), (*above, path)
-    if base.resolve() in [file.resolve() for file in several]:
-        raise InputError("a scenario cannot extend itself", source=path, where="extends", found=extends)
-    if len(several) > _MOST_EXTENDED:
-        expected = f"at most {_MOST_EXTENDED} scenarios"
-        raise InputError("a chain of scenarios that is too long", source=path, where="extends", expected=expected)
+    is_circle = base.resolve() in [file.resolve() for file in several]
+    most, too_long = f"at most {_MOST_EXTENDED} scenarios", "a chain of scenarios that is too long"
+    with locating(path):
+        refuse_first(
+            (is_circle, "a scenario cannot extend itself", "extends", extends, None),
+            (len(several) > _MOST_EXTENDED, too_long, "extends", None, most),
+        )
     return [*_chain(read_toml(base), base, several), (path, content)]
 
 
@@ -485,16 +489,15 @@ def anchored(content: Any, folder: Path, key: str = "", varied: object = None) -
             return {name: anchored(v, folder, key, varied) if name == "values" else v for name, v in content.items()}
         of = by_key[1] if by_key else str(varied)
         return [anchored(value, folder, of) for value in content] if isinstance(content, list) else content
-    if isinstance(content, dict | list):
-        items = content.items() if isinstance(content, dict) else enumerate(content)
-        own = content.get("key") if isinstance(content, dict) else None
-        found = {name: anchored(value, folder, f"{key}.{name}" if key else str(name), own) for name, value in items}
-        return found if isinstance(content, dict) else list(found.values())
+    if isinstance(content, dict):
+        above, own = f"{key}." if key else "", content.get("key")
+        return {name: anchored(value, folder, f"{above}{name}", own) for name, value in content.items()}
+    if isinstance(content, list):
+        return [anchored(value, folder, f"{key}.{place}") for place, value in enumerate(content)]
     if not isinstance(content, str | Path) or not str(content) or str(content).startswith(BUNDLED):
         return content
     text = str(content)
-    is_file = text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
-    patterns = (*_PATH_KEYS, *RECIPE_KEYS) if is_file else _PATH_KEYS
+    patterns = (*_PATH_KEYS, *RECIPE_KEYS) if looks_like_path(text) else _PATH_KEYS
     return str((folder / text).absolute()) if any(fnmatchcase(key, pattern) for pattern in patterns) else content
 
 
@@ -523,13 +526,10 @@ def origins_of(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
     texts = [value for _, value in leaves(content) if isinstance(value, str)]
     recipes = []
     for name in dict.fromkeys(text for text in texts if text in names or text.endswith(".toml")):
-        file = path.parent / name
-        if name.startswith(BUNDLED):
-            file = bundled_folder("populations") / name.removeprefix(BUNDLED)
-        elif not name.endswith(".toml"):
-            file = bundled_folder(names[name]) / f"{name}.toml"
+        is_path = name.endswith(".toml")
+        file = f"{BUNDLED}{name}.toml"
         with suppress(InputError):
-            recipe = read_toml(file)
+            recipe = read_toml(data_file(name if is_path else file, path.parent, names.get(name, "populations")))
             title = recipe["title"] if isinstance(recipe.get("title"), str) else ""
             recipes.append({"name": name, "title": title, "sources": _source_texts(recipe)})
     return {"texts": [read_text(file) for file, _ in _chain(read_toml(path), path)], "recipes": recipes}
