@@ -208,13 +208,11 @@ def inline_toml(value: object) -> str:
     Entries that are None are omitted. A `TypeError` is raised for values that are not text, numbers, booleans, lists or
     sections.
     """
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, str):
         return _quoted(value)
-    if isinstance(value, int | float):
+    if isinstance(value, bool | int | float):
         # repr gives the shortest text that is read back as the same number.
-        return repr(value)
+        return repr(value).lower()
     if isinstance(value, Mapping):
         entries = [f"{toml_key(key)} = {inline_toml(entry)}" for key, entry in value.items() if entry is not None]
         return f"{{ {', '.join(entries)} }}" if entries else "{}"
@@ -234,32 +232,23 @@ def _table(content: Mapping[str, Any], path: str) -> list[str]:
     `path` is the key path of the table, empty for the whole document. If all subtables of a table below are short, they
     are written inline.
     """
-    tables = {key: value for key, value in content.items() if _holds_tables(value)}
-    entries = [entry for value in tables.values() for entry in (value if isinstance(value, list | tuple) else [value])]
-    if path and all(len(inline_toml(entry)) <= _SHORT for entry in entries):
+    # Tables, and lists of at least one and only tables, by key.
+    tables = {key: [value] if isinstance(value, Mapping) else value for key, value in content.items()}
+    tables = {
+        key: entries
+        for key, entries in tables.items()
+        if isinstance(entries, list | tuple) and entries and all(isinstance(entry, Mapping) for entry in entries)
+    }
+    if path and all(len(inline_toml(entry)) <= _SHORT for entries in tables.values() for entry in entries):
         tables = {}
-    lines = [
-        f"{toml_key(key)} = {_value(value)}"
-        for key, value in content.items()
-        if key not in tables and value is not None
-    ]
-    for key, value in tables.items():
+    lines = [f"{toml_key(k)} = {_value(v)}" for k, v in content.items() if k not in tables and v is not None]
+    for key, entries in tables.items():
         place = f"{path}.{toml_key(key)}" if path else toml_key(key)
-        if isinstance(value, Mapping):
-            inner = _table(value, place)
+        heading = f"[{place}]" if isinstance(content[key], Mapping) else f"[[{place}]]"
+        for inner in (_table(entry, place) for entry in entries):
             # A table that contains only tables with headings needs no heading.
-            lines += inner if inner[:1] == [""] else ["", f"[{place}]", *inner]
-        else:
-            for entry in value:
-                lines += ["", f"[[{place}]]", *_table(entry, place)]
+            lines += inner if inner[:1] == [""] and heading[:2] != "[[" else ["", heading, *inner]
     return lines
-
-
-def _holds_tables(value: object) -> bool:
-    """Return whether a value is a table, or a list of at least one and only tables."""
-    if isinstance(value, list | tuple):
-        return len(value) > 0 and all(isinstance(entry, Mapping) for entry in value)
-    return isinstance(value, Mapping)
 
 
 def _value(value: object) -> str:

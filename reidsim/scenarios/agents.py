@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -117,14 +116,12 @@ def without_adversary_uncertainty(loaded: Scenario[S]) -> Scenario[S]:
     """
     if not who_may_come(loaded.scenario.uncertainty):
         return loaded
-    content = deepcopy(loaded.content)
-    section = content["uncertainty"]
-    del section["parameters"][WHO_COMES]
-    if "correlations" in section:
-        section["correlations"] = [pair for pair in section["correlations"] if WHO_COMES not in pair["keys"]]
-    if not section["parameters"]:
-        del content["uncertainty"]
-    return loaded.with_content(content)
+    content = dict(loaded.content)
+    section = content.pop("uncertainty")
+    parameters = {key: value for key, value in section["parameters"].items() if key != WHO_COMES}
+    pairs = [pair for pair in section.get("correlations", ()) if WHO_COMES not in pair["keys"]]
+    changed = section | {"parameters": parameters} | ({"correlations": pairs} if "correlations" in section else {})
+    return loaded.with_content(content | ({"uncertainty": changed} if parameters else {}))
 
 
 # Name of the adversary of a scenario without named adversaries.

@@ -584,8 +584,8 @@ class Kind(ABC):
         raise self._unable("evaluate released files", study)
 
     def _unable(self, action: str, study: Any) -> InputError:
-        problem, source = f"this kind of scenario cannot {action}", study.loaded.path
-        return InputError(problem, source=source, where="game", found=self.name, expected="tables")
+        problem = f"this kind of scenario cannot {action}"
+        return InputError(problem, source=study.loaded.path, where="game", found=self.name, expected="tables")
 
     # Figures, report sentences and controls
 
@@ -643,8 +643,7 @@ class Kind(ABC):
             if key in ScenarioHead.model_fields or isinstance(value, bool) or not isinstance(value, int | float):
                 continue
             slider = amount_slider(key, field.description or key, value)
-            whole = isinstance(value, int)
-            yield Slider(key, slider.label, value, slider.high, max(1.0, slider.step)) if whole else slider
+            yield replace(slider, value=value, step=max(1.0, slider.step)) if isinstance(value, int) else slider
 
     def in_rounds(self, scenario: Any) -> bool:
         """Return whether a scenario is played in rounds.
@@ -840,8 +839,7 @@ def kind_of_content(content: Mapping[str, Any]) -> Kind:
     InputError
         If the kind is unknown.
     """
-    game = content.get("game", DEFAULT_KIND)
-    return MADE.get(str(game)) or kind_named(game)
+    return MADE.get(str(content.get("game"))) or kind_named(content.get("game", DEFAULT_KIND))
 
 
 def kinds_at_hand() -> Iterator[Kind]:

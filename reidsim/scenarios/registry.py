@@ -39,12 +39,11 @@ ANONYMITY_PATTERN = rf"{K_ANONYMITY}-[1-9]\d*"
 
 
 def _checked_k(value: Any) -> Any:
-    is_list = isinstance(value, list | tuple)
-    for k in (list(value) or [value]) if is_list else [value]:
-        if type(k) is not int or k < 1:
-            expected = "a whole number of 1 or more, or a list of such numbers"
-            raise InputError("value not allowed", found=k, expected=expected)
-    return tuple(value) if is_list else value
+    several = tuple(value) if isinstance(value, list | tuple) else None
+    wrong = [k for k in ((value,) if several is None else several or ([],)) if type(k) is not int or k < 1]
+    expected = "a whole number of 1 or more, or a list of such numbers"
+    refuse_first((wrong, "value not allowed", None, next(iter(wrong), None), expected))
+    return value if several is None else several
 
 
 # One k, or several.
@@ -224,13 +223,14 @@ class OwnPolicy(Policy):
         chosen = policy.choose(game)
         strategies = np.asarray(chosen.strategies if isinstance(chosen, Choice) else chosen)
         n, size = game.n_records, record_game_of(game).space.size
+        is_other = strategies.shape != (n,) or strategies.dtype.kind not in "iu"
+        wrong = [] if is_other else strategies[(strategies < WITHHELD) | (strategies >= size)].tolist()
+        found, allowed = f"{strategies.dtype} of shape {strategies.shape}", f"0 to {size - 1}, or {WITHHELD}"
         with locating(f"policy {self.name!r}", "choose"):
-            if strategies.shape != (n,) or strategies.dtype.kind not in "iu":
-                found, expected = f"{strategies.dtype} of shape {strategies.shape}", f"whole numbers of shape ({n},)"
-                raise InputError("not a release for each record", found=found, expected=expected)
-            wrong = strategies[(strategies < WITHHELD) | (strategies >= size)].tolist()
-            expected = f"0 to {size - 1}, or {WITHHELD} to withhold a record"
-            refuse_first((wrong, "no such release", None, next(iter(wrong), None), expected))
+            refuse_first(
+                (is_other, "not a release for each record", None, found, f"whole numbers of shape ({n},)"),
+                (wrong, "no such release", None, next(iter(wrong), None), f"{allowed} to withhold a record"),
+            )
         if isinstance(chosen, Choice):
             return chosen
         return Choice(strategies.astype(np.int64), self.name, np.zeros(n, dtype=np.int64), exact=False)
@@ -509,12 +509,11 @@ def fault_of_parts(error: Exception) -> InputError | None:
     InputError or None
         None if no part is in use, or if no part raised the error and it is an `OSError` or `MemoryError`.
     """
-    frames = [(str(frame.f_globals.get("__name__")), frame, line) for frame, line in walk_tb(error.__traceback__)]
     raised_by = [
         f"{name}: {Path(frame.f_code.co_filename).name}, line {line}"
-        for module, frame, line in frames
+        for frame, line in walk_tb(error.__traceback__)
         for name, defined_in in _IN_USE.items()
-        if defined_in == module.partition(".")[0]
+        if defined_in == str(frame.f_globals.get("__name__")).partition(".")[0]
     ]
     if not _IN_USE or (not raised_by and isinstance(error, OSError | MemoryError)):
         return None

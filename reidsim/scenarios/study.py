@@ -58,13 +58,12 @@ def unit_sentence(manifest: Mapping[str, Any]) -> str:
     """
     if "release_file" not in manifest or "records" not in manifest:
         return ""
-    rows, content = manifest["records"], manifest.get("content", {})
+    rows, content = counted(manifest["records"], "row"), manifest.get("content", {})
     if counted_units(content)[0] == "record":
-        return f"Unit: rows; each of {counted(rows, 'row')} counts as one person"
-    key = " and ".join(key_columns(content["release"][PERSON]))
+        return f"Unit: rows; each of {rows} counts as one person"
     people = manifest.get("released_people")
-    several = f"; {counted(people, 'person', 'people')} in {counted(rows, 'row')}" if people is not None else ""
-    return f"Unit: people, identified by {key}{several}"
+    several = f"; {counted(people, 'person', 'people')} in {rows}" if people is not None else ""
+    return f"Unit: people, identified by {' and '.join(key_columns(content['release'][PERSON]))}{several}"
 
 
 def once_each(records: pd.DataFrame, content: Mapping[str, Any]) -> pd.DataFrame:
@@ -106,12 +105,11 @@ def keys_of_records(frame: pd.DataFrame, key: str | Sequence[str], source: str |
     InputError
         If a column does not exist, or a value is missing; the message names the row.
     """
-    columns = key_columns(key)
-    require_columns(frame, columns, Path(source))
-    values = [frame[column].str.strip() for column in columns]
-    for column, text in zip(columns, values, strict=True):
-        missing = text.str.lower().isin(_MISSING)
-        refuse_rows(missing, "value missing", source=source, column=column, expected="a value in every row")
+    require_columns(frame, key_columns(key), source)
+    values = [frame[column].str.strip() for column in key_columns(key)]
+    for text in values:
+        missing, expected = text.str.lower().isin(_MISSING), "a value in every row"
+        refuse_rows(missing, "value missing", source=source, column=text.name, expected=expected)
     return np.asarray(frame.groupby(values, sort=False, observed=True).ngroup(), dtype=np.intp)
 
 
