@@ -12,7 +12,7 @@ from found import at_least
 import reidsim
 from reidsim.agents.attack import ROUND_MEASURES
 from reidsim.core.errors import InputError
-from reidsim.core.measures import Measure, columns_of, measures_among
+from reidsim.core.wording import Measure, columns_of, measures_among
 from reidsim.engine.batch.design import GROUP_COLUMNS
 from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.results import RUN_COLUMNS, make_manifest, write_json

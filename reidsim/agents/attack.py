@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Presence, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Meeting, Setting
-from reidsim.core.measures import measures_worded
 from reidsim.core.numerics import dot
 from reidsim.core.validation import read_toml
+from reidsim.core.wording import measures_worded
 from reidsim.games.attempts import Case
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, REIDENTIFIED, averages

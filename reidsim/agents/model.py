@@ -39,8 +39,8 @@ from reidsim.agents.learning import (
 )
 from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, ParticipationRule, Setting
 from reidsim.core.errors import InputError
-from reidsim.core.measures import columns_of
 from reidsim.core.numerics import dot
+from reidsim.core.wording import columns_of
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame

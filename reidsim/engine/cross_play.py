@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, locating, refuse_first, require_among
-from reidsim.core.measures import Measure, measures_among
+from reidsim.core.wording import Measure, measures_among
 from reidsim.engine.batch.design import (
     COMPLETE,
     Design,

@@ -30,9 +30,8 @@ from reidsim.agents.attack import weighted_quantiles
 from reidsim.core.bundled import BUNDLED, data_file
 from reidsim.core.errors import InputError, reading, writing
 from reidsim.core.files import require_no_device
-from reidsim.core.measures import WORDS, Measure
 from reidsim.core.validation import plain
-from reidsim.core.wording import counted
+from reidsim.core.wording import WORDS, Measure, counted
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified
 from reidsim.scenarios.kind import kind_of, kind_of_content

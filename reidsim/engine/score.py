@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reidsim.core.measures import Measure, columns_of, measures_among
 from reidsim.core.randomness import random_stream
+from reidsim.core.wording import Measure, columns_of, measures_among
 from reidsim.engine.results import Result, begun, common_fields, release_file_facts, sha256_of
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.games.reidentified import measures_table, reidentified_in

@@ -27,8 +27,7 @@ from reidsim.agents.attack import (
 )
 from reidsim.agents.profile import AdversaryProfile, Holdings, Setting
 from reidsim.core.errors import listed, locating
-from reidsim.core.measures import columns_of
-from reidsim.core.wording import counted
+from reidsim.core.wording import columns_of, counted
 from reidsim.engine.results import (
     RunResult,
     begun,

@@ -17,8 +17,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from reidsim.agents.attack import DISTINCT, PARTICIPATION
-from reidsim.core.measures import Measure, measures_among
 from reidsim.core.palette import BLACK, BLUE, GREY, VERMILION
+from reidsim.core.wording import Measure, measures_among
 from reidsim.figures import style
 from reidsim.games.measures import ADVERSARY_PAYOFF, MEASURES, PUBLISHER_PAYOFF, RISK
 from reidsim.scenarios.study import once_each

@@ -18,9 +18,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from reidsim.core.measures import Measure, columns_of
 from reidsim.core.palette import GREY
 from reidsim.core.validation import validated
+from reidsim.core.wording import Measure, columns_of
 from reidsim.figures import style
 from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
 from reidsim.releases.lattice import Floats

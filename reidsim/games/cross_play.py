@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, declared_information
 from reidsim.core.errors import InputError, not_among, refuse_first, require_among, require_distinct
-from reidsim.core.measures import columns_of
 from reidsim.core.numerics import dot
+from reidsim.core.wording import columns_of
 from reidsim.games.adversary_types import AdversaryType, TypesGame, parts_of
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import by_record, directed_linker

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from reidsim.core.measures import Weights, measures_worded
 from reidsim.core.validation import read_toml
+from reidsim.core.wording import Weights, measures_worded
 from reidsim.games.equilibrium import Equilibrium
 
 

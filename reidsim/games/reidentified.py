@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from reidsim.core.measures import columns_of
+from reidsim.core.wording import columns_of
 from reidsim.games.attempts import Case
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import ADVERSARY_CVAR, ANY_REIDENTIFIED, PUBLISHER_CVAR, REIDENTIFIED

@@ -4,7 +4,7 @@ The base classes and functions for a user-defined kind can be imported from here
 """
 
 from reidsim.adversaries.response import Linkage
-from reidsim.core.measures import Measure
+from reidsim.core.wording import Measure
 from reidsim.games.cross_play import BestReply
 from reidsim.games.record_game import RecordGame
 from reidsim.releases.masking import MaskingSpace

@@ -17,9 +17,8 @@ from matplotlib.figure import Figure
 
 from reidsim.core.errors import InputError, reading
 from reidsim.core.files import plain_name, require_plain
-from reidsim.core.measures import measures_among
 from reidsim.core.tables import read_table, text_table
-from reidsim.core.wording import counted
+from reidsim.core.wording import counted, measures_among
 from reidsim.drafts.choice import DraftOptions
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.engine.batch.statistics import BatchResult

@@ -13,8 +13,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from reidsim.core.measures import Measure
-from reidsim.core.wording import counted
+from reidsim.core.wording import Measure, counted
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, in_a_line
 from reidsim.drafts.profile import ColumnProfile
 from reidsim.engine.cross_play import BEST, MAXIMIN, MINIMAX_REGRET, WORST, CrossPlayResult

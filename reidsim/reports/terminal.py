@@ -11,8 +11,8 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from reidsim.core.measures import Measure, measures_among
 from reidsim.core.validation import validated
+from reidsim.core.wording import Measure, measures_among
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.scenarios.kind import GAIN, LOSS, gain_goes_with_loss

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.agents.attack import BREACHES, DISTINCT
-from reidsim.core.measures import Measure, measures_among
+from reidsim.core.wording import Measure, measures_among
 from reidsim.engine.results import Result, RunResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.writer import render, said

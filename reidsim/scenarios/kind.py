@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.errors import InputError
-from reidsim.core.measures import Measure, columns_of
 from reidsim.core.randomness import random_stream
 from reidsim.core.tables import read_table
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import counted
+from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.games.cross_play import Defender, outcome_of, paid_in
 from reidsim.games.measures import MEASURES, averages
 from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute

@@ -20,8 +20,8 @@ from pydantic_core import CoreSchema
 
 from reidsim.adversaries.response import EXPECTED_PAYOFF, GAINS, planners_without
 from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
-from reidsim.core.measures import columns_of
 from reidsim.core.validation import Section, merged, overlap, value_at
+from reidsim.core.wording import columns_of
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.scenarios.read_keys import Count, Money, ReadIf, Seed, Share, Text, distinct, with_key
 

@@ -16,7 +16,7 @@ from reidsim.agents.attack import ROUND_MEASURES, weighted_quantiles
 from reidsim.agents.model import ADVERSARY_MEASURES, Adversary, ReidentificationModel
 from reidsim.agents.profile import Enforcement
 from reidsim.core.errors import InputError
-from reidsim.core.measures import columns_of
+from reidsim.core.wording import columns_of
 
 
 def two_types(town, profile_of_small, fine=0.0):

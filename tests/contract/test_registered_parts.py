@@ -69,7 +69,7 @@ ENTRY_POINTS = {
 }
 # A measure that is added to `reidsim.games.measures` and nowhere else.
 ADDED = """
-from reidsim.core.measures import Measure
+from reidsim.core.wording import Measure
 from reidsim.games import measures
 
 measures.MEASURES += (

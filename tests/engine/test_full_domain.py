@@ -5,7 +5,7 @@ import pytest
 from small_ward import write_ward
 from tiers import cases
 
-from reidsim.core.measures import columns_of
+from reidsim.core.wording import columns_of
 from reidsim.engine.single_run import run_once
 from reidsim.games.measures import MEASURES, REIDENTIFIED
 from reidsim.kinds.tables import outcomes

@@ -19,7 +19,7 @@ from small_scenario import (
 )
 from tiers import examples
 
-from reidsim.core.measures import columns_of
+from reidsim.core.wording import columns_of
 from reidsim.games.measures import MEASURES
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import reidsim
-from reidsim.core.measures import columns_of
+from reidsim.core.wording import columns_of
 from reidsim.games.measures import REIDENTIFIED
 from reidsim.scenarios.study import once_each
 

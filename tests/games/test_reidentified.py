@@ -13,7 +13,7 @@ from tiers import examples
 
 from reidsim.adversaries.rationality import RandomAttacks
 from reidsim.adversaries.response import Presence
-from reidsim.core.measures import columns_of
+from reidsim.core.wording import columns_of
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import evaluate

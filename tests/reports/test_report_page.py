@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reidsim
-from reidsim.core.measures import measures_among
+from reidsim.core.wording import measures_among
 from reidsim.engine.results import make_manifest
 from reidsim.reports.page.report import UPPER_ENDS, class_shares, report_text, write_report
 from reidsim.reports.page.sources import assumptions, open_results

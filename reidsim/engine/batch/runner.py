@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from reidsim.core.errors import InputError, listed
-from reidsim.core.measures import Measure
-from reidsim.core.wording import counted
+from reidsim.core.wording import Measure, counted
 from reidsim.engine import results as kept
 from reidsim.engine.batch import folder as store
 from reidsim.engine.batch.design import (

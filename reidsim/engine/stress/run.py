@@ -24,10 +24,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, listed, locating, not_among, require_among
-from reidsim.core.measures import Measure, columns_of
 from reidsim.core.randomness import random_stream
 from reidsim.core.validation import value_if_any
-from reidsim.core.wording import counted
+from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.engine.batch.design import (
     COMPLETE,
     Design,

@@ -16,10 +16,9 @@ import pandas as pd
 from reidsim.adversaries.knowledge.assessment import Assessment, Network, RiskName, assess
 from reidsim.adversaries.knowledge.groups import Knowledge, count_sets
 from reidsim.core.errors import locating
-from reidsim.core.measures import columns_of, in_words, measures_worded
 from reidsim.core.randomness import draw_binomial
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import counted
+from reidsim.core.wording import columns_of, counted, in_words, measures_worded
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.kinds.assessment.schema import RISK_NAMES, WORST_CASE, RiskScenario, SettingsSection, ThresholdSection
 from reidsim.kinds.assessment.study import Release, RiskStudy, build_risk_study, grown_cohorts

@@ -13,10 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.agents.attack import RUN_MEASURES
-from reidsim.core.measures import measures_worded
 from reidsim.core.randomness import random_stream
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import counted
+from reidsim.core.wording import counted, measures_worded
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.reidentified import Reidentified, reidentified_in

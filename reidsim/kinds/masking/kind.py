@@ -20,10 +20,9 @@ from reidsim.agents.attack import RUN_MEASURES
 from reidsim.agents.profile import Setting
 from reidsim.core.errors import InputError
 from reidsim.core.files import require_memory
-from reidsim.core.measures import in_words, measures_worded
 from reidsim.core.tables import read_table
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import counted
+from reidsim.core.wording import counted, in_words, measures_worded
 from reidsim.games.cross_play import MOST_FORMS
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.game import (

@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from reidsim.agents.attack import PARTICIPATION
 from reidsim.core.bundled import resolve
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among
-from reidsim.core.measures import columns_of, in_words, measures_worded
 from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, VERMILION
 from reidsim.core.randomness import random_stream
 from reidsim.core.tables import read_table, require_columns
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import counted
+from reidsim.core.wording import columns_of, counted, in_words, measures_worded
 from reidsim.games.cross_play import Defender
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import PUBLISHER_PAYOFF, REIDENTIFIED, RISK, SHARE_ATTACKED, UTILITY

@@ -19,9 +19,8 @@ from reidsim.adversaries.sequential.planning import attack_threshold
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.agents.profile import Setting
 from reidsim.core.errors import refuse_first
-from reidsim.core.measures import in_words, measures_worded
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import counted
+from reidsim.core.wording import counted, in_words, measures_worded
 from reidsim.games.directions.linker import by_record, directed_linker
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.class_table import records_outside

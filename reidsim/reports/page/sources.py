@@ -17,10 +17,9 @@ import pandas as pd
 from reidsim.core.bundled import BUNDLED, bundled_folder, bundled_names
 from reidsim.core.errors import InputError, locating, reading
 from reidsim.core.files import require_parquet_fits
-from reidsim.core.measures import Measure, measures_among
 from reidsim.core.tables import reading_parquet
 from reidsim.core.validation import Section, inline_toml, read_json, read_text, section_classes, validated
-from reidsim.core.wording import Code, number_text
+from reidsim.core.wording import Code, Measure, measures_among, number_text
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.results import RunResult, measures_in_manifest, require_no_links, require_sound
 from reidsim.reports.writer import Cell, own_template, plain, shortened

@@ -17,10 +17,9 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.errors import InputError, listed
-from reidsim.core.measures import measures_among
 from reidsim.core.tables import delimited_line, read_table
 from reidsim.core.validation import read_json
-from reidsim.core.wording import counted
+from reidsim.core.wording import counted, measures_among
 from reidsim.engine.results import require_hash, require_no_standard_output
 from reidsim.populations.files import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.sources import StoredRun
