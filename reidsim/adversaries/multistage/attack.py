@@ -320,9 +320,8 @@ class MultistageAttack(Weighing):
     def __post_init__(self) -> None:
         if [isinstance(stage, Identify) for stage in self.stages] != [False] * (len(self.stages) - 1) + [True]:
             kinds = [type(stage).__name__ for stage in self.stages]
-            raise InputError(
-                "stages out of order", found=kinds, expected="inference stages, then one Identify stage at the end"
-            )
+            expected = "inference stages, then one Identify stage at the end"
+            raise InputError("stages out of order", found=kinds, expected=expected)
         for number, stage in enumerate(self.stages, start=1):
             require_distinct("attribute named twice", stage.on, where=f"stage {number}")
         require_distinct("two stages infer the same attribute", [stage.infers for stage in self.inferences])
@@ -349,8 +348,7 @@ class MultistageAttack(Weighing):
 
         It links on released attributes only: attributes that a stage infers are removed from the last stage.
         """
-        inferred = [stage.infers for stage in self.inferences]
-        on = tuple(name for name in self.identify.on if name not in inferred)
+        on = tuple(name for name in self.identify.on if name not in [stage.infers for stage in self.inferences])
         return replace(self, stages=(replace(self.identify, on=on),))
 
     def check_attributes(self, released: tuple[str, ...]) -> None:

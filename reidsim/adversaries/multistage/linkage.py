@@ -94,8 +94,7 @@ class MultistageLinker:
         self.attack.check_attributes(self.space.attributes)
         self.world.targets.matrix(self.space.attributes)
         for stage in self.attack.inferences:
-            table = self.world.resource(stage.resource)
-            table.matrix((*stage.on, stage.infers))
+            self.world.resource(stage.resource).matrix((*stage.on, stage.infers))
             self.world.targets.column(stage.infers)
         for table in (self.world.targets, self.world.resource(self.attack.identify.resource)):
             table.matrix(self.attack.identify.on)
@@ -135,12 +134,8 @@ class MultistageLinker:
         """
         chosen = np.arange(self.world.n_targets) if rows is None else np.asarray(rows)
         n = len(chosen)
-        levels = self.space.all_levels(strategy).tolist()
-        released = {
-            name: level
-            for name, level, size in zip(self.space.attributes, levels, self.space.shape, strict=True)
-            if level < size - 1
-        }
+        levels = zip(self.space.attributes, self.space.all_levels(strategy).tolist(), self.space.shape, strict=True)
+        released = {name: level for name, level, size in levels if level < size - 1}
         plans = [_Plan((), {}, np.ones(n), np.ones(n, dtype=np.bool_), 0.0)]
         for number, stage in enumerate(self.attack.inferences):
             # An attribute that is released unchanged need not be inferred.
@@ -249,25 +244,22 @@ class MultistageLinker:
             del self._inferred[next(iter(self._inferred))]
         new = rows[confidence[rows] < 0]
         if len(new):
-            surnames[new], confidence[new] = self._infer(number, stage, shared, new)
+            genealogy = self.world.resource(stage.resource)
+            named = genealogy.known((stage.infers,))
+            if not named.any():
+                raise InputError("no person has a value", source=genealogy.name, where=stage.infers)
+            targets = self.world.targets.matrix(stage.loci)[new]
+            people = genealogy.matrix(stage.loci)[named], genealogy.column(stage.infers)[named]
+            if stage.method == "nearest-neighbour":
+                found = nearest_neighbour_surnames(*people, targets, shared)
+            else:
+                share = stage.candidate_share
+                inference: SurnameInference = self._once(
+                    number, lambda: SurnameInference(stage.ancestry, *people, candidate_share=share)
+                )
+                found = inference.infer(targets, shared)
+            surnames[new], confidence[new] = found
         return surnames[rows], confidence[rows]
-
-    def _infer(
-        self, number: int, stage: InferSurname, shared: NDArray[np.bool_], rows: Rows
-    ) -> tuple[Integers, Floats]:
-        genealogy = self.world.resource(stage.resource)
-        named = genealogy.known((stage.infers,))
-        if not named.any():
-            raise InputError("no person has a value", source=genealogy.name, where=stage.infers)
-        alleles, surnames = genealogy.matrix(stage.loci)[named], genealogy.column(stage.infers)[named]
-        targets = self.world.targets.matrix(stage.loci)
-        if stage.method == "nearest-neighbour":
-            return nearest_neighbour_surnames(alleles, surnames, targets[rows], shared)
-        inference: SurnameInference = self._once(
-            number,
-            lambda: SurnameInference(stage.ancestry, alleles, surnames, candidate_share=stage.candidate_share),
-        )
-        return inference.infer(targets[rows], shared)
 
     def _by_linkage(
         self, number: int, stage: Inference, released: dict[str, int], inferred: dict[str, Integers], rows: Rows
@@ -336,8 +328,15 @@ class LatticeAttackLinker:
     """
 
     def __init__(self, attack: MultistageAttack, world: MultistageWorld, lattice: GeneralizationLattice) -> None:
-        self.attack, self._lattice = attack, lattice
-        self._linker = MultistageLinker(attack, world, masking_space_of(lattice))
+        self.attack, self._lattice, kept, groups = attack, lattice, [], []
+        for hierarchy in lattice.hierarchies:
+            # A level with a single group is the level of masked values.
+            between = [level for level in range(1, hierarchy.n_levels) if hierarchy.n_groups[level] > 1]
+            kept.append(np.linspace(1.0, 0.0, len(between) + 2))
+            groups.append(tuple(hierarchy.groups[level].astype(np.int64) for level in between))
+        weights = np.ones(len(lattice.hierarchies))
+        space = MaskingSpace(lattice.domain.names, weights, lattice.n_records, tuple(kept), tuple(groups))
+        self._linker = MultistageLinker(attack, world, space)
 
     def of_records(self, lattice: GeneralizationLattice, rows: Rows) -> LatticeAttackLinker:
         """Return a linker of the same attack for the records in `rows`.
@@ -363,18 +362,3 @@ class LatticeAttackLinker:
             suppressed = np.array([groups == 1 for groups in hierarchy.n_groups])
             levels[suppressed[levels[:, position]], position] = masked[position]
         return levels
-
-
-def masking_space_of(lattice: GeneralizationLattice) -> MaskingSpace:
-    """Return a `MaskingSpace` that contains the strategies of a lattice.
-
-    Its last level of each attribute is masking, in place of all levels with a single group. The masking space may
-    contain additional strategies, and its utility differs from the lattice's utility.
-    """
-    kept, groups = [], []
-    for hierarchy in lattice.hierarchies:
-        between = [level for level in range(1, hierarchy.n_levels) if hierarchy.n_groups[level] > 1]
-        kept.append(np.linspace(1.0, 0.0, len(between) + 2))
-        groups.append(tuple(hierarchy.groups[level].astype(np.int64) for level in between))
-    n_attributes = len(lattice.hierarchies)
-    return MaskingSpace(lattice.domain.names, np.ones(n_attributes), lattice.n_records, tuple(kept), tuple(groups))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
 from dataclasses import replace
 from math import prod
 from typing import NamedTuple
@@ -48,8 +47,8 @@ _MEMO_BITS = 14
 # targets together have at most the second.
 _FEWEST_PLACES = 256
 _MOST_PLACES = 6_000_000
-# Memory limit of caches that outlast their games, in bytes.
-_MOST_BYTES = 130_000_000
+# Maximum number of caches that outlast their games, each of up to 130 MB.
+_MOST_KEPT = 2
 # Maximum number of forms (combinations of levels) of the demographics, and maximum number of group sizes, one for each
 # form and target: each form is a root of the search, and all group sizes are stored.
 _MOST_FORMS = 65_536
@@ -185,7 +184,7 @@ class Reply(NamedTuple):
 
 
 # Caches by hash of the data from which surnames are inferred, the most recently used one at the end.
-_kept: OrderedDict[bytes, Memory] = OrderedDict()
+_kept: dict[bytes, Memory] = {}
 _lock = threading.Lock()
 
 
@@ -193,13 +192,19 @@ def memory_for(arrays: TwoStageArrays) -> Memory:
     """Return a `Memory` for any number of calls on the same arrays.
 
     It contains earlier inferences for the same targets, from the same genealogy by the same method, if they are still
-    kept. The least recently used memories are deleted once all together exceed 130 MB.
+    kept: the two most recently used memories are.
     """
-    key, fresh = _inferred_from(arrays), _empty_memory(arrays)
+    tables, genealogy = arrays.tables, arrays.genealogy
+    ancestry = (tables.agree, tables.differ, tables.prior, tables.unrelated_survival)
+    digest = hashlib.blake2b(repr((arrays.infers, arrays.by_neighbour, arrays.candidate_share)).encode())
+    for array in (arrays.target_alleles, genealogy.alleles, genealogy.surnames, *ancestry):
+        digest.update(repr((array.dtype.str, array.shape)).encode())
+        digest.update(np.ascontiguousarray(array).data)
+    key, fresh = digest.digest(), _empty_memory(arrays)
     with _lock:
         memory = _kept[key] = _kept.pop(key, fresh)
-        while len(_kept) > 1 and sum(map(_bytes_of, _kept.values())) > _MOST_BYTES:
-            _kept.popitem(last=False)
+        while len(_kept) > _MOST_KEPT:
+            del _kept[next(iter(_kept))]
     return memory._replace(matches=fresh.matches)
 
 
@@ -231,24 +236,6 @@ def places_kept(n_targets: int, n_loci: int) -> tuple[int, int]:
     if of_each < min(most, _FEWEST_PLACES):
         return 1, most
     return n_targets, 1 << of_each.bit_length() - 1
-
-
-def _bytes_of(memory: Memory) -> int:
-    arrays = (*memory.room, memory.sets, memory.surnames, memory.confidence)
-    return sum(array.nbytes for array in arrays)
-
-
-def _inferred_from(arrays: TwoStageArrays) -> bytes:
-    """Return a hash of all data on which inferred surnames and confidences depend."""
-    tables = arrays.tables
-    ancestry = (tables.agree, tables.differ, tables.prior, tables.unrelated_survival)
-    digest = hashlib.blake2b(
-        repr((arrays.infers, arrays.by_neighbour, arrays.candidate_share)).encode(), digest_size=16
-    )
-    for array in (arrays.target_alleles, arrays.genealogy.alleles, arrays.genealogy.surnames, *ancestry):
-        digest.update(repr((array.dtype.str, array.shape)).encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.digest()
 
 
 def _empty_memory(arrays: TwoStageArrays) -> Memory:
@@ -520,7 +507,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
         for c in used if own else ():
             form_own[form] &= own[c]
     genealogy, own_surnames, in_registry, codes = _surname_tables(attack, world, registry.n_rows)
-    stacked = _stacked(columns, registry.n_rows)
+    stacked = np.array(columns, dtype=np.int32).reshape(-1, registry.n_rows)
     for column, where in enumerate(missing):
         if where is not None:
             stacked[column, where] = -1
@@ -552,16 +539,12 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
         form_sizes=form_sizes,
         form_own=form_own,
         registry=stacked[:, order].copy(),
-        target_values=np.ascontiguousarray(_stacked(targets, n).T),
+        target_values=np.ascontiguousarray(np.array(targets, dtype=np.int32).reshape(-1, n).T),
         first=np.searchsorted(in_registry[order], np.arange(len(codes) + 1)),
         as_believed=guessed,
         inferred_as_believed=guessed or (stage is not None and world.is_guessed(stage.resource)),
         surname_codes=codes,
     )
-
-
-def _stacked(columns: list[Integers], n: int) -> NDArray[np.int32]:
-    return np.stack(columns).astype(np.int32) if columns else np.zeros((0, n), dtype=np.int32)
 
 
 def _surname_tables(
