@@ -22,7 +22,7 @@ from reidsim.linkage.group_sizes import GroupSizes, sizes_among
 from reidsim.populations.population import UNKNOWN, Attribute, Codes, Population
 from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
-from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
+from reidsim.releases.lattice import GeneralizationLattice, Rows
 from reidsim.releases.masking import MaskingSpace
 
 # Memory limit of the cached linkages, in bytes.
@@ -76,12 +76,10 @@ class KnowledgeLinker:
         self._lattice, self._people = lattice, people
         self._with_suppression = replace(lattice, hierarchies=tuple(map(suppressible, lattice.hierarchies)))
         self._sizes = sizes_among(people, self._with_suppression, holds_records=registered is None)
-        self._sets = enumerate_sets(knowledge)
-        self._kinds = knowledge.kind_of_person
+        self._sets, self._kinds = enumerate_sets(knowledge), knowledge.kind_of_person
         self._registered, self._own, self._coverage = registered, own, coverage
-        self._known = np.zeros((self._sets.n_sets, len(knowledge.attributes)), dtype=np.bool_)
-        for number, known in enumerate(self._sets.sets):
-            self._known[number, list(known)] = True
+        n_attributes = range(len(knowledge.attributes))
+        self._known = np.array([[position in known for position in n_attributes] for known in self._sets.sets])
 
     @cached_property
     def group_sizes(self) -> GroupSizes:
@@ -93,21 +91,8 @@ class KnowledgeLinker:
 
         Its group sizes are effective: one over the mean success probability over the knowledge sets, infinite where
         that is 0. The adversary believes that the record's person is among the people with probability `coverage`. If
-        `registered` is not given, the true sizes equal the believed ones.
-        """
-        hoped, found = self._chances(strategy, rows)
-        effective = one_over(self._coverage * hoped)
-        if self._registered is None:
-            return Linkage(effective, effective, by_chance=True)
-        registered = self._registered if rows is None else self._registered[rows]
-        return Linkage(one_over(np.where(registered, found, 0.0)), effective, by_chance=True)
-
-    def _chances(self, strategy: int, rows: Rows | None) -> tuple[Floats, Floats]:
-        """Return the probability that a uniform guess among matching people is right.
-
-        The result is two arrays with an item per record of `rows` (by default, all records), means over the knowledge
-        sets. In the second one, the guess fails if the person's own entry does not match. A strategy is equivalent to
-        the same strategy with unknown attributes suppressed, so knowledge sets with equal strategies are computed once.
+        `registered` is not given, the true sizes equal the believed ones. A strategy is equivalent to the same strategy
+        with unknown attributes suppressed, so knowledge sets with equal strategies are computed once.
         """
         lattice, chosen = self._with_suppression, slice(None) if rows is None else rows
         kinds = self._kinds[chosen]
@@ -116,7 +101,8 @@ class KnowledgeLinker:
         nodes, position = np.unique(node_of_set, return_inverse=True)
         probability = np.zeros((len(nodes), len(self._sets.probability)))
         np.add.at(probability, position, self._sets.probability.T)
-        hoped, found = np.zeros(len(kinds)), np.zeros(len(kinds))
+        # Mean chances of a uniform guess among the matching people; in the second, the person's own entry must match.
+        hoped, found = np.zeros((2, len(kinds)))
         for node, chances in zip(nodes.tolist(), probability, strict=True):
             weights = chances[kinds]
             if not weights.any():
@@ -127,7 +113,10 @@ class KnowledgeLinker:
                 shared, said = self._lattice.codes[chosen], self._own[chosen]
                 named = np.where(agreeing(lattice, lattice.levels(node), shared, said), named, 0.0)
             found += named
-        return hoped, found
+        effective = one_over(self._coverage * hoped)
+        if self._registered is None:
+            return Linkage(effective, effective, by_chance=True)
+        return Linkage(one_over(np.where(self._registered[chosen], found, 0.0)), effective, by_chance=True)
 
 
 def agreeing(lattice: GeneralizationLattice, levels: Sequence[int], shared: Codes, said: Codes) -> NDArray[np.bool_]:
@@ -158,9 +147,8 @@ def suppressible(hierarchy: Hierarchy) -> Hierarchy:
     """
     if hierarchy.n_groups[-1] == 1:
         return hierarchy
-    nothing: NDArray[np.int32] = np.zeros((1, hierarchy.attribute.size), dtype=np.int32)
-    labels: Sequence[tuple[str, ...]] = (*hierarchy.labels, (SUPPRESSED,))
-    return replace(hierarchy, groups=np.concatenate([hierarchy.groups, nothing]), labels=tuple(labels))
+    groups = np.concatenate([hierarchy.groups, np.zeros((1, hierarchy.attribute.size), dtype=np.int32)])
+    return replace(hierarchy, groups=groups, labels=(*hierarchy.labels, (SUPPRESSED,)))
 
 
 class MaskedRecordLinker:
@@ -204,7 +192,7 @@ class MaskedRecordLinker:
     ) -> None:
         self._space, self._guessed, self._attributes = space, guessed, knowledge.attributes
         self._linked = [space.attributes.index(name) for name in knowledge.attributes]
-        hierarchies, own, theirs = [], [], []
+        hierarchies, columns = [], []
         for position, name in zip(self._linked, knowledge.attributes, strict=True):
             if name in register.missing:
                 raise InputError(
@@ -215,8 +203,7 @@ class MaskedRecordLinker:
                 )
             both = np.concatenate([targets.column(name), register.column(name)])
             values, codes = np.unique(both, return_inverse=True)
-            own.append(codes[: targets.n_rows])
-            theirs.append(codes[targets.n_rows :])
+            columns.append(codes)
             between = [space.generalized(position, level, values) for level in range(1, space.shape[position] - 1)]
             levels = [[f"group {group}" for group in groups.tolist()] for groups in between]
             attribute = Attribute(name, tuple(map(str, values.tolist())))
@@ -226,16 +213,17 @@ class MaskedRecordLinker:
                 problem, where = "a group is split at the next level", f"levels of attribute {name!r}"
                 expected = "groups that only merge from one level to the next, for an adversary with partial knowledge"
                 raise InputError(problem, where=where, expected=expected) from None
-        lattice = GeneralizationLattice(tuple(hierarchies), _codes(own))
+        own, theirs = np.split(np.column_stack(columns).astype(np.int32), [targets.n_rows])
+        lattice = GeneralizationLattice(tuple(hierarchies), own)
         self._strides = np.array(lattice.strides)
-        people = Population.from_records(lattice.domain, _codes(theirs), name=register.name)
+        people = Population.from_records(lattice.domain, theirs, name=register.name)
         everybody = listed is None and (registered is None or bool(registered.all()))
         self._linker = KnowledgeLinker(
             lattice,
             people,
             knowledge,
             registered=None if everybody else registered,
-            own=None if listed is None else _codes(theirs)[listed.row],
+            own=None if listed is None else theirs[listed.row],
             coverage=1.0 if listed is None else listed.coverage,
         )
         self._most_kept = max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1)
@@ -264,10 +252,6 @@ class MaskedRecordLinker:
         believed = found.believed_group_sizes[rows]
         known = found.group_sizes is found.believed_group_sizes
         return Linkage(believed if known else found.group_sizes[rows], believed, by_chance=True)
-
-
-def _codes(columns: list[NDArray[np.intp]]) -> Codes:
-    return np.column_stack(columns).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,13 +374,12 @@ class _ListOfRecords:
         Both arrays have one item per record of `rows` (by default, all records), released at `levels`, one level per
         attribute. A missing value in the list matches every value.
         """
-        n = len(self._own) if rows is None else len(rows)
-        sizes = np.zeros(n, dtype=np.int64)
+        chosen = slice(None) if rows is None else rows
+        sizes = np.zeros(len(self._own[chosen]), dtype=np.int64)
         for lacking, groups in self._parts:
             # A missing value in the list matches every value, like a suppressed value in the record.
-            asked = np.where(lacking, np.array(self._lattice.shape) - 1, levels)
-            node = int(asked @ np.array(self._lattice.strides))
+            known_levels = np.where(lacking, np.array(self._lattice.shape) - 1, levels)
+            node = int(known_levels @ np.array(self._lattice.strides))
             sizes += np.asarray(groups.at(node, rows), dtype=np.int64)
-        chosen = slice(None) if rows is None else rows
         among = agreeing(self._lattice, levels, self._lattice.codes[chosen], self._said[chosen])
         return sizes, among & (self._own[chosen] >= 0)
