@@ -173,12 +173,12 @@ class FactoredMDP:
         start: Mapping[str, Hashable] | None = None,
     ) -> None:
         domains = {name: tuple(domain) for name, domain in variables.items()}
-        negative = horizon is not None and not (isinstance(horizon, int) and horizon >= 1)
+        is_valid = horizon is None or (isinstance(horizon, int) and horizon >= 1)
         reserved = horizon is not None and _STEPS_LEFT in domains
         refuse_first(
             (not 0 < discount <= 1, "value out of range", "discount", discount, "above 0, at most 1"),
             (not actions, "no action", "actions", None, "at least one action"),
-            (negative, "value out of range", "horizon", horizon, "a whole number of 1 or more"),
+            (not is_valid, "value out of range", "horizon", horizon, "a whole number of 1 or more"),
             (reserved, "variable name reserved for the horizon", "variables", _STEPS_LEFT, None),
         )
         if horizon is not None:
@@ -188,8 +188,7 @@ class FactoredMDP:
                 expected = "one or more distinct values"
                 raise InputError("not a domain", where=f"variables.{name}", found=domain, expected=expected)
         self.variables: dict[str, tuple[Hashable, ...]] = domains
-        self.discount = float(discount)
-        self.horizon = horizon
+        self.discount, self.horizon = float(discount), horizon
         position = {name: at for at, name in enumerate(domains)}
         self._position, self._domains = position, {name: frozenset(domain) for name, domain in domains.items()}
         self._rewards = [_Function(term, position, f"rewards[{at}]") for at, term in enumerate(rewards)]
@@ -218,9 +217,7 @@ class FactoredMDP:
 
         It is over if no step of the horizon is left, or if the function `terminal` returns a true value.
         """
-        if self.horizon is not None and state[-1] == 0:
-            return True
-        return bool(self._terminal.at(state))
+        return bool((self.horizon is not None and state[-1] == 0) or self._terminal.at(state))
 
     def allowed(self, state: State) -> list[str]:
         """Return the names of the actions that can be taken in a state, as a list.
@@ -427,9 +424,9 @@ class Solution:
 
         It is the expected discounted sum of rewards if the action is taken in `state`, by default at the start.
         """
-        at = self.process.start if state is None else state
-        later = (share * self.values[after] for after, share in self.process.successors(action, at).items())
-        return self.process.reward(action, at) + self.process.discount * fsum(later)
+        process, at = self.process, self.process.start if state is None else state
+        later = (share * self.values[after] for after, share in process.successors(action, at).items())
+        return process.reward(action, at) + process.discount * fsum(later)
 
     def follow(self, start: State | None = None) -> Followed:
         """Evaluate the optimal policy from a state on, by default from the start.
@@ -771,8 +768,7 @@ def _solve_program(table: _Table, members: NDArray[np.intp], values: Floats) -> 
     rows = np.flatnonzero(np.isin(table.state_of, members))
     if not len(rows):
         return
-    own, transition = table.own[rows], table.transition[rows]
-    others = values.copy()
+    own, transition, others = table.own[rows], table.transition[rows], values.copy()
     others[members] = 0.0
     right = table.reward[rows] + table.discount * (transition @ others)
     # Amounts are scaled to about 1, so that the solver's absolute tolerances act as relative ones.
@@ -871,9 +867,7 @@ class FactoredMDPAdversary(Weighing):
     ) -> None:
         if not isfinite(gain):
             raise InputError("value out of range", where="gain", found=gain, expected="a finite amount")
-        self.attack = attack
-        self.success = success
-        self.gain = float(gain)
+        self.attack, self.success, self.gain = attack, success, float(gain)
         self.exploit = (exploit,) if isinstance(exploit, str) else tuple(exploit)
         self.method: Method = method
         self._solutions: dict[int, Solution] = {}
@@ -888,15 +882,7 @@ class FactoredMDPAdversary(Weighing):
         pairs, position = np.unique(np.stack(sizes), axis=1, return_inverse=True)
         outcomes = np.array([self._outcome(int(believed), int(true)) for believed, true in pairs.T]).reshape(-1, 6)
         pays, worth, believed_success, success, payoff, exploits = outcomes[position.ravel()].T
-        return Attempt(
-            success=success,
-            believed_success=believed_success,
-            worth=worth,
-            payoff=payoff,
-            pays=pays > 0,
-            exploits=exploits,
-            gain=self.gain,
-        )
+        return Attempt(success, believed_success, worth, payoff, pays > 0, exploits, self.gain)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes for copying and pickling, without cached solutions.
@@ -945,15 +931,15 @@ class FactoredMDPAdversary(Weighing):
             best = max(others, key=plan.action_value)
             # The plan of an attack is needed also if the attack is unprofitable: an adversary who errs may make it.
             policy = plan.policy | {start: best}
-            pays = plan.policy[start] != nothing
-            worth = plan.action_value(best) - plan.action_value(nothing)
-            process = plan.process
-            if true != believed:
-                process = self._process(true)
-                if process.start not in policy:
-                    found, expected = process.named(process.start), "a start state independent of the group size"
-                    problem = "the start state depends on the group size"
-                    raise InputError(problem, where="attack", found=found, expected=expected)
+            pays, worth = plan.policy[start] != nothing, plan.action_value(best) - plan.action_value(nothing)
+            process = plan.process if true == believed else self._process(true)
+            if process.start not in policy:
+                raise InputError(
+                    "the start state depends on the group size",
+                    where="attack",
+                    found=process.named(process.start),
+                    expected="a start state independent of the group size",
+                )
             hoped, success = (each.probability(self.success, policy) for each in (plan.process, process))
             followed = process.follow(policy)
             exploits = sum(followed.uses.get(name, 0.0) for name in self.exploit)

@@ -195,8 +195,7 @@ def worth_and_outlay(profile: AdversaryProfile, response: Response) -> tuple[Flo
     else:
         paid = profile.access_outlay + profile.exploit_outlay * response.exploits
         hoped = response.adversary_payoff
-    worth = np.where(response.attacks, hoped, 0.0)
-    return worth, np.where(response.attacks, np.maximum(paid, 0.0), 0.0)
+    return np.where(response.attacks, hoped, 0.0), np.where(response.attacks, np.maximum(paid, 0.0), 0.0)
 
 
 def money_rate(worth: Floats, outlay: Floats) -> Floats:
@@ -237,8 +236,7 @@ def targets_within(replies: Replies, participants: Counts, budget: float, *, at_
     if total <= budget * (1 + _ROUNDING):
         return wanted
     if at_random:
-        number = float(wanted.sum())
-        return np.asarray(wanted * (np.floor(number * budget / total + _ROUNDING) / number))
+        return np.asarray(wanted * (np.floor(wanted.sum() * budget / total + _ROUNDING) / wanted.sum()))
     cells = np.flatnonzero(wanted)
     cells = cells[np.argsort(-money_rate(replies.worth, replies.outlay)[cells], kind="stable")]
     price = replies.outlay[cells]

@@ -327,8 +327,14 @@ def groups_of_round(
         Probability of each row; the sum is 1.
     """
     each = [possible_observations(overlaps, actor, noticed) for actor in range(len(acting))]
-    ways = prod(len(one[0]) for acts, one in zip(acting.tolist(), each, strict=True) if acts > 0.0)
-    groups, weight = _all_ways(acting, each) if ways <= _MOST_LISTED else _sample(acting, each, stream)
+    if prod(len(one[0]) for acts, one in zip(acting.tolist(), each, strict=True) if acts > 0.0) > _MOST_LISTED:
+        groups, weight = _sample(acting, each, stream)
+    else:
+        groups, weight = np.empty((1, 0), dtype=np.int64), np.ones(1)
+        for acts, (excluded, probability) in zip(acting.tolist(), each, strict=True):
+            shares = acts * probability
+            shares[0] += 1.0 - acts
+            groups, weight = _crossed(groups, weight, excluded, shares)
     # The publisher cannot name the groups, so rows with the same groups in another order are the same observation.
     distinct, row = np.unique(np.sort(groups, axis=1), axis=0, return_inverse=True)
     return distinct, np.bincount(row.ravel(), weights=weight, minlength=len(distinct)).astype(np.float64)
@@ -358,26 +364,12 @@ def _crossed(columns: Ints, weight: Floats, values: Ints, shares: Floats) -> tup
     return rows[product > 0.0], product[product > 0.0]
 
 
-def _all_ways(acting: Floats, each: list[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
-    """Return all possible observations, one column per adversary, with probabilities.
-
-    `acting` (n_types,) is the probability that each adversary is present, and `each` holds the result of
-    `possible_observations` for each adversary. In the first result, shape (n_rows, n_types), an entry is the types
-    ruled out for the adversary's noticed attacks, as bits, or `NO_GROUP` (-1) if it is absent or not noticed. The
-    second result, shape (n_rows,), holds the probabilities.
-    """
-    groups, weight = np.empty((1, 0), dtype=np.int64), np.ones(1)
-    for acts, (excluded, probability) in zip(acting.tolist(), each, strict=True):
-        shares = acts * probability
-        shares[0] += 1.0 - acts
-        groups, weight = _crossed(groups, weight, excluded, shares)
-    return groups, weight
-
-
 def _sample(acting: Floats, each: list[tuple[Ints, Floats]], stream: np.random.Generator) -> tuple[Ints, Floats]:
     """Return drawn observations for every set of noticed adversaries, with weights.
 
-    The parameters `acting` and `each`, and both results, are those of `_all_ways`; `stream` is the source of the draws.
+    The results have one row per draw: the observations, with one column per adversary, and the weights. `acting`
+    (n_types,) is the probability that each adversary is present, `each` holds the result of `possible_observations` for
+    each adversary, and `stream` is the source of the draws.
     Each set of adversaries gets about 8,192 times its probability rows, at least one.
     """
     seen, weight = np.zeros((1, 0), dtype=np.int64), np.ones(1)
@@ -452,8 +444,8 @@ def sampled_presence_update(
     groups: list[int] = []
     for actor in np.flatnonzero(acting).tolist():
         excluded, probability = possible_observations(overlaps, actor, noticed)
-        groups.append(int(excluded[_place(probability, draws[actor])]))
-    groups = [group for group in groups if group != NO_GROUP]
+        if (group := int(excluded[_place(probability, draws[actor])])) != NO_GROUP:
+            groups.append(group)
     return np.asarray(_after(parameters, np.array([groups], dtype=np.int64), overlaps, present, noticed)[0])
 
 
@@ -658,8 +650,7 @@ class Memory:
         if self._world.profiles_among is None:
             return np.zeros(1, dtype=np.int64)
         known = (number for number, each in enumerate(self._participants) if np.array_equal(each, taking_part))
-        added = next(known, len(self._participants))
-        if added == len(self._participants):
+        if (added := next(known, len(self._participants))) == len(self._participants):
             self._participants.append(taking_part.copy())
         sets, following = list(self._sets), np.zeros(len(self._sets), dtype=np.int64)
         for number in np.flatnonzero(np.bincount(self._released_in)).tolist():

@@ -542,15 +542,8 @@ class SequentialAdversary(Planner, Weighing):
                 by_plan.append(priced.weigh(Linkage(*sizes, by_chance=True, candidates=candidates, among=among)))
             return _chosen(by_plan, linkage.best_plan(self.attack.gain))
         hoped, plan = self._plans(linkage)
-        return Attempt(
-            success=plan.reidentified,
-            believed_success=hoped.reidentified,
-            worth=hoped.worth,
-            payoff=plan.true_payoff,
-            pays=hoped.pays,
-            exploits=plan.exploits,
-            gain=self.attack.gain,
-        )
+        success = plan.reidentified, hoped.reidentified
+        return Attempt(*success, hoped.worth, plan.true_payoff, hoped.pays, plan.exploits, self.attack.gain)
 
     def _plans(self, linkage: Linkage) -> tuple[Plan, Plan]:
         """Return two `Plan` objects with access for every record: believed and true.
@@ -571,11 +564,9 @@ class SequentialAdversary(Planner, Weighing):
             # Coverage is part of the attack's prior, so each list needs its own plan.
             coverages, which = np.unique(listed.coverage, return_inverse=True)
             attacks = [replace(self.attack, prior=self.attack.prior * coverage) for coverage in coverages.tolist()]
-            hoped = [plan_known(attack, listed.sizes, accesses=accesses) for attack in attacks]
-            plans = hoped
+            plans = hoped = [plan_known(attack, listed.sizes, accesses=accesses) for attack in attacks]
             if linkage.among is not None:
-                pairs = zip(attacks, hoped, strict=True)
-                plans = [plan_listed(attack, listed.sizes, linkage.among, plan) for attack, plan in pairs]
+                plans = [plan_listed(a, listed.sizes, linkage.among, p) for a, p in zip(attacks, hoped, strict=True)]
             return _chosen(hoped, which), _chosen(plans, which)
         if linkage.by_chance:
             sizes, believed = whole_candidates(sizes), whole_candidates(believed)
