@@ -535,8 +535,7 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
     larger = np.where(same, 0.0, np.sign(beliefs["risk_known"] - beliefs["risk_unknown"]))
     beliefs = beliefs.assign(sign=larger, per_million=1e6 * beliefs["match_probability"])
     # Draw small markers last, on top of large ones.
-    shown = beliefs[(beliefs["sign"] != 0) & (beliefs["records"] > 0)]
-    shown = shown.sort_values("records", ascending=False, kind="stable")
+    shown = beliefs[(larger != 0) & (beliefs["records"] > 0)].sort_values("records", ascending=False, kind="stable")
     kind = "risk only" if (shown[["risk_known", "risk_unknown"]].min(axis=1) == 0).all() else "more risk"
     largest = shown["records"].max() if len(shown) else 1.0
     # Marker area per record in square points; the largest marker has at most 300 square points.
@@ -606,7 +605,13 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         else:
             axes.set_ylim(0, max(1.1 * known.max(), 2))
             _whole_ticks(axes.yaxis)
-        _mark_upper_edge(axes, lines, look)
+        for number, (setting, line) in enumerate(lines.items()):
+            beyond, own = line.loc[line["threshold"].isna(), "value"], look[setting]
+            # Markers of later settings are smaller, so that they fit inside earlier ones.
+            marker: dict[str, Any] = {"markersize": 5 + 3.5 * (len(lines) - 1 - number), "markerfacecolor": "none"}
+            marker |= {"color": own.colour, "marker": own.marker, "transform": axes.get_xaxis_transform()}
+            if len(beyond):
+                axes.plot(beyond, np.ones(len(beyond)), linestyle="none", clip_on=False, **marker)
         if several:
             # The padding keeps the title clear of markers on the upper edge.
             axes.set_title(f"({letter})", fontsize=10, loc="left", pad=11)
@@ -666,29 +671,3 @@ def _whole_ticks(axis: Any) -> None:
     """Set whole-number ticks, at most eight, on a linear axis of counts."""
     axis.set_major_locator(MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]))
     style.write_out(axis)
-
-
-def _mark_upper_edge(axes: Axes, lines: Mapping[str, pd.DataFrame], look: Mapping[str, style.Look]) -> None:
-    """Mark values without a threshold on the upper edge of a panel.
-
-    There, every group size is attacked. Markers of later settings are smaller, so that they fit inside earlier ones.
-
-    Parameters
-    ----------
-    axes : Axes
-    lines : mapping of str to DataFrame
-        Rows of each setting, with columns ``value`` and ``threshold``.
-    look : mapping of str to style.Look
-        Colour and marker of each setting.
-    """
-    for number, (setting, line) in enumerate(lines.items()):
-        beyond, own = line.loc[line["threshold"].isna(), "value"], look[setting]
-        size, edge = 5 + 3.5 * (len(lines) - 1 - number), axes.get_xaxis_transform()
-        marker: dict[str, Any] = {
-            "color": own.colour,
-            "marker": own.marker,
-            "markersize": size,
-            "markerfacecolor": "none",
-        }
-        if len(beyond):
-            axes.plot(beyond, np.ones(len(beyond)), transform=edge, linestyle="none", clip_on=False, **marker)

@@ -127,14 +127,13 @@ class TablesKind(Kind):
         for name, each in study.each.items():
             with named(name):
                 each.planner(*each.gain_and_cost(each.prices))
-        people = self.facts(study)["people"] if study.scenario.population is not None else None
+        people = "" if study.scenario.population is None else f", a population of {self.facts(study)['people']:,.0f}"
         of_people = "" if study.persons is None else f" of {counted(study.n_subjects, 'person', 'people')}"
         # With lists, the lattice has a row for each record, even if records are equal.
         cells = study.lattice.n_records if study.drawn is None else len(study.dataset.cells)
         return (
             f"{counted(study.n_records, 'record')}{of_people} in {counted(cells, 'distinct cell')}, "
-            f"{counted(study.lattice.size, 'strategy', 'strategies')}"
-            + ("" if people is None else f", a population of {people:,.0f}")
+            f"{counted(study.lattice.size, 'strategy', 'strategies')}{people}"
         )
 
     def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
@@ -208,13 +207,13 @@ class TablesKind(Kind):
         measures, publisher = super().further_measures(study, equilibria), study.scenario.publisher
         if publisher.unit == "table":
             return measures
-        if len(study.each) == 1:
-            (alone,) = study.each.values()
-            adversary, plan = alone.scenario.adversary, alone.scenario.adversary.sequential
-            # A threshold exists only for known group sizes, confirmed matches and an adversary without errors.
-            if adversary.plans_sequentially and not adversary.errs and plan.belief == "known" and not plan.unconfirmed:
-                found = attack_threshold(alone.sequential_attack(alone.scenario.economics))
-                measures["attack_threshold"] = np.nan if found is None else float(found)
+        alone, *others = study.each.values()
+        adversary, plan = alone.scenario.adversary, alone.scenario.adversary.sequential
+        # A threshold exists only for known group sizes, confirmed matches and a single adversary without errors.
+        errs = others or adversary.errs or plan.unconfirmed
+        if adversary.plans_sequentially and plan.belief == "known" and not errs:
+            found = attack_threshold(alone.sequential_attack(alone.scenario.economics))
+            measures["attack_threshold"] = np.nan if found is None else float(found)
         searched = {name: one for name, one in equilibria.items() if one.solver == "lattice-search"}
         if publisher.solver == "lattice-search" and searched:
             # Lattice search solves only policies without a constraint, and these have the same optimum.
@@ -704,14 +703,13 @@ def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
                 f"population {population.name!r}; a {unit[0]} without a match counts as the only such person"
             )
         return
-    lines = {
+    yield from {
         f"{outside} of {study.n_records} records have values that no person in population "
         f"{each.linked_population.name!r} has; each counts as the only such person": None
         for each in study.each.values()
         # A registry may be incomplete, so that a record without a match there is no error.
         if each.registry is None and (outside := int(each.group_sizes.outside[study.cell_of_record].sum()))
     }
-    yield from lines
 
 
 def search_deviation(
@@ -738,13 +736,13 @@ def search_deviation(
         optimum) and ``evaluated`` (mean number of strategies that the search computed per record).
     """
     difference = np.abs(found.publisher_payoff - best.publisher_payoff)
-    adversary = np.abs(found.adversary_payoff - best.adversary_payoff)
-    return {
-        "publisher_payoff_difference": float(np.average(difference, weights=weights)),
-        "adversary_payoff_difference": float(np.average(adversary, weights=weights)),
-        "share_optimal": float(np.average(difference <= tie, weights=weights)),
-        "evaluated": float(np.average(found.evaluated, weights=weights)),
+    of_cells = {
+        "publisher_payoff_difference": difference,
+        "adversary_payoff_difference": np.abs(found.adversary_payoff - best.adversary_payoff),
+        "share_optimal": difference <= tie,
+        "evaluated": found.evaluated,
     }
+    return {name: float(np.average(values, weights=weights)) for name, values in of_cells.items()}
 
 
 def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> dict[str, float]:

@@ -21,7 +21,7 @@ from reidsim.adversaries.sequential.planning import (
     plan_known,
     plan_unknown,
 )
-from reidsim.core.errors import InputError, locating, refuse_first
+from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
 from reidsim.games.attempts import Attempts
@@ -330,13 +330,15 @@ class DroppedColumns:
     def __init__(self, study: TablesStudy) -> None:
         publisher, self.names = study.scenario.publisher, study.lattice.domain.names
         greedy = publisher.solver == "lattice-search"
-        named = [policy_named(name) for name in publisher.policies]
-        limited = [each for each in named if each.has_lowest_level and not (greedy and each.picks_each(publisher))]
-        self.policies = tuple(each.name for each in limited)
-        problem, found = "no policy supports a minimum level of a column", list(publisher.policies)
-        expected = "a policy such as basic, no-attack or no-protection"
-        with locating(study.loaded.path):
-            refuse_first((not self.policies, problem, WHERE, found, expected))
+        self.policies = tuple(
+            policy.name
+            for policy in map(policy_named, publisher.policies)
+            if policy.has_lowest_level and not (greedy and policy.picks_each(publisher))
+        )
+        if not self.policies:
+            problem, found = "no policy supports a minimum level of a column", list(publisher.policies)
+            expected = "a policy such as basic, no-attack or no-protection"
+            raise InputError(problem, source=study.loaded.path, where=WHERE, found=found, expected=expected)
         # Branch and bound is also exact, and searches only the remaining generalizations.
         solver = {"solver": "branch-and-bound"} if publisher.unit == "record" else {}
         self._study = study.with_sections(publisher=publisher.model_copy(update=solver))

@@ -395,8 +395,7 @@ class RecordLevel(SolvedPolicy):
         played = self.whole_game(study, game)
         if not isinstance(played, AnyAdversaryGame):
             best = record_level(played)
-            payout = dot(best.payoff, played.released)
-            evaluated = everywhere(study, best.evaluated)
+            payout, evaluated = dot(best.payoff, played.released), everywhere(study, best.evaluated)
             return TablesChoice(best.strategies, "record-level", evaluated, exact=True, planned_payout=payout)
         own, minimum = played.record_game, everywhere(study, played.lattice.index(played.lowest))
         choice = branch_and_bound(own, Constraint(played.no_attack, minimum, played.admissible))
@@ -468,11 +467,10 @@ class LocalRecodingPolicy(SolvedPolicy):
             If the scenario has prosecutor risk and the adversary's linkage does not provide group sizes among the
             records left for a round.
         """
-        played = self.whole_game(study, game)
-        section = study.scenario.publisher
+        played, rounds = self.whole_game(study, game), study.scenario.publisher.rounds
         if isinstance(played, AnyAdversaryGame) and "prosecutor" in study.scenario.risks:
             raise self._without_sizes()
-        recoded = local_recoding(played, rounds=section.rounds, solve=lambda part: search_nodes(study, part)[0])
+        recoded = local_recoding(played, rounds=rounds, solve=lambda part: search_nodes(study, part)[0])
         nodes = tuple(solution.node for solution in recoded.rounds)
         last = nodes[-1] if nodes else WITHHELD
         return TablesChoice(

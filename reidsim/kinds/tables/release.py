@@ -279,8 +279,8 @@ def attribute_labels(
     InputError
         If a column is missing, or a value cannot be read.
     """
-    renamed = {name: a.values for name, a in attributes.items()}
-    return select_columns(frame, columns, renamed, source, _readings(attributes))
+    values = {name: a.values for name, a in attributes.items()}
+    return select_columns(frame, columns, values, source, _readings(attributes))
 
 
 def _readings(attributes: Mapping[str, AttributeSection]) -> dict[str, Callable[[str], str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from reidsim.kinds.tables.release import columns_of_release
 from reidsim.kinds.tables.study import ReleasedPeople, TablesStudy
 from reidsim.linkage.group_sizes import people_fitting
 from reidsim.linkage.people import RowSets
+from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 from reidsim.releases.released import CellReader, Members
 from reidsim.scenarios.adversary_schema import Risk
@@ -74,7 +76,9 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
         hint, problem = nearest(next(iter(given.values())), map(str, frame.columns)), "the file has no quasi-identifier"
         found, expected = listed(frame.columns), f"some of {listed(given.values())}"
         raise InputError(problem, source=path, found=found, expected=expected, hint=hint)
-    labels = pd.DataFrame({name: frame[column] for name, column in columns.items()})
+    # A missing attribute counts as suppressed in every row.
+    cells = {name: frame[columns[name]] if name in columns else SUPPRESSED for name in given}
+    labels = pd.DataFrame(cells, index=frame.index, dtype="str")
     with locating(path):
         file = ReleasedFile.read(study, labels, _records_of(study, frame, key, path), columns)
     return file, tuple(name for name in given if name not in columns)
@@ -160,7 +164,7 @@ class ReleasedFile:
         ----------
         study : TablesStudy
         labels : DataFrame
-            Text of the file, one column per attribute; missing attributes count as suppressed.
+            Text of the file, one column per attribute.
         record : ndarray of int, shape (n_rows,)
             The record of each row.
         columns : dict of str to str
@@ -171,33 +175,27 @@ class ReleasedFile:
         InputError
             If a cell cannot be parsed, or does not contain the value of its record. The error names row and column.
         """
-        lattice, sets, found = study.lattice, list[tuple[Members, ...]](), list[NDArray[np.int64]]()
+        lattice, sets = study.lattice, list[tuple[Members, ...]]()
         rows = np.zeros((len(labels), len(lattice.shape)), dtype=np.int64)
         for position, hierarchy in enumerate(lattice.hierarchies):
             attribute, name = hierarchy.attribute, hierarchy.attribute.name
-            distinct = np.ones((1, attribute.size), dtype=np.bool_)
-            if name not in labels:
-                sets.append(tuple(distinct))
-                found.append(_levels_of(hierarchy.groups, distinct))
-                continue
-            refuse = partial(refuse_rows, column=columns[name], found=labels[name])
+            refuse = partial(refuse_rows, column=columns.get(name), found=labels[name])
             reader = CellReader(hierarchy, study.scenario.attributes[name].values)
             of_row, texts = pd.factorize(labels[name])
             read = [reader.read(text) for text in texts]
+            unread = np.array([members is None for members in read])[of_row]
             expected = "a value, a label of its hierarchy, *, an interval such as [20, 30[, or a set such as {a, b}"
-            refuse(
-                np.array([members is None for members in read])[of_row], "the cell cannot be read", expected=expected
-            )
+            refuse(unread, "the cell cannot be read", expected=expected)
             members = np.array(read, dtype=np.bool_).reshape(len(read), attribute.size)
             distinct, number = np.unique(members, axis=0, return_inverse=True)
             rows[:, position] = number.ravel()[of_row]
             sets.append(tuple(distinct))
-            found.append(_levels_of(hierarchy.groups, distinct))
             own = lattice.codes[study.cell_of_record[record], position]
             stray = ~distinct[rows[:, position], own]
             expected = f"a value or group with {attribute.categories[own[stray.argmax()]]!r}, the record's own value"
             refuse(stray, "the row does not belong to this record", expected=expected)
-        return cls(study, record, tuple(sets), rows, tuple(found))
+        levels = [_levels_of(each.groups, of_each) for each, of_each in zip(lattice.hierarchies, sets, strict=True)]
+        return cls(study, record, tuple(sets), rows, tuple(levels))
 
     @cached_property
     def is_of_hierarchies(self) -> NDArray[np.bool_]:
@@ -342,14 +340,14 @@ def _as_released(utility: Floats, intensity: Floats) -> StrategySpace:
     return cast("StrategySpace", space)
 
 
-def _levels_of(groups: NDArray[np.int32], sets: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _levels_of(groups: NDArray[np.int32], sets: Sequence[Members]) -> NDArray[np.int64]:
     """Return the hierarchy levels of sets of values, shape (2, n_sets); see `ReleasedFile.levels`.
 
     Parameters
     ----------
     groups : ndarray of int32, shape (n_levels, n_values)
         Group of each value at each level.
-    sets : ndarray of bool, shape (n_sets, n_values)
+    sets : sequence of ndarray of bool, shape (n_values,)
         Whether each value is in the set; no set is empty.
     """
     levels = []

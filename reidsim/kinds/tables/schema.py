@@ -243,13 +243,13 @@ class TablesResourceSection(DrawnResourceSection):
     @model_validator(mode="after")
     def _check_single_source(self) -> TablesResourceSection:
         of_file, alone = self.kind == "file", 'a file needs kind "file", and kind "file" needs a file'
-        self.refuse_if(of_file != (self.file is not None), alone, "file")
-        sized, expected = "the rows of the file determine the size", "this key only with a drawn list"
-        self.refuse_if(of_file and self.size, sized, "size", expected)
-        self.refuse_if(not self.is_list and self.size, "the key needs a list", "size", "a `kind`")
-        uneven = not (self.is_list or isinstance(self.coverage, float | None))
-        expected = "a number, or a `kind`"
-        self.refuse_if(uneven, "unequal coverage needs a list", "coverage", expected, found=None)
+        sized, uneven = "the rows of the file determine the size", not isinstance(self.coverage, float | None)
+        refuse_first(
+            (of_file != (self.file is not None), alone, "file", self.file, None),
+            (of_file and self.size, sized, "size", self.size, "this key only with a drawn list"),
+            (not self.is_list and self.size, "the key needs a list", "size", self.size, "a `kind`"),
+            (uneven and not self.is_list, "unequal coverage needs a list", "coverage", None, "a number, or a `kind`"),
+        )
         return self
 
     @property
@@ -517,24 +517,27 @@ class PublisherSection(PoliciesSection):
         require_distinct("column given twice", columns, where="sensitive")
         require_among("not a sensitive column", self.sensitive_hierarchies, columns, where="sensitive_hierarchies")
         anytime, budgeted = self.search == "anytime", self.nodes is not None or self.seconds is not None
-        expected = "key nodes, seconds or both"
-        self.refuse_if(anytime and not budgeted, "the anytime search needs a budget", "search", expected, found=None)
-        self.refuse_if(budgeted and not anytime, "a budget needs the anytime search", "search", "anytime")
+        missing, unread = "the anytime search needs a budget", "a budget needs the anytime search"
+        refuse_first(
+            (anytime and not budgeted, missing, "search", None, "key nodes, seconds or both"),
+            (budgeted and not anytime, unread, "search", self.search, "anytime"),
+        )
+        walks = "the anytime search does not support a search of the whole lattice"
+        unmet = "the policy does not support limits on sensitive columns"
+        greedy = "solver lattice-search does not support constraints of policies"
+        iceberg = "solver iceberg does not support limits on sensitive columns"
+        exact = "backward-induction or branch-and-bound"
+        others = exact if limits else "backward-induction, branch-and-bound or iceberg"
         for policy in map(policy_named, self.policies):
-            walks, expected = anytime and policy.every_node, 'other policies, or publisher.search = "exact"'
-            problem = "the anytime search does not support a search of the whole lattice"
-            self.refuse_if(walks, problem, "policies", expected, found=policy.name)
-            unmet, expected = limits and not policy.meets_attribute_limits, f"other policies, or no limits ({limits})"
-            problem = "the policy does not support limits on sensitive columns"
-            self.refuse_if(unmet, problem, "policies", expected, found=policy.name)
-            if policy.picks_each(self):
-                constraint = policy.name if policy.forbids_attacks or policy.within_safe_harbor else limits
-                greedy, expected = self.solver == "lattice-search", "backward-induction or branch-and-bound"
-                others = expected if limits else "backward-induction, branch-and-bound or iceberg"
-                problem = "solver lattice-search does not support constraints of policies"
-                self.refuse_if(greedy and constraint, problem, "solver", others, found=constraint)
-                problem = "solver iceberg does not support limits on sensitive columns"
-                self.refuse_if(self.solver == "iceberg" and limits, problem, "solver", expected, found=limits)
+            name, solver = policy.name, self.solver if policy.picks_each(self) else ""
+            every, limited = anytime and policy.every_node, limits and not policy.meets_attribute_limits
+            constraint = name if policy.forbids_attacks or policy.within_safe_harbor else limits
+            refuse_first(
+                (every, walks, "policies", name, 'other policies, or publisher.search = "exact"'),
+                (limited, unmet, "policies", name, f"other policies, or no limits ({limits})"),
+                (solver == "lattice-search" and constraint, greedy, "solver", constraint, others),
+                (solver == "iceberg" and limits, iceberg, "solver", limits, exact),
+            )
         return self
 
     @property
