@@ -499,10 +499,8 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
             problem, expected = "the adversary has no resource to attack with", "at least one resource in holds or buys"
             refuse_first((has_none, problem, f"{where}.holds", [], expected))
             others = [each for each in held_or_bought if each not in lists]
-            mixed, problem = (
-                0 < len(others) < len(held_or_bought),
-                "drawn lists cannot be combined with other resources",
-            )
+            mixed = 0 < len(others) < len(held_or_bought)
+            problem = "drawn lists cannot be combined with other resources"
             expected = f"a `kind` for {next(iter(others), '')!r}, or none of {listed(lists)}"
             refuse_first((mixed, problem, where, listed(held_or_bought), expected))
             both = (economics, own.scenario.beliefs.believed_economics(economics))

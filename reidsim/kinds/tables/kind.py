@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -84,8 +83,6 @@ _OF_SENSITIVE = "sensitive column "
 # Largest lattice for which strategies are thinned. Thinning computes each generalization of each record, a few records
 # at a time; in larger lattices it is faster to solve each point.
 _MOST_THINNED = 200_000
-# Marks threads that have solved a table, so that measured run times exclude the loading of compiled code.
-_warm = threading.local()
 
 
 class TablesKind(Kind):
@@ -101,6 +98,8 @@ class TablesKind(Kind):
     decides = "publisher"
     amount_keys = MONEY_KEYS
     drawn_by = "reidsim.kinds.tables.figures"
+    # Whether a table was solved before, so that measured run times exclude the loading of compiled code.
+    _warm = False
 
     def build(self, loaded: Scenario[Any]) -> TablesStudy:
         """Read the records and people of a loaded scenario; return its `TablesStudy`.
@@ -156,13 +155,13 @@ class TablesKind(Kind):
 
         By default, the policies are the scenario's; `draw` has no effect. With `timed` and one generalization for the
         table (``publisher.unit``), the seconds of each policy are kept. `progress` is called with the numbers of steps
-        done and in total. The first such call in a thread plays all policies once before, so that run times exclude the
-        loading of compiled code.
+        done and in total. The first such call of a process plays all policies once before, so that run times exclude
+        the loading of compiled code.
         """
         timed = timed and study.scenario.publisher.unit == "table"
-        if timed and not getattr(_warm, "solved", False):
+        if timed and not self._warm:
             play(study, policies)
-            _warm.solved = True
+            self._warm = True
         return play(study, policies, timed=timed, progress=progress or no_progress)
 
     def row_of_record(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:

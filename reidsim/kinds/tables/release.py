@@ -370,10 +370,8 @@ def released_keys(
         row.
     """
     section, source, frame = scenario.release, records.source, records.frame
-    person, household = (
-        None if columns is None else keys_of_records(frame, columns, source)
-        for columns in (section.person, section.household)
-    )
+    person = keys_of_records(frame, section.person, source) if section.person is not None else None
+    household = keys_of_records(frame, section.household, source) if section.household is not None else None
     if person is not None:
         for price in [name for name in amounts if name != "benefit"]:
             require_same(amounts[price], person, price, source, str(getattr(scenario.economics.columns, price)))

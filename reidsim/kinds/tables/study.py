@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -222,7 +223,7 @@ class TablesStudy(Study[TablesScenario]):
     waves: Waves | None = None
     drawn: DrawnLists | None = None
     sensitive: SensitiveValues | None = None
-    owns: dict[str | None, Resource] = field(default_factory=lambda: dict[str | None, Resource]({None: None}))
+    owns: dict[str | None, Resource] = field(default_factory=dict)
     linkers: dict[tuple[object, ...], Linker] = field(default_factory=dict, repr=False)
 
     # Data subjects and game rows
@@ -287,8 +288,7 @@ class TablesStudy(Study[TablesScenario]):
         They are the population ("journalist"), the people estimated from the sample ("sample"), or the released records
         or people ("prosecutor", and the other risks without such data).
         """
-        candidates = {"sample": self.sampled, "journalist": self.population}.get(risk)
-        return self.dataset if candidates is None else candidates
+        return {"sample": self.sampled, "journalist": self.population}.get(risk) or self.dataset
 
     @property
     def linked_population(self) -> Population:
@@ -310,8 +310,7 @@ class TablesStudy(Study[TablesScenario]):
     @cached_property
     def believed_prices(self) -> Prices:
         """`Prices` in which the publisher believes: `prices`, with the scenario's beliefs on loss, gain and cost."""
-        beliefs = self.scenario.beliefs.model_dump(include={*PRICES[1:]}, exclude_none=True)
-        return replace(self.prices, **{name: np.asarray(value) for name, value in beliefs.items()})
+        return replace(self.prices, **self.scenario.beliefs.model_dump(include={*PRICES[1:]}, exclude_none=True))
 
     def of_cells(self, amounts: Floats) -> Floats:
         """Return an amount for each game row, (n_rows,), from one per kind, (n_kinds,).
@@ -353,7 +352,7 @@ class TablesStudy(Study[TablesScenario]):
     @property
     def minimum(self) -> tuple[int, ...]:
         """Lowest level of each attribute that policies may choose, from the scenario."""
-        return tuple(attribute.minimum_level for attribute in self.scenario.attributes.values())
+        return tuple(map(attrgetter("minimum_level"), self.scenario.attributes.values()))
 
     @property
     def n_nodes(self) -> int:
@@ -412,21 +411,14 @@ class TablesStudy(Study[TablesScenario]):
         return tuple(name for name in self.scenario.resources if name in (self.scenario.adversary.holds or ()))
 
     @property
-    def _guesses(self) -> bool:
-        """Whether a sequential attack starts without knowledge of group sizes.
-
-        The adversary then learns a group size only when it has access to the registry.
-        """
-        section = self.scenario.adversary
-        return section.plans_sequentially and section.sequential.belief == "unknown" and not section.holds
-
-    @property
     def links_with_everybody(self) -> bool:
         """Whether the adversary links with all people and knows their values.
 
         It has no background knowledge, stages, registry or lists, and knows group sizes at the outset.
         """
-        return self.own is None and not self._guesses and not self.holds
+        section = self.scenario.adversary
+        guesses = section.plans_sequentially and section.sequential.belief == "unknown"
+        return self.own is None and not guesses and not self.holds
 
     @cached_property
     def each(self) -> dict[str | None, TablesStudy]:
@@ -444,11 +436,8 @@ class TablesStudy(Study[TablesScenario]):
         own : Resource
             Resource with which the adversary links.
         """
-        amounts = {price: np.asarray(amount) for price, amount in self.scenario.adversaries[name].amounts.items()}
-        loaded, prices = (
-            replace(self.loaded, scenario=scenario_alone(self.scenario, name)),
-            replace(self.prices, **amounts),
-        )
+        loaded = replace(self.loaded, scenario=scenario_alone(self.scenario, name))
+        prices = replace(self.prices, **dict[str, Any](self.scenario.adversaries[name].amounts))
         return replace(self, loaded=loaded, prices=prices, owns={None: own})
 
     def equipped(self) -> TablesStudy:
@@ -563,7 +552,9 @@ class TablesStudy(Study[TablesScenario]):
         section, own = self.scenario.adversary, self.own
         if section.planner == "one-shot" and isinstance(own, LatticeAttackLinker):
             return section.erring(replace(own.attack, gain=gain, cost=cost), "adversary.rationality")
-        size = round((self.registry or self.linked_population).total) if self._guesses else None
+        # Without knowledge of group sizes, a sequential attack learns a size only when it has access to the registry.
+        guesses = section.plans_sequentially and section.sequential.belief == "unknown" and not section.holds
+        size = round((self.registry or self.linked_population).total) if guesses else None
         return planner(section, gain, cost, loaded=self.loaded, coverage=self._coverage, registry_size=size)
 
     # Linkage
