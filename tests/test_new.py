@@ -12,9 +12,8 @@ from tiers import examples
 from reidsim.core.errors import InputError
 from reidsim.core.tables import delimited_line, read_table, sniff_delimiter
 from reidsim.core.validation import validated
-from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, DraftOptions, choose
+from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, DraftOptions, choose, draft_hierarchy, levels_wanted
 from reidsim.drafts.draft import draft_scenario
-from reidsim.drafts.hierarchies import draft_hierarchy, levels_wanted
 from reidsim.drafts.names import MISSING_MARKS, is_free_text
 from reidsim.drafts.profile import profile_table
 from reidsim.kinds.tables.build import build_study

@@ -24,8 +24,7 @@ from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET, R
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Choice, Constraint, RecordGame
 from reidsim.games.solvers import branch_and_bound
-from reidsim.releases.lattice import Rows, Strategies
-from reidsim.releases.masking import space_of_all
+from reidsim.releases.lattice import Rows, Strategies, space_of_all
 
 # Largest number of strategies that a defender enumerates; more would take too long.
 _MOST_FORMS = 1_000_000

@@ -7,7 +7,7 @@ from reidsim.adversaries.response import Linkage
 from reidsim.core.wording import Measure
 from reidsim.games.cross_play import BestReply
 from reidsim.games.record_game import RecordGame
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import MaskingSpace
 from reidsim.scenarios.adversary_schema import PublisherScenario
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.python_objects import planner

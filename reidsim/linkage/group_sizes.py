@@ -46,7 +46,7 @@ from reidsim.populations.population import (
     row_keys,
 )
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
-from reidsim.releases.released import Members
+from reidsim.releases.records import Members
 
 # Memory for kept tables, in bytes: a thousand times the population's table, but within the minimum and the maximum.
 # Tables beyond the limit are computed again when they are needed.

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
+import numba
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from reidsim.audit.release import ColumnReader, Positions
 from reidsim.core.errors import InputError, listed, refuse_rows
 from reidsim.core.tables import read_table, require_columns
 from reidsim.populations.population import UNKNOWN, Codes, Individuals, Population, complete_records
-from reidsim.releases.hierarchy import whole_numbers
+from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, whole_numbers
+from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
 
 # Columns of the UCI Adult files.
 COLUMNS = (
@@ -171,3 +177,197 @@ def read_adult(path: Path) -> pd.DataFrame:
     race, problem, expected = frame["race"], "unknown race in the Adult data set", f"one of {listed(RACES)}"
     refuse_rows(~race.isin(RACES), problem, source=path, column="race", found=race, expected=expected)
     return frame.assign(race=race.map(RACES))
+
+
+Members = NDArray[np.bool_]
+
+# Notations of suppressed cells in files of other programs, in addition to a star.
+_MISSING = ("", "NA")
+_SET = re.compile(r"\{(.*)\}", re.DOTALL)
+
+
+def released_table(
+    lattice: GeneralizationLattice, strategies: Strategies, cell_of_record: NDArray[np.intp]
+) -> pd.DataFrame:
+    """Return the released quasi-identifiers as labels, in the order of the records.
+
+    Parameters
+    ----------
+    lattice : GeneralizationLattice
+        Lattice over the distinct cells (combinations of values).
+    strategies : ndarray of int64, shape (n_records,)
+        Node of each record, -1 if it is suppressed. Under full-domain generalization, all released records have the
+        same node.
+    cell_of_record : ndarray of int, shape (n_records,)
+        Row of the lattice with the values of each record.
+
+    Returns
+    -------
+    DataFrame
+        One row per record and one categorical column per attribute; suppressed records have ``*`` in every column.
+    """
+    labels = lattice.released(strategies, cell_of_record)
+    for name, column in labels.items():
+        categories = column.cat.categories.union([SUPPRESSED], sort=False)
+        labels[name] = column.cat.set_categories(categories).fillna(SUPPRESSED)
+    return labels
+
+
+def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None = None) -> NDArray[np.int64]:
+    """Return the size of each record's equivalence class in a released table.
+
+    Parameters
+    ----------
+    released : DataFrame
+        Labels; a record with ``*`` in every column is suppressed. (A record kept at a top node of ``*`` alone looks the
+        same, and has no utility either, unless attributes are excluded from the information loss.)
+    person : ndarray of int, shape (n_records,), optional
+        Person of each record; the size of a class is the number of different people in it. Default: each record is
+        another person.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_records,)
+        Number of records, or people, with the same labels; 0 for suppressed records.
+    """
+    labels = released.astype("str")
+    shared = ~(labels == SUPPRESSED).all(axis=1).to_numpy()
+    columns = list(labels.columns)
+    groups = labels.groupby(columns, sort=False, observed=True)[columns[0]]
+    if person is None:
+        sizes = groups.transform("size").to_numpy()
+    else:
+        number = groups.ngroup().to_numpy()
+        sizes = np.bincount(np.unique(np.column_stack([number, person]), axis=0)[:, 0])[number]
+    return np.where(shared, sizes, 0).astype(np.int64)
+
+
+class CellReader:
+    """Reader of the cells of a column of a released file.
+
+    A cell can be a value or a label of the scenario's hierarchy, ``*``, an interval in the notation of ARX, sdcMicro or
+    this package (``[20, 30[``, ``[20,30)``, ``(20,30]``, ``20-29``, ``>=90``, ``90+``), a set (``{a, b}``), or a value
+    with masked characters (``372**``). A label that several groups share denotes the values of all these groups.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy
+        Hierarchy of the column's attribute.
+    renamed : mapping of str to str, optional
+        Category that a value in files denotes, by value in files.
+    """
+
+    def __init__(self, hierarchy: Hierarchy, renamed: Mapping[str, str] | None = None) -> None:
+        self._categories, self._renamed = hierarchy.attribute.categories, dict(renamed or {})
+        levels = zip(hierarchy.groups.tolist(), hierarchy.labels, strict=True)
+        labels = [[labels[group] for group in groups] for groups, labels in levels]
+        self._reader = ColumnReader(self._categories, list(zip(*labels, strict=True)))
+        self._read: dict[str, Members | None] = {}
+
+    def read(self, text: str) -> Members | None:
+        """Return whether a cell may denote each category, shape (n_categories,), or None.
+
+        Spaces around the text are ignored. The result is None if the cell cannot be read or no category fits. A
+        suppressed cell may denote any category: stars only, or empty or ``NA`` if this is no label of the hierarchy.
+        """
+        text = text.strip()
+        if text not in self._read:
+            members = np.zeros(len(self._categories), dtype=np.bool_)
+            members[self._positions(text)] = True
+            self._read[text] = members if members.any() else None
+        return self._read[text]
+
+    def _positions(self, text: str) -> Positions:
+        named = next((name for name in (text, self._renamed.get(text)) if name in self._reader.labels), None)
+        if set(text) == {SUPPRESSED} or (named is None and text in _MISSING):
+            return np.arange(len(self._categories))
+        if named is not None:
+            return self._reader.labels[named]
+        if found := _SET.fullmatch(text):
+            elements = [self.read(element) for element in re.split(r"[,;]", found[1])]
+            readable = [members for members in elements if members is not None]
+            # An element that cannot be read could denote any value, so the whole set counts as not readable.
+            return np.flatnonzero(np.any(readable, axis=0)) if len(readable) == len(elements) else np.arange(0)
+        fitting = self._reader.fitting(text)
+        start = text.rstrip(SUPPRESSED)
+        if not len(fitting) and start != text and SUPPRESSED not in start:
+            # The number of stars at the end may exceed the number of masked characters.
+            fitting = np.flatnonzero([category.startswith(start) for category in self._categories])
+        return fitting
+
+
+def k_anonymous_cells(values: NDArray[np.int64], k: int = 2, weights: Floats | None = None) -> NDArray[np.bool_]:
+    """Return the cells to share so that every record equals at least k - 1 others.
+
+    Records are put in clusters of k or a few more; within a cluster the attributes in which its records differ are
+    suppressed. Each cluster starts from the first record left and adds, one by one, the record that adds the least
+    weight of suppressed cells, the earlier one among equals. If fewer than k records are left over, each joins the
+    cluster where it adds least. The smallest suppression is hard to find (NP-hard from k = 3); this is a heuristic.
+    Time grows with the square of the number of records.
+
+    Parameters
+    ----------
+    values : ndarray of int, shape (n, n_attributes)
+        Values of the records, as codes; only equality counts.
+    k : int
+        Minimum number of equal records, 1 or more.
+    weights : ndarray of float64, shape (n_attributes,), optional
+        Weight of a suppressed cell of each attribute; 1 by default.
+
+    Returns
+    -------
+    ndarray of bool, shape (n, n_attributes)
+        True for cells that are shared, False for suppressed cells.
+    """
+    worth = np.ones(values.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    same, cluster_of = _clusters(np.ascontiguousarray(values, dtype=np.int64), k, worth)
+    return np.asarray(same[cluster_of])
+
+
+@numba.njit(cache=True)
+def _clusters(values: NDArray[np.int64], k: int, weights: Floats) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return the attributes in which each cluster's records agree, and clusters of records."""
+    n, n_attributes = values.shape
+    cluster_of, left = np.full(n, -1), np.arange(n)
+    # First record and size of each cluster, and the attributes in which its records agree.
+    seeds, sizes, same = np.empty(n, np.int64), np.zeros(n, np.int64), np.ones((n, n_attributes), np.bool_)
+    n_clusters = 0
+    while len(left) >= k:
+        seeds[n_clusters] = left[0]
+        for _ in range(k):
+            nearest, least = left[0], np.inf
+            for row in left:
+                added = _added(values, row, left[0], weights, same[n_clusters], sizes[n_clusters])
+                if added < least and cluster_of[row] < 0:
+                    nearest, least = row, added
+            same[n_clusters] &= values[nearest] == values[left[0]]
+            sizes[n_clusters] += 1
+            cluster_of[nearest] = n_clusters
+        left = left[cluster_of[left] < 0]
+        n_clusters += 1
+    for row in left:
+        least = np.inf
+        for number in range(n_clusters):
+            added = _added(values, row, seeds[number], weights, same[number], sizes[number])
+            if added < least:
+                cluster_of[row], least = number, added
+        same[cluster_of[row]] &= values[row] == values[seeds[cluster_of[row]]]
+        sizes[cluster_of[row]] += 1
+    return same, cluster_of
+
+
+@numba.njit(cache=True)
+def _added(
+    values: NDArray[np.int64], row: Any, seed: Any, weights: Floats, same: NDArray[np.bool_], size: Any
+) -> float:
+    """Return the weight of the cells newly suppressed if a record joins a cluster.
+
+    The cluster has `size` records and the first record `seed`; its records agree in the attributes `same`.
+    """
+    added = 0.0
+    for j in range(len(weights)):
+        if not same[j]:
+            added += weights[j]
+        elif values[row, j] != values[seed, j]:
+            added += weights[j] * (size + 1)
+    return added

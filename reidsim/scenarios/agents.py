@@ -37,8 +37,7 @@ from reidsim.core.errors import InputError, listed, locating, refuse_first, requ
 from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, averaged
 from reidsim.games.cross_play import Game, Opponent, record_game_of
 from reidsim.games.record_game import Linker, RecordGame
-from reidsim.releases.lattice import Floats, StrategySpace
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import Floats, MaskingSpace, StrategySpace
 from reidsim.scenarios.adversary_schema import (
     TOGETHER,
     AdversarySection,

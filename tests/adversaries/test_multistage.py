@@ -27,7 +27,7 @@ from reidsim.adversaries.multistage.two_stage import (
 )
 from reidsim.core.errors import InputError
 from reidsim.linkage.surname_inference import Ancestry
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import MaskingSpace
 
 CHAINS = ("two-stage", "neighbour", "three-stage")
 

@@ -9,7 +9,7 @@ from reidsim.core.wording import columns_of
 from reidsim.engine.single_run import run_once
 from reidsim.games.measures import MEASURES, REIDENTIFIED
 from reidsim.kinds.tables import outcomes
-from reidsim.releases.released import released_class_sizes
+from reidsim.releases.records import released_class_sizes
 from reidsim.scenarios.load import Scenario
 
 NODE_POLICIES = ["basic", "no-attack", "sh-friendly"]

@@ -24,7 +24,7 @@ from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.linkage.surname_inference import Ancestry
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import MaskingSpace
 
 GAIN, COST, BENEFIT, LOSS = 60.0, 9.0, 100.0, 150.0
 ATTACK = SequentialAttack(gain=GAIN, access_cost=2.0, link_cost=0.5, exploit_cost=COST, penalty=30.0, prior=0.8)

@@ -16,7 +16,7 @@ from reidsim.adversaries.multistage.attack import (
 )
 from reidsim.games.masking.game import MaskingGame
 from reidsim.linkage.surname_inference import Ancestry
-from reidsim.releases.masking import MaskingSpace, minority_weights
+from reidsim.releases.lattice import MaskingSpace, minority_weights
 
 RATES = (0.002381, 0.000425, 0.005762, 0.002381)
 # Ages 0 .. 3 in two groups, as the middle level.

@@ -27,7 +27,7 @@ from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame
 from reidsim.games.masking.searches import anytime, best_against_several, best_first, masking_backward_induction
 from reidsim.games.record_game import Choice
 from reidsim.linkage.surname_inference import Ancestry
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import MaskingSpace
 
 GAIN, COST, THRESHOLD = 150.0, 10.0, 0.3
 AGE_GROUPS = np.array([0, 0, 1, 1])

@@ -26,7 +26,7 @@ from reidsim.games.masking.game import (
 from reidsim.games.masking.searches import anytime, best_first, greedy, masking_backward_induction, same_strategy
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.games.solvers import branch_and_bound
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import MaskingSpace
 
 CARRIED = Path(__file__).parent / "wan2021"
 FULL_SIZE = Path(__file__).resolve().parents[3] / "shared" / "oracles" / "wan2021"

@@ -19,7 +19,7 @@ from reidsim.games.masking.searches import best_against_several
 from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
 from reidsim.games.solvers import branch_and_bound
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import MaskingSpace
 
 
 @st.composite

@@ -8,7 +8,7 @@ from tiers import examples
 
 from reidsim.populations.population import Attribute
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, interval_levels
-from reidsim.releases.released import CellReader
+from reidsim.releases.records import CellReader
 
 AGES = Attribute("age", (*map(str, range(18, 31)), "90+"))
 ZIPS = Attribute("zip", ("37201", "37202", "38101", "9"))

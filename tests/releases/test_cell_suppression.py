@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.releases.released import k_anonymous_cells
+from reidsim.releases.records import k_anonymous_cells
 
 
 @st.composite

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
 from reidsim.populations.population import UNKNOWN, Attribute, Domain, Population
-from reidsim.releases.records import records_of, redraw_top_code, select_columns
-from reidsim.releases.released import released_class_sizes, released_table
+from reidsim.releases.records import records_of, redraw_top_code, released_class_sizes, released_table, select_columns
 
 
 @given(datasets(same_prices=True, risk="prosecutor"), st.data())

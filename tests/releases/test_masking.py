@@ -14,7 +14,7 @@ from wan2021_oracle import supported_weights
 from reidsim.core.errors import InputError
 from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import branch_and_bound
-from reidsim.releases.masking import MaskingSpace, minority_weights, space_of_all
+from reidsim.releases.lattice import MaskingSpace, minority_weights, space_of_all
 
 
 @st.composite

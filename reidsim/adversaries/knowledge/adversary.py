@@ -22,8 +22,7 @@ from reidsim.linkage.group_sizes import GroupSizes, sizes_among
 from reidsim.populations.population import UNKNOWN, Attribute, Codes, Population
 from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
-from reidsim.releases.lattice import GeneralizationLattice, Rows
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import GeneralizationLattice, MaskingSpace, Rows
 
 # Memory limit of the cached linkages, in bytes.
 _MEMORY_LIMIT = 128 * 2**20

@@ -21,8 +21,7 @@ from reidsim.linkage.surname_inference import (
     nearest_neighbour_surnames,
     pack_bits,
 )
-from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import Floats, GeneralizationLattice, MaskingSpace, Rows
 
 Integers = NDArray[np.int64]
 

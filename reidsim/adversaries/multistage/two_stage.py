@@ -36,7 +36,7 @@ from reidsim.linkage.surname_inference import (
     workspace,
 )
 from reidsim.populations.population import numbered
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import MaskingSpace
 
 Integers = NDArray[np.int64]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from reidsim.games.cross_play import Game
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import MaskingSpace
 
 
 def fixed_choice(

@@ -37,8 +37,7 @@ from reidsim.games.attempts import Attempts
 from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.surname_inference import NO_SURNAME
-from reidsim.releases.lattice import Floats, Rows, Strategies
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import Floats, MaskingSpace, Rows, Strategies
 
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]

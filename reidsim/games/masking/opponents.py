@@ -34,8 +34,7 @@ from reidsim.games.masking.game import GameArrays, MaskingGame, level_counts, n_
 from reidsim.games.memory import RememberingAdversary, RememberingLinker, linker_with_past
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame
 from reidsim.linkage.surname_inference import NO_SURNAME
-from reidsim.releases.lattice import Floats, Rows, Strategies
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import Floats, MaskingSpace, Rows, Strategies
 
 # Limits on a table of replies: forms (combinations of levels of the linked attributes), and forms times records.
 _MOST_FORMS = 256

@@ -72,44 +72,6 @@ class RiskAnalysis(AnalysisTables):
     cohorts: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
-def assess_study(study: RiskStudy, report: Progress) -> Played:
-    """Return the risks of every person of every sample, as a `Played`.
-
-    Risks are computed for every adversary and for the worst case. The table of runs has one row per size, sample and
-    adversary; the table of records contains the first sample of each size. The analysis is a `RiskAnalysis`. `report`
-    is called with the progress.
-    """
-    tables, methods = defaultdict[str, list[pd.DataFrame]](list), dict[str, dict[str, Any]]()
-    n_samples = study.scenario.release.samples
-    work = list(product(study.sizes, range(n_samples)))
-    for number, (size, sample) in enumerate(work):
-        report("assessing", number, len(work))
-        release = study.release(size, sample)
-        knowledge = study.knowledge(release)
-        found = assess_release(study, release, knowledge, sample, report if len(work) == 1 else None)
-        for name, each in found.items():
-            # Report the release with the most distinct persons.
-            if name not in methods or each.n_cells >= methods[name]["distinct_persons"]:
-                method = {"method": each.risks.method, "knowledge_sets": len(each.sets), "trials": each.risks.trials}
-                methods[name] = {**method, "distinct_persons": each.n_cells}
-        for name, table in _tables_of(study, release, sample, knowledge, found):
-            tables[name].append(table)
-    made: dict[str, Any] = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
-    runs, records, file = made.pop("runs"), made.pop("records"), study.file
-    facts = {
-        "records": list(study.sizes),
-        **({} if file is None or file.person is None else {"released_people": file.n_people}),
-        "samples": n_samples,
-        "attributes": list(study.domain.names),
-        "people": None if study.population is None else study.population.total,
-        "data_hash": study.fingerprint,
-        "knowledge": methods,
-    }
-    warnings = tuple(_warnings(study, methods, made["knowledge_sets"]))
-    measures = columns_of(_RISKS) + [HOUSEHOLD] * (HOUSEHOLD in runs)
-    return Played(runs, records, RiskAnalysis(**made), facts, warnings, ("records", "knowledge"), tuple(measures))
-
-
 def assess_release(
     study: RiskStudy,
     release: Release,
@@ -538,8 +500,41 @@ class AssessmentKind(Kind):
         return f"{releases} of {sizes} records{people}, {attributes}, {adversaries}"
 
     def assess(self, study: RiskStudy, report: Progress) -> Played:
-        """Return the tables of risks as a `Played`; see `assess_study`."""
-        return assess_study(study, report)
+        """Return the risks of every person of every sample, as a `Played`.
+
+        Risks are computed for every adversary and for the worst case. The table of runs has one row per size, sample
+        and adversary; the table of records contains the first sample of each size. The analysis is a `RiskAnalysis`.
+        `report` is called with the progress.
+        """
+        tables, methods = defaultdict[str, list[pd.DataFrame]](list), dict[str, dict[str, Any]]()
+        n_samples = study.scenario.release.samples
+        work = list(product(study.sizes, range(n_samples)))
+        for number, (size, sample) in enumerate(work):
+            report("assessing", number, len(work))
+            release = study.release(size, sample)
+            knowledge = study.knowledge(release)
+            found = assess_release(study, release, knowledge, sample, report if len(work) == 1 else None)
+            for name, each in found.items():
+                # Report the release with the most distinct persons.
+                if name not in methods or each.n_cells >= methods[name]["distinct_persons"]:
+                    method = {"method": each.risks.method, "knowledge_sets": len(each.sets)}
+                    methods[name] = {**method, "trials": each.risks.trials, "distinct_persons": each.n_cells}
+            for name, table in _tables_of(study, release, sample, knowledge, found):
+                tables[name].append(table)
+        made: dict[str, Any] = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
+        runs, records, file = made.pop("runs"), made.pop("records"), study.file
+        facts = {
+            "records": list(study.sizes),
+            **({} if file is None or file.person is None else {"released_people": file.n_people}),
+            "samples": n_samples,
+            "attributes": list(study.domain.names),
+            "people": None if study.population is None else study.population.total,
+            "data_hash": study.fingerprint,
+            "knowledge": methods,
+        }
+        warnings = tuple(_warnings(study, methods, made["knowledge_sets"]))
+        measures = columns_of(_RISKS) + [HOUSEHOLD] * (HOUSEHOLD in runs)
+        return Played(runs, records, RiskAnalysis(**made), facts, warnings, ("records", "knowledge"), tuple(measures))
 
 
 ASSESSMENT = AssessmentKind()

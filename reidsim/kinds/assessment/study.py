@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.assessment import EstimatedUniqueness, KnownPopulation, Network, UniquenessModel
 from reidsim.adversaries.knowledge.groups import Knowledge, RecordsFile, everything, load_knowledge
-from reidsim.core.errors import InputError, listed, locating, refuse_rows, require_among
+from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.randomness import draw_multivariate_hypergeometric
 from reidsim.core.tables import read_table, require_columns
 from reidsim.kinds.assessment.schema import (
     RISK_COLUMNS,
     WORST_CASE,
-    RiskReleaseSection,
     RiskScenario,
     ThresholdSection,
     TreeSection,
@@ -271,25 +270,17 @@ def build_risk_study(loaded: Scenario[RiskScenario]) -> RiskStudy:
             study = read_release(loaded, population)
         else:
             study = RiskStudy(loaded, _over(population, section.attributes), None)
-            most = study.people.total
-            for size in (size for size in section.sizes if size > most):
-                where, problem = "release.sizes", "the sample is larger than the population"
-                raise InputError(problem, where=where, found=size, expected=f"at most {most:,.0f}")
-        settings, sizes = scenario.figures.settings, section.sizes
-        if settings is not None and settings.records is not None and settings.records not in sizes:
-            raise InputError(
-                "no sample of this size",
-                where="figures.settings.records",
-                found=settings.records,
-                expected=f"one of {', '.join(map(str, sizes)) or 'none, with a file'}",
-                hint="choose one of release.sizes",
-            )
-        names, threshold = study.domain.names, scenario.threshold
+            problem, most = "the sample is larger than the population", study.people.total
+            large = [size for size in section.sizes if size > most]
+            refuse_first((large, problem, "release.sizes", next(iter(large), None), f"at most {most:,.0f}"))
+        settings, names, threshold = scenario.figures.settings, study.domain.names, scenario.threshold
+        if settings is not None and settings.records is not None and settings.records not in section.sizes:
+            where, expected = "figures.settings.records", f"one of {', '.join(map(str, section.sizes)) or 'none'}"
+            raise InputError("no sample of this size", where=where, found=settings.records, expected=expected)
         keyed = {PERSON: section.person, HOUSEHOLD: section.household}
         reserved = {*RISK_COLUMNS, *(column for column, key in keyed.items() if key is not None)}
-        for name in (name for name in names if name in reserved):
-            problem = "attribute name reserved for a column of the results"
-            raise InputError(problem, where="release.attributes", found=name)
+        problem = "attribute name reserved for a column of the results"
+        refuse_first(*((name in reserved, problem, "release.attributes", name, None) for name in names))
         for key in ("groups", "like_members") if threshold is not None else ():
             require_among("no such attribute", getattr(threshold, key), names, where=f"threshold.{key}")
     return study
@@ -331,8 +322,8 @@ def read_release(loaded: Scenario[RiskScenario], population: Population | None) 
     if section.persons is not None:
         truth = read_table(true_path, delimiter=section.delimiter, comment="#")
         if len(truth) != len(frame):
-            problem, expected = "the file of persons does not match the records", f"{len(frame)} rows"
-            rows, expected = f"{len(truth)} rows", f"{expected}, as in {section.path}"
+            problem = "the file of persons does not match the records"
+            rows, expected = f"{len(truth)} rows", f"{len(frame)} rows, as in {section.path}"
             raise InputError(problem, source=true_path, found=rows, expected=expected)
     shown = {column: attribute for attribute, column in section.columns.items()}
     besides = (*key_columns(section.person), section.household, section.weight)
@@ -350,12 +341,9 @@ def read_release(loaded: Scenario[RiskScenario], population: Population | None) 
         declared = _declared_tree(name, trees[name], loaded.folder) if name in trees else None
         known = None if people is None else people.domain[name]
         if declared is not None and known is not None and declared.attribute != known:
-            raise InputError(
-                "the value tree and the population have different values",
-                where=f"trees.{name}",
-                found=listed(declared.attribute.categories),
-                expected=listed(known.categories),
-            )
+            problem, where = "the value tree and the population have different values", f"trees.{name}"
+            values, expected = declared.attribute.categories, listed(known.categories)
+            raise InputError(problem, where=where, found=listed(values), expected=expected)
         with locating(path):
             true = None if truth is None else truth[column]
             attribute, tree = _values(name, frame[column], declared, known, true)
@@ -363,7 +351,13 @@ def read_release(loaded: Scenario[RiskScenario], population: Population | None) 
         if truth is not None:
             with locating(true_path):
                 own.append(attribute.encode(truth[column], column))
-                _require_included(own[-1], codes[-1], attribute, tree, column, section)
+                labels, shown_code = attribute.categories if tree is None else tree.labels, codes[-1]
+                node = own[-1] if tree is None else tree.chain[own[-1], tree.depth[shown_code]]
+                problem, values = "the released record does not include the person's value", attribute.categories
+                group = next((labels[code] for code in shown_code[node != shown_code]), "")
+                expected = f"{group!r} or a value in this group, as in {section.path}"
+                found = [values[code] for code in own[-1]]
+                refuse_rows(node != shown_code, problem, column=column, found=found, expected=expected)
         attributes.append(attribute)
         made |= {} if tree is None else {name: tree}
     persons = np.column_stack(own) if own else None
@@ -374,38 +368,6 @@ def read_release(loaded: Scenario[RiskScenario], population: Population | None) 
         require_same(household, person, "household", path, str(section.household))
     release = Release(Domain(tuple(attributes)), np.column_stack(codes), made, persons, weights, person, household)
     return RiskStudy(loaded, people, release)
-
-
-def _require_included(
-    own: Codes, shown: Codes, attribute: Attribute, tree: ValueTree | None, column: str, section: RiskReleaseSection
-) -> None:
-    """Check that the released value of each record includes the true value.
-
-    Parameters
-    ----------
-    own, shown : ndarray of int32, shape (n_records,)
-        Codes of the true values in `attribute`, and of the released values in `tree` or, without a tree, in
-        `attribute`.
-    attribute : Attribute
-    tree : ValueTree or None
-    column : str
-        Column of the file, for messages.
-    section : RiskReleaseSection
-        Section with the path of the released file, for messages.
-
-    Raises
-    ------
-    InputError
-        If a released value is neither the true value nor a group with it; the message names the row.
-    """
-    labels = attribute.categories if tree is None else tree.labels
-    refuse_rows(
-        own != shown if tree is None else tree.chain[own, tree.depth[shown]] != shown,
-        "the released record does not include the person's value",
-        column=column,
-        found=[attribute.categories[code] for code in own],
-        expected=lambda row: f"{labels[shown[row]]!r} or a value in this group, as in {section.path}",
-    )
 
 
 def _values(
@@ -441,13 +403,13 @@ def _values(
     """
     expected = f"a value, or {SUPPRESSED!r} for a suppressed value"
     refuse_rows((column == "").to_numpy(), "value missing", column=column.name, expected=expected)
-    shown = column[column != SUPPRESSED]
-    seen = shown if truth is None else pd.concat([shown, truth[(truth != SUPPRESSED) & (truth != "")]])
-    if declared is None and known is None and not len(seen):
-        hint = "remove the attribute from release.attributes"
-        raise InputError("every value is suppressed", where=f"column {column.name!r}", hint=hint)
-    given = known if declared is None else declared.attribute
-    attribute = given or Attribute(name, natural_categories(seen))
+    shown, attribute = column[column != SUPPRESSED], known if declared is None else declared.attribute
+    if attribute is None:
+        seen = shown if truth is None else pd.concat([shown, truth[(truth != SUPPRESSED) & (truth != "")]])
+        if not len(seen):
+            hint = "remove the attribute from release.attributes"
+            raise InputError("every value is suppressed", where=f"column {column.name!r}", hint=hint)
+        attribute = Attribute(name, natural_categories(seen))
     nodes = attribute.categories if declared is None else declared.labels
     if len(shown) == len(column) or SUPPRESSED in nodes:
         return attribute, declared

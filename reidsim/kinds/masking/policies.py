@@ -22,8 +22,8 @@ from reidsim.games.masking.opponents import without_inference
 from reidsim.games.masking.searches import anytime, best_against_several, best_first, greedy, masking_backward_induction
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.games.solvers import backward_induction
-from reidsim.releases.masking import MaskingSpace
-from reidsim.releases.released import k_anonymous_cells
+from reidsim.releases.lattice import MaskingSpace
+from reidsim.releases.records import k_anonymous_cells
 from reidsim.scenarios.registry import ANONYMITY_PATTERN, K_ANONYMITY, Look, OwnPolicy, PartName, Policies, Policy, k_of
 
 # Solvers for any adversary; the other solvers need one adversary with a two-stage attack.

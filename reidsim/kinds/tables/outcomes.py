@@ -36,7 +36,7 @@ from reidsim.kinds.tables.release import coded_record
 from reidsim.kinds.tables.schema import POLICIES, WHERE, NodesSection, TablesScenario, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.lattice import Floats, Strategies
-from reidsim.releases.released import released_class_sizes, released_table
+from reidsim.releases.records import released_class_sizes, released_table
 from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection, SequentialFiguresSection
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome
 

@@ -27,7 +27,7 @@ from reidsim.linkage.group_sizes import people_fitting
 from reidsim.linkage.people import RowSets
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
-from reidsim.releases.released import CellReader, Members
+from reidsim.releases.records import CellReader, Members
 from reidsim.scenarios.adversary_schema import Risk
 
 # Bytes of memory needed per row of a released file, and per value in it.

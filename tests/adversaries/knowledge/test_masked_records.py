@@ -20,7 +20,7 @@ from reidsim.adversaries.multistage.attack import (
 from reidsim.core.errors import InputError
 from reidsim.games.masking.game import PartialKnowledgeGame
 from reidsim.games.masking.searches import best_first, masking_backward_induction
-from reidsim.releases.masking import MaskingSpace
+from reidsim.releases.lattice import MaskingSpace
 
 # The register has three of four attributes; the second has a middle level of pairs of values.
 NAMES, LINKED = ("a", "b", "c", "d"), ("a", "b", "d")
