@@ -101,8 +101,7 @@ def risks_by_policy(records: pd.DataFrame) -> Figure:
         One row per record and policy, with columns ``policy``, ``attacked`` (whether the record is attacked) and
         ``success_probability``.
     """
-    risks = records["success_probability"].where(records["attacked"].astype(bool), 0.0)
-    steps, highest = {}, 0.0
+    risks, steps, highest = records["success_probability"].where(records["attacked"].astype(bool), 0.0), {}, 0.0
     for policy, own in risks.groupby(records["policy"], sort=False, observed=True):
         found, numbers = np.unique(-own, return_counts=True)
         share = np.cumsum(numbers) / numbers.sum()

@@ -228,14 +228,10 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
     figure, ((left, right),) = style.new_figure(1, 2, panel=(4.4, 3.6))
     for policy in policies:
         rows = complete[complete["policy"] == policy]
-        for axes, x, fairness in (
-            (left, rows[_FAIRNESS[0]], _FAIRNESS[1]),
-            (right, 1 - rows[RISK.column], _FAIRNESS[2]),
-        ):
-            _mark(axes, x, rows[fairness], policy, s=40, alpha=0.75)
-    style.number_ticks(left.xaxis, left.yaxis, right.xaxis, right.yaxis)
-    style.label_axes(left, title="(a) Usefulness", x=USEFULNESS.label, y=USEFULNESS_FAIRNESS.label)
-    style.label_axes(right, title="(b) Privacy", x=f"Mean {_PRIVACY}", y=PRIVACY_FAIRNESS.label)
+        _mark(left, rows[USEFULNESS.column], rows[USEFULNESS_FAIRNESS.column], policy, s=40, alpha=0.75)
+        _mark(right, 1 - rows[RISK.column], rows[PRIVACY_FAIRNESS.column], policy, s=40, alpha=0.75)
+    style.label_axes(left, title="(a) Usefulness", x=USEFULNESS.label, y=USEFULNESS_FAIRNESS.label, numbers="xy")
+    style.label_axes(right, title="(b) Privacy", x=f"Mean {_PRIVACY}", y=PRIVACY_FAIRNESS.label, numbers="xy")
     _policy_legend(figure, policies)
     return figure
 

@@ -294,12 +294,7 @@ class MaskingKind(Kind):
         Its arguments are the policy, the number of the draw of the tables, and the number of the repetition of all
         rounds on these tables. It raises `InputError` if the policies or adversaries cannot play; see `setting_of`.
         """
-
-        def setting(policy: str, replication: int, draw: int) -> Setting:
-            self.require_playable(study, replication)
-            return setting_of(study, self.agents_of(study.scenario), policy, replication, draw)
-
-        return setting
+        return partial(setting_of, study, self.agents_of(study.scenario))
 
     def opponents(self, study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> tuple[MaskingStudy, Opponents]:
         """Return the same study, and the `Opponents` of cross-play in a draw of tables.
@@ -343,14 +338,11 @@ class MaskingKind(Kind):
         exceeds the number of subjects.
         """
         section, n = study.scenario.subjects, study.games(0)[0].n_records
-
-        def possible(name: str) -> bool:
-            few = name.startswith(K_ANONYMITY) and k_of(policy_named(name), section.k, "subjects.k") > n
-            return not few and not (name.startswith(K_ANONYMITY) and section.always_shared)
-
         rows = {name: policy.row for name, policy in POLICIES.items() if policy.row is not None}
-        names = filter(possible, with_each_k(sorted(rows, key=rows.__getitem__), section.k))
-        return tuple(dict.fromkeys((*names, *section.policies)))
+        names = with_each_k(sorted(rows, key=rows.__getitem__), section.k)
+        anonymous = [name for name in names if name.startswith(K_ANONYMITY)]
+        wrong = [a for a in anonymous if section.always_shared or k_of(policy_named(a), section.k, "subjects.k") > n]
+        return tuple(dict.fromkeys((*(name for name in names if name not in wrong), *section.policies)))
 
     def takes_best(self, scenario: MaskingScenario, policy: str) -> bool:
         """Return whether a policy finds the best of a fixed set of strategies.
@@ -494,18 +486,17 @@ def search_path_table(study: MaskingStudy, record: int, equilibria: Mapping[str,
     """
     game, believed = study.games(0)
     # A strategy has a different outcome against an adversary without inference.
-    played: dict[tuple[int, bool], int | None] = {(s, True): n for n, s in enumerate(greedy_path(believed, record))}
-    policies: dict[tuple[int, bool], list[str]] = {}
+    steps = {(strategy, True): step for step, strategy in enumerate(greedy_path(believed, record))}
+    policies: dict[tuple[int, bool], list[str]] = {key: [] for key in steps}
     for policy, equilibrium in equilibria.items():
         strategy = int(equilibrium.strategies[record])
-        key = strategy, strategy == WITHHELD or not policy_named(policy).in_another_game
-        policies.setdefault(key, []).append(policy)
-        played.setdefault(key, None)
+        inferring = strategy == WITHHELD or not policy_named(policy).in_another_game
+        policies.setdefault((strategy, inferring), []).append(policy)
     rows = []
-    for (strategy, inferring), step in played.items():
+    for (strategy, inferring), names in policies.items():
         row = _row(study, game if inferring else game.one_stage(), record, strategy)
-        recommended = ", ".join(policies.get((strategy, inferring), []))
-        rows.append({"record": record, "step": step, **row, "recommended_by": recommended})
+        step = steps.get((strategy, inferring))
+        rows.append({"record": record, "step": step, **row, "recommended_by": ", ".join(names)})
     return pd.DataFrame(rows).astype({"step": "Int64", "confidence": "float64"})
 
 

@@ -28,7 +28,7 @@ from reidsim.core.randomness import random_stream
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame, PartialMaskingSpace
 from reidsim.games.masking.opponents import game_against_several
 from reidsim.games.record_game import Linker, RecordGame
-from reidsim.kinds.masking.policies import policy_named
+from reidsim.kinds.masking.policies import check_policies, policy_named
 from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
 from reidsim.populations.population import Domain
@@ -244,10 +244,8 @@ class MaskingStudy(Study[MaskingScenario]):
     def fingerprint(self) -> str:
         """SHA-256, as text, of the people or files that are the sources of the tables."""
         sources = [self.tables.people.values, *(table.columns for table in self.tables.files.values())]
-        columns = [
-            (np.frombuffer(name.encode(), np.uint8), values) for each in sources for name, values in each.items()
-        ]
-        return digest_of("", [part for column in columns for part in column])
+        columns = [column for each in sources for column in each.items()]
+        return digest_of("", [p for name, values in columns for p in (np.frombuffer(name.encode(), np.uint8), values)])
 
     def knowledge(self, targets: PersonTable, domain: Domain) -> Knowledge:
         """Return the adversary's background `Knowledge` about the given subjects.
@@ -312,15 +310,12 @@ class MaskingStudy(Study[MaskingScenario]):
 
     def _check_search_path(self, game: MaskingGame) -> None:
         record, where, last = self.scenario.figures.search_path, "figures.search_path", game.n_records - 1
-        erring, perfect = (
-            "greedy search needs an adversary with perfect rationality",
-            'adversary.rationality = "perfect"',
-        )
+        erring = "greedy search needs an adversary with perfect rationality"
         staged = "surname inference from loci at the end of the attributes, then identify"
         if record is not None:
             refuse_first(
                 (record > last, "no such record", where, record, f"0 to {last}"),
-                (self.scenario.adversary.errs, erring, where, record, perfect),
+                (self.scenario.adversary.errs, erring, where, record, 'adversary.rationality = "perfect"'),
                 (not game.is_compiled, "greedy search needs a two-stage attack", where, None, staged),
             )
 
@@ -633,6 +628,7 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
         not nested (a group of values splits again at a later level). The message names the scenario file.
     """
     games = study.games_against_each(replication)
+    check_policies(study, study.games(replication)[0])
     if policy_named(policy).in_another_game:
         games = {name: (truth.one_stage(), believed.one_stage()) for name, (truth, believed) in games.items()}
     truth, believed = next(iter(games.values()))

@@ -146,31 +146,32 @@ class MaskingTables:
         order = rng.permutation(self.n_people)
         samples = {name: section for name, section in scenario.resources.items() if not section.is_list}
         anyone = {name: rng.permutation(self.n_people) for name, of in samples.items() if of.holds == "anyone"}
-        true_rows = self._rows(order, anyone, {})
+        rows = true_rows = self._rows(order, anyone, {})
         # Draw for the scenario's own sizes first, so that beliefs do not change the alleles of a person.
         lost = {name: self._lost(name, len(true_rows[name]), rng) for name in samples}
-        rows = self._rows(order, anyone, sizes) if sizes else true_rows
-        resources = {}
+        if sizes:
+            rows = self._rows(order, anyone, sizes)
+        drawn = {} if self.lists is None else self.lists.draw(scenario.seed, replication)
+        resources = {name: self._listed(each) for name, each in drawn.items()}
         for name, section in samples.items():
+            missing = lost[name]
             if sizes:
                 place = np.full(self.n_people, -1, dtype=np.int64)
                 place[true_rows[name]] = np.arange(len(true_rows[name]))
+                place = place[rows[name]]
                 # People in both resources keep their missing alleles.
-                kept, place = lost[name][place[rows[name]]], place[rows[name]]
-                kept[place < 0] = self._lost(name, int((place < 0).sum()), rng)
-                lost[name] = kept
+                missing = missing[place]
+                missing[place < 0] = self._lost(name, int((place < 0).sum()), rng)
             columns = {attribute: people[attribute][rows[name]] for attribute in section.attributes}
-            for position, locus in enumerate(self._loci_of(name)):
-                columns[locus][lost[name][:, position]] = NO_ALLELE
+            for locus, unknown in zip(self._loci_of(name), missing.T, strict=True):
+                columns[locus][unknown] = NO_ALLELE
             resources[name] = PersonTable(name, columns)
-        drawn = {} if self.lists is None else self.lists.draw(scenario.seed, replication)
-        resources |= {name: self._listed(each) for name, each in drawn.items()}
-        rows = {**rows, **{name: each.person for name, each in drawn.items()}}
-        targets = PersonTable(TARGETS, {attribute: values[rows[TARGETS]] for attribute, values in people.items()})
-        listed = {name: ListedTargets(each.record_of[rows[TARGETS]], each.coverage) for name, each in drawn.items()}
+        subjects, members = rows[TARGETS], {**rows, **{name: each.person for name, each in drawn.items()}}
+        targets = PersonTable(TARGETS, {attribute: values[subjects] for attribute, values in people.items()})
+        listed = {name: ListedTargets(each.record_of[subjects], each.coverage) for name, each in drawn.items()}
         resources = {name: resources[name] for name in scenario.resources}
         return self._as_attacked(
-            targets, resources, listed, lambda attacked: np.isin(rows[TARGETS], rows[attacked.register])
+            targets, resources, listed, lambda attacked: np.isin(subjects, members[attacked.register])
         )
 
     def _rows(
@@ -242,13 +243,10 @@ class MaskingTables:
             Returns whether each target is in the registry, shape (n_targets,), or None if unknown, given the scenario
             against one adversary.
         """
-        by_end: dict[tuple[str, tuple[str, ...]], MultistageWorld] = {}
         each = self.loaded.scenario.each
-        for scenario in each.values():
-            end = scenario.register, scenario.linked_on
-            if end not in by_end:
-                by_end[end] = MultistageWorld(targets, resources, registered(scenario), listed)
-        return {name: by_end[scenario.register, scenario.linked_on] for name, scenario in each.items()}
+        ends = {(scenario.register, scenario.linked_on): scenario for scenario in each.values()}
+        worlds = {end: MultistageWorld(targets, resources, registered(one), listed) for end, one in ends.items()}
+        return {name: worlds[scenario.register, scenario.linked_on] for name, scenario in each.items()}
 
     def _found_in_registry(self, scenario: MaskingScenario) -> NDArray[np.bool_] | None:
         """Return whether a registry row has all linked values of each target.
@@ -270,14 +268,10 @@ class MaskingTables:
         groups = RowGroups([registry.column(attribute) for attribute in on], registry.n_rows)
         found = np.asarray(groups.find([targets.column(attribute) for attribute in on], targets.n_rows) >= 0)
         if scenario.resources[name].holds == "targets" and not found.all():
-            row = int((~found).argmax())
-            raise InputError(
-                f'a target is not in resource {name!r}, although holds = "targets"',
-                source=targets.name,
-                where=f"row {row + 1}",
-                found={each: self.label(each, targets.column(each)[row : row + 1])[0] for each in on},
-                expected=f"a person with these values in {registry.name}",
-            )
+            row, expected = int((~found).argmax()), f"a person with these values in {registry.name}"
+            problem = f'a target is not in resource {name!r}, although holds = "targets"'
+            values = {each: self.label(each, targets.column(each)[row : row + 1])[0] for each in on}
+            raise InputError(problem, source=targets.name, where=f"row {row + 1}", found=values, expected=expected)
         return found
 
     def _listed(self, drawn: PeopleList) -> PersonTable:
@@ -286,13 +280,11 @@ class MaskingTables:
         Other missing values are also 0, and marked in the table's masks, `missing`.
         """
         columns = {name: np.where(values == UNKNOWN, 0, values) for name, values in drawn.columns.items()}
-        loci = self.people.loci
-        missing = {name: values == UNKNOWN for name, values in drawn.columns.items() if name not in loci}
-        return PersonTable(drawn.name, columns, missing=missing)
+        unknown = {name: values == UNKNOWN for name, values in drawn.columns.items() if name not in self.people.loci}
+        return PersonTable(drawn.name, columns, missing=unknown)
 
     def _loci_of(self, name: str) -> list[str]:
-        attributes = self.loaded.scenario.resources[name].attributes
-        return [attribute for attribute in attributes if attribute in self.people.loci]
+        return [each for each in self.loaded.scenario.resources[name].attributes if each in self.people.loci]
 
     def _lost(self, name: str, n_people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Return which alleles are missing in a resource, shape (n_people, n_loci).
@@ -328,37 +320,26 @@ def masking_tables(loaded: Scenario[MaskingScenario], before: MaskingTables | No
     if scenario.targets.file is not None:
         return _read_tables(loaded, wanted)
     same = before is not None and not before.files and before.loaded.folder == loaded.folder
-    if before is not None and same and before.loaded.scenario.population == scenario.population:
-        people = before.people
-    else:
-        people = _people(loaded)
+    reused = before is not None and same and before.loaded.scenario.population == scenario.population
+    people = before.people if before is not None and reused else _people(loaded)
     for table, attributes in wanted.items():
         where = "subjects.attributes" if table == TARGETS else f"resources.{table}.attributes"
         require_among("no such attribute", attributes, people.values, where=where)
-    return MaskingTables(loaded, people, {}, _lists(loaded, people))
-
-
-def _lists(loaded: Scenario[MaskingScenario], people: People) -> ListsOfPeople | None:
-    """Return the resources that are lists of people, as `ListsOfPeople`; or None.
-
-    The lists are not drawn yet. The result is None if no resource is a list, or the scenario has no population.
-    `people` is the population, with `NO_ALLELE` for unknown alleles.
-    """
-    sections = {name: section for name, section in loaded.scenario.resources.items() if section.is_list}
-    population = loaded.scenario.population
-    if not sections or population is None:
-        return None
+    lists, population = {name: each for name, each in scenario.resources.items() if each.is_list}, scenario.population
+    if not lists or population is None:
+        return MaskingTables(loaded, people, {})
     alleles = {name: np.where(people.values[name] == NO_ALLELE, UNKNOWN, people.values[name]) for name in people.loci}
-    given = {name: section.missing_alleles for name, section in sections.items()}
-    return lists_of_people(
-        sections,
+    shares = {name: section.missing_alleles for name, section in lists.items()}
+    found = lists_of_people(
+        lists,
         replace(people, values={**people.values, **alleles}),
         loaded.folder,
         population.together,
-        attributes=lambda name: sections[name].attributes,
+        attributes=lambda name: lists[name].attributes,
         population=population.recipe,
-        alleles_missing={name: share for name, share in given.items() if share is not None},
+        alleles_missing={name: share for name, share in shares.items() if share is not None},
     )
+    return MaskingTables(loaded, people, {}, found)
 
 
 def _people(loaded: Scenario[MaskingScenario]) -> People:
@@ -432,10 +413,9 @@ def _read_tables(loaded: Scenario[MaskingScenario], wanted: Mapping[str, tuple[s
         if isinstance(section, ResourceSection) and section.count is not None:
             require_columns(frame, [section.count], path)
             number = counts[table] = _numbers(frame[section.count], None, False, path)
-            if number.sum() > _MOST_COUNTED:
+            if (total := int(number.sum())) > _MOST_COUNTED:
                 where, most = f"column {section.count!r}", f"at most {_MOST_COUNTED:,}"
-                found = int(number.sum())
-                raise InputError("too many people", source=path, where=where, found=found, expected=most)
+                raise InputError("too many people", source=path, where=where, found=total, expected=most)
         if isinstance(section, TargetsSection) and section.person is not None:
             require_distinct_people(frame, section.person, path)
     labels: dict[str, tuple[str, ...]] = {}
@@ -448,11 +428,9 @@ def _read_tables(loaded: Scenario[MaskingScenario], wanted: Mapping[str, tuple[s
             loci = (*loci, attribute)
     files = {}
     for table, frame in frames.items():
-        path = paths[table]
+        path, people = paths[table], counts.get(table, 1)
         values = {a: _numbers(frame[a], labels.get(a), a in loci and a not in needed, path) for a in wanted[table]}
-        if table in counts:
-            values = {attribute: column.repeat(counts[table]) for attribute, column in values.items()}
-        files[table] = PersonTable(str(path), values)
+        files[table] = PersonTable(str(path), {name: column.repeat(people) for name, column in values.items()})
     return MaskingTables(loaded, People({}, labels, loci), files)
 
 
