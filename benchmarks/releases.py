@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.rationality import OneShotAdversary
 from reidsim.agents.learning import Memory
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
+from reidsim.games.memory import known_of
 from reidsim.games.record_game import WITHHELD, Choice, PopulationLinker, RecordGame, shared_rows
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Domain, Population
@@ -102,7 +103,7 @@ def intersected(world: World) -> tuple[NDArray[np.float64], float]:
         assert now is not None
         assert now.known is not None
         assert now.known.planned is not None
-        seen = now.seen(now.known.planned)
+        seen = known_of(now.released(now.known.planned), now.known.past, now.known.meet)
         equipment = now.profiles[0].equip(frozenset(), 1.0)
         assert equipment is not None
         of_rows = np.full(len(seen), np.inf)

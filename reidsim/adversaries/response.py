@@ -371,11 +371,6 @@ class Response:
         return np.asarray(self.attacks if self.frequency is None else self.attacks * self.frequency, dtype=np.float64)
 
     @property
-    def often(self) -> Floats | None:
-        """Probability of an attack where `attacks` is true: `frequency`; None means 1."""
-        return self.frequency
-
-    @property
     def success_of_attacks(self) -> Floats:
         """True success probability of an attack on each record: `success`."""
         return self.success

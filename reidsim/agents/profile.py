@@ -13,7 +13,7 @@ from pydantic import Field
 from reidsim.adversaries.response import Adversary, Linkage
 from reidsim.core.randomness import random_stream, word_of
 from reidsim.core.validation import Section
-from reidsim.games.memory import Meet, known_of
+from reidsim.games.memory import Meet
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
 from reidsim.populations.recipe import Money, Share
 from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
@@ -423,15 +423,6 @@ class Setting:
         strategies are unchanged.
         """
         return strategies if self.known is None else np.where(self.known.gone > 0, WITHHELD, strategies)
-
-    def seen(self, strategies: Strategies) -> Strategies:
-        """Return the information known about each cell after a release, (n_cells,).
-
-        The result is a strategy per cell, -1 without any release. For records released before and now, it is as
-        informative as both releases together. `strategies` holds the strategy of each cell in this round.
-        """
-        known = self.known
-        return strategies if known is None else known_of(self.released(strategies), known.past, known.meet)
 
     def exposed(self, participants: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of exposed records of each cell, shape (n_cells,).

@@ -92,21 +92,19 @@ class TypesLinker:
 class TypesResponse(Response):
     """Combined reply of the types ("one-of" or "all"), whichever are present.
 
-    The other parameters are the same as in `Response`, except `success`. Where a type of positive weight attacks,
+    The other parameters are the same as in `Response`, except `success` and `frequency`, the probability that any type
+    attacks. Where a type of positive weight attacks,
     `success` is the probability that the record is attacked and re-identified; elsewhere, it is this probability if all
     types attacked.
 
     Parameters
     ----------
-    chance : ndarray of float64
-        Probability that the record is attacked.
     replies : tuple of Response
         Reply of each type.
     coming : Presence
         Distribution of the set of types that is present.
     """
 
-    chance: Floats = field(kw_only=True)
     replies: tuple[Response, ...] = field(kw_only=True)
     coming: Presence = field(kw_only=True)
 
@@ -121,14 +119,9 @@ class TypesResponse(Response):
         return self.coming
 
     @property
-    def attack_probability(self) -> Floats:
-        """Probability that at least one present adversary type attacks each record."""
-        return self.chance
-
-    @property
-    def often(self) -> Floats:
-        """Probability of an attack by any type where `attacks` is true, 1 elsewhere."""
-        return np.where(self.attacks, self.chance, 1.0)
+    def reidentified(self) -> Floats:
+        """True probability that any present adversary attacks and re-identifies each record."""
+        return np.where(self.attacks, self.success, 0.0)
 
     @property
     def success_of_attacks(self) -> Floats:
@@ -136,7 +129,7 @@ class TypesResponse(Response):
 
         Where no type attacks, it is `success`: the probability of re-identification if all types attacked.
         """
-        return np.divide(self.success, self.chance, out=self.success.copy(), where=self.attacks)
+        return np.divide(self.success, self.attack_probability, out=self.success.copy(), where=self.attacks)
 
 
 @dataclass(frozen=True)
@@ -202,7 +195,7 @@ class TypesAdversary:
             believed_success=self._by_any(weights, believed),
             adversary_payoff=_weighted(weights, payoff),
             exploits=_weighted(weights, exploits),
-            chance=self._by_any(weights, stacked("attack_probability")),
+            frequency=np.where(attacked, self._by_any(weights, stacked("attack_probability")), 1.0),
             pays=pays,
             replies=tuple(responses),
             coming=Presence(tuple(weights.tolist()), self.together == "one-of"),

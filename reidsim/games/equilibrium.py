@@ -123,9 +123,9 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
         success[rows] = outcome.response.success_of_attacks
         utility[rows] = outcome.utility
         replies.append((outcome.response, rows))
-        if outcome.response.often is not None:
+        if outcome.response.frequency is not None:
             frequency = np.ones(n) if frequency is None else frequency
-            frequency[rows] = outcome.response.often
+            frequency[rows] = outcome.response.frequency
 
     intensity = game.space.generalization_intensity(np.maximum(strategies, 0))
     return Equilibrium(

@@ -226,7 +226,7 @@ def lattice_search(game: RecordGame) -> Choice:
             chosen = np.full(len(rows), node, dtype=np.int64)
             for child in game.space.successors(node):
                 outcome = game.outcome(child, rows)
-                charge, often = game.loss[rows] * outcome.response.success, outcome.response.often
+                charge, often = game.loss[rows] * outcome.response.success, outcome.response.frequency
                 charged = game.benefit_of(child, rows) - (charge if often is None else charge * often)
                 better = charged >= best - tie[rows]
                 best[better] = charged[better]
