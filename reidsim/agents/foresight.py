@@ -268,9 +268,8 @@ class _WithinBudget:
         the plan attacks. The believed success probability is not. `rows` are the record numbers of the linkage; see
         `Adversary`.
         """
-        reply = self.adversary.respond(linkage, rows)
+        reply, (_, bar, at_bar, above) = self.adversary.respond(linkage, rows), self.foreseen
         rate = money_rate(*worth_and_outlay(self.profile, of_attacked(reply)))
-        _, bar, at_bar, above = self.foreseen
         share = np.where(_equal(rate, bar), at_bar, above * (rate > bar))
         attacks = reply.attacks & (share > 0.0)
         return Response(
@@ -300,8 +299,7 @@ def foreseen_by(plan: AttackPlan, participants: Counts) -> Foreseen:
     """
     replies, targets = plan.replies, plan.targets
     wanted = np.where(replies.attacks, participants, 0) * replies.frequency
-    missed = targets < wanted
-    if not missed.any():
+    if not (missed := targets < wanted).any():
         return Foreseen(plan.buys)
     if not targets.any():
         return Foreseen(plan.buys, np.inf, 0.0)
@@ -340,12 +338,11 @@ def expected_payoff(
     participants : ndarray of int64, shape (n_cells,)
         Number of released records of each cell.
     """
-    weights = np.array([opponent.weight for opponent in opponents])
+    weights, exposed = np.array([opponent.weight for opponent in opponents]), setting.exposed(participants)
     success = np.stack([plan.replies.success for plan in plans])
-    risk = together(setting.meeting, weights, target_shares(plans, setting.exposed(participants)) * success)
-    utility, _ = release_of(setting, strategies)
-    lost = dot(setting.exposed(participants), setting.believed_loss * risk)
-    return dot(participants, setting.benefit * utility) - lost
+    risk = together(setting.meeting, weights, target_shares(plans, exposed) * success)
+    kept = dot(participants, setting.benefit * release_of(setting, strategies)[0])
+    return kept - dot(exposed, setting.believed_loss * risk)
 
 
 def foreseeing_choice(
@@ -445,8 +442,7 @@ class _Search:
         for_sale = [frozenset(opponent.profile.prices) for opponent in self.opponents]
         self._consider(self._reply([[Foreseen(everything)] for everything in for_sale]))
         # Bisect up to the highest payoff per currency unit of any attack with all resources; free attacks are excluded.
-        low, high = 0.0, 0.0
-        released = self.setting.released(release.strategies)
+        low, high, released = 0.0, 0.0, self.setting.released(release.strategies)
         for opponent, everything in zip(self.opponents, for_sale, strict=True):
             replies = replies_to(opponent.profile, opponent.equip(opponent.holds | everything), released)
             rate = money_rate(replies.worth, replies.outlay)[replies.attacks]

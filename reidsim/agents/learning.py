@@ -145,7 +145,7 @@ def updated(parameters: Floats, responsibility: Floats) -> Floats:
     return np.asarray((parameters + responsibility) * size)
 
 
-def _place(probability: Floats, draw: float) -> int:
+def place_of(probability: Floats, draw: float) -> int:
     """Return the index of the outcome that a uniform number in [0, 1) selects.
 
     `probability` holds the probability of each outcome. A number above their sum selects the last outcome.
@@ -226,7 +226,7 @@ def sampled_update(
     """
     prior = parameters / parameters.sum() * present
     overlaps = attack_overlaps(attacked)
-    excluded = np.array([_place(observations(overlaps, actor, noticed), draw)])
+    excluded = np.array([place_of(observations(overlaps, actor, noticed), draw)])
     return updated(parameters, responsibilities(prior / prior.sum(), excluded, overlaps, noticed)[0])
 
 
@@ -444,7 +444,7 @@ def sampled_presence_update(
     groups: list[int] = []
     for actor in np.flatnonzero(acting).tolist():
         excluded, probability = possible_observations(overlaps, actor, noticed)
-        if (group := int(excluded[_place(probability, draws[actor])])) != NO_GROUP:
+        if (group := int(excluded[place_of(probability, draws[actor])])) != NO_GROUP:
             groups.append(group)
     return np.asarray(_after(parameters, np.array([groups], dtype=np.int64), overlaps, present, noticed)[0])
 

@@ -34,6 +34,7 @@ from reidsim.agents.learning import (
     Memory,
     expected_presence_update,
     expected_update,
+    place_of,
     sampled_presence_update,
     sampled_update,
 )
@@ -349,9 +350,8 @@ class ReidentificationModel(mesa.Model):
         The probability is the adversary's weight times its probability of not being excluded. If outcomes are drawn,
         presence is drawn too, and the entries are 0 or 1; with meeting "one-of", at most one entry is 1.
         """
-        setting = self.setting
+        setting, free = self.setting, np.array([adversary.free for adversary in self.adversaries])
         weights = np.array([profile.weight for profile in setting.profiles])
-        free = np.array([adversary.free for adversary in self.adversaries])
         if setting.mode == "expectation":
             return np.asarray(weights * free)
 
@@ -359,11 +359,8 @@ class ReidentificationModel(mesa.Model):
             return float(setting.stream("presence", agent, self.round_number).random())
 
         if setting.meeting == "one-of":
-            drawn = draw()
-            chosen = min(int(np.searchsorted(np.cumsum(weights), drawn, side="right")), len(weights) - 1)
-            return np.asarray((np.arange(len(weights)) == chosen) * free)
-        draws = np.array([draw(profile.name) for profile in setting.profiles])
-        return np.asarray((draws < weights) * free)
+            return np.asarray((np.arange(len(weights)) == place_of(weights, draw())) * free)
+        return np.asarray((np.array([draw(profile.name) for profile in setting.profiles]) < weights) * free)
 
     def _count_participants(self) -> Counts:
         cells = self.setting.cell_of_subject[self.participates]
@@ -442,10 +439,8 @@ class ReidentificationModel(mesa.Model):
             outcome.survive(self._never_reidentified)
         new = self.is_out & (outcome.attacked > 0)[self.setting.cell_of_subject] & ~self._was_exposed
         self._was_exposed |= new
-        total = {
-            name: fsum(adversary.measures[name] for adversary in self.adversaries)
-            for name in ("payoff", "exploits", "detections")
-        }
+        names = ("payoff", "exploits", "detections")
+        total = {name: fsum(adversary.measures[name] for adversary in self.adversaries) for name in names}
         quantiles = weighted_quantiles(outcome.risk, self.exposed, RISK_QUANTILES.values())
         self.measures = {
             **record_measures(setting, last, participants, outcome, total["payoff"]),
@@ -487,9 +482,8 @@ def next_state(state: Floats, detected: float) -> Floats:
     """
     if len(state) == 1:
         return state
-    after = np.append(state[1:], 0.0)
+    after = np.append(state[1:], state[0] * detected)
     after[0] += state[0] * (1.0 - detected)
-    after[-1] += state[0] * detected
     return after
 
 
@@ -724,13 +718,10 @@ class Adversary(mesa.Agent):
 
     def __init__(self, model: ReidentificationModel, profile: AdversaryProfile) -> None:
         super().__init__(model)
-        self.profile = profile
-        self.name = profile.name
-        self.holds = profile.holds
+        self.profile, self.name, self.holds = profile, profile.name, profile.holds
         self.expected_accuracy = profile.expected_accuracy
         self._accuracy = AccuracyBelief(profile.expected_accuracy, profile.experience) if profile.learns else None
-        self.acts = 0.0
-        self.was_free = 1.0
+        self.acts, self.was_free = 0.0, 1.0
         self._exclusion = np.eye(1, model.setting.enforcement.exclusion + 1)[0]
         self.measures: dict[str, Any] = {}
 

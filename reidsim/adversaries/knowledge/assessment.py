@@ -514,15 +514,14 @@ def uniqueness_by_set(
         _, group = distinct_rows(of_set, len(counts))
         n_groups = int(group.max()) + 1
         sizes = added_up(counts, group, n_groups) if row_sets is None else row_sets.in_classes(group, n_groups)
-        frequencies = GroupFrequencies.from_group_sizes(sizes)
+        frequencies, cells = GroupFrequencies.from_group_sizes(sizes), (of_set, people, counts)
         if frequencies.uniques == 0:
             estimates.append(None)
             continue
         if model.method == "log-linear":
-            estimate = fitting_model(SampleCells.of_records(of_set, people, counts)).uniqueness(level=model.level)
+            estimate = fitting_model(SampleCells.of_records(*cells)).uniqueness(level=model.level)
         elif model.method == "benedetti-franconi":
-            cells = SampleCells.of_records(of_set, people, counts)
-            estimate = benedetti_franconi_uniqueness(cells, level=model.level)
+            estimate = benedetti_franconi_uniqueness(SampleCells.of_records(*cells), level=model.level)
         else:
             rng = np.random.default_rng(np.random.SeedSequence(model.seed, spawn_key=(*b"uniqueness", *known)))
             estimate = estimate_uniqueness(
@@ -644,9 +643,8 @@ def assess(
         the exact method; if the Monte Carlo method has no generator; or if people have several records, and these are
         generalized in different ways or sets are drawn.
     """
-    n = knowledge.n_persons
+    n, kinds = knowledge.n_persons, knowledge.kind_of_person
     by_position = {knowledge.attributes.index(name): tree for name, tree in (trees or {}).items()}
-    kinds = knowledge.kind_of_person
     sets = _sets(persons, knowledge, method, trials, rng)
     asked, relevant = _what_matters(persons, knowledge, sets)
     given = asked if released is None else [*asked, *(released[:, position] for position in relevant)]
@@ -659,11 +657,12 @@ def assess(
     row_sets = None
     if person is not None:
         if sets.drawn is not None:
-            problem, expected = (
+            raise InputError(
                 "Monte Carlo needs one record per person",
-                "fewer knowledge sets, all of which can be listed",
+                where="expectation.method",
+                found="monte-carlo",
+                expected="fewer knowledge sets, all of which can be listed",
             )
-            raise InputError(problem, where="expectation.method", found="monte-carlo", expected=expected)
         _require_alike(rows, person, by_position)
         row_sets, _ = RowSets.from_rows(record_of, person)
     used = {position: by_position[position] for position in relevant if position in by_position}
