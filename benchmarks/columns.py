@@ -80,7 +80,7 @@ def main() -> None:
         table = file_of(records)
         draft = reidsim.new(table, quasi_identifiers=list(table.columns))
         override = {"publisher.solver": "iceberg", "adversary.direction": "record"}
-        study = build_study(draft.scenario(override))
+        study = build_study(draft.scenario.overridden(override))
         game = study.truth
         begun, processor = time.perf_counter(), time.process_time()
         choices = {name: policy_named(name).choose(study, game, 0) for name in POLICIES}

@@ -65,7 +65,7 @@ def walk_of(game: FullDomainGame) -> Incumbent:
         return followed if incumbent.is_beaten_at(game.bound(levels), node, sum(levels)) else None
 
     for visit in game.walk(enter):
-        incumbent.offer(visit.node, sum(visit.levels), game.outcomes(visit.node, visit.table, visit.followed))
+        incumbent.offer(visit.node, sum(visit.levels), game.outcomes(visit))
     return incumbent
 
 

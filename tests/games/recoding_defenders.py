@@ -49,7 +49,7 @@ class WholeTable:
         whole = AnyAdversaryGame(
             game.space,
             np.ones(game.n_records, dtype=np.int64) if self.weights is None else self.weights,
-            Prices.of_kinds(game.benefit, game.loss, 0.0 * game.benefit, 0.0 * game.loss),
+            Prices(game.benefit, game.loss, 0.0 * game.benefit, 0.0 * game.loss),
             np.arange(game.n_records),
             no_attack=self.no_attack,
             safe_class="at-least",

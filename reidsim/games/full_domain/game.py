@@ -8,23 +8,22 @@ generalize it. So a bound on the payout of a node and of all its generalizations
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import numba
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from reidsim.adversaries.rationality import OneShotAdversary
-from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage
+from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
 from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame
-from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp, finest_classes, part
+from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp, finest_classes
 from reidsim.games.memory import payoff_of_withholding
-from reidsim.games.record_game import AdmissibleGroups, Outcome, RecordGame, most_within
+from reidsim.games.record_game import AdmissibleGroups, RecordGame, most_within
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
 
@@ -67,11 +66,6 @@ class Prices:
                 raise InputError("payoff parameter out of range", where=item.name, found=wrong, expected="0 or more")
             # Compiled functions warn of views of broadcast arrays.
             object.__setattr__(self, item.name, np.array(array, order="C"))
-
-    @classmethod
-    def of_kinds(cls, benefit: ArrayLike, loss: ArrayLike, gain: ArrayLike, cost: ArrayLike) -> Prices:
-        """Return the payoff parameters from numbers or lists; see `Prices`."""
-        return cls(*map(np.asarray, (benefit, loss, gain, cost)))
 
     @property
     def n_kinds(self) -> int:
@@ -129,129 +123,45 @@ def _ratio(above: Floats, below: Floats) -> Floats:
     return np.divide(above, below, out=np.where(above > 0, np.inf, 0.0), where=below > 0)
 
 
-@numba.njit(cache=True)
-def utility_of(loss: float) -> float:
-    """Return the utility of a record: 1 - information loss (`loss`), at least 0.
+def utilities_of(loss: Floats) -> Floats:
+    """Return the utility of each record: 1 - information loss (`loss`), at least 0.
 
     It is 0 for a loss within rounding (1e-12) of 1 or above.
     """
-    return 0.0 if loss > _SUPPRESSED_ABOVE else 1.0 - loss
-
-
-def utilities_of(loss: Floats) -> Floats:
-    """Return the utility of each record, given its information loss; see `utility_of`."""
     return np.where(loss > _SUPPRESSED_ABOVE, 0.0, 1.0 - loss)
 
 
 @numba.njit(cache=True)
-def record_payoff(loss: float, people: float, terms: Terms, kind: int) -> tuple[float, bool, bool]:
-    """Return the payoff of a record, whether it is attacked, and whether it is kept.
+def record_outcomes(loss: Floats, people: Floats, terms: Terms, kind: Ints) -> Floats:
+    """Return the outcome of each record at a node, shape (4, n_records).
 
-    The payoff is the publisher's, in currency units. A suppressed record has payoff 0 and is not attacked. A group size
-    below 1 counts as 1. The code has no branches because attacks are hard to predict for the processor.
-
-    Parameters
-    ----------
-    loss : float
-        Information loss of the record, in [0, 1].
-    people : float
-        Group size of the record, in people.
-    terms : Terms
-        Payoff parameters and decision ratios.
-    kind : int
-        Kind of the record: its position in the arrays of `terms`.
+    The rows are the publisher's payoff, whether the record is suppressed, whether it is attacked (0 or 1), and the
+    adversary's payoff; amounts are in currency units. All except the second are 0 for a suppressed record. `loss`
+    (information losses), `people` (group sizes, of which less than 1 counts as 1) and `kind` (positions in the arrays
+    of `terms`) have shape (n_records,). The loop has no branches because attacks are hard to predict for the processor.
     """
-    utility, size = utility_of(loss), max(people, 1.0)
-    worth = terms.benefit[kind] * utility
-    safe = size >= terms.safe_from[kind]
-    attacked = ~safe & (utility * size > terms.ruinous_at[kind])
-    kept = attacked | (safe & ((worth > 0.0) | terms.keeps_worthless))
-    return kept * (worth - attacked * (terms.loss[kind] / size)), attacked, kept
-
-
-@numba.njit(cache=True)
-def record_payoffs(loss: Floats, people: Floats, terms: Terms, kind: Ints) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the publisher's payoff of each record, and whether it is kept.
-
-    `loss` (information losses), `people` (group sizes) and `kind` (positions in the arrays of `terms`) have shape
-    (n_records,), as do both results. Payoffs are in currency units per record; a suppressed record has payoff 0. See
-    `record_payoff`.
-    """
-    payoff, kept = np.empty(len(loss)), np.empty(len(loss), dtype=np.bool_)
+    outcomes = np.empty((4, len(loss)))
     for i in range(len(loss)):
-        payoff[i], _, kept[i] = record_payoff(loss[i], people[i], terms, kind[i])
-    return payoff, kept
-
-
-@numba.njit(cache=True)
-def record_outcomes(released: Ints, loss: Floats, people: Floats, terms: Terms, kind: Ints) -> Floats:
-    """Return the outcomes of a node from its records one by one, shape (4,).
-
-    They are the publisher's payoff over all records, the numbers of suppressed and of attacked records, and the
-    adversary's payoff; amounts are in currency units. `released` (number of records of each row), `loss` (information
-    losses), `people` (group sizes) and `kind` (positions in the arrays of `terms`) have shape (n_rows,).
-    """
-    payout = suppressed = attacks = adversary = 0.0
-    for i in range(len(released)):
-        count, of = float(released[i]), kind[i]
-        payoff, attacked, kept = record_payoff(loss[i], people[i], terms, of)
-        payout += count * payoff
-        suppressed += count * (1 - kept)
-        attacks += count * attacked
-        adversary += count * attacked * (terms.gain[of] / max(people[i], 1.0) - terms.cost[of])
-    return np.array([payout, suppressed, attacks, adversary])
-
-
-@numba.njit(cache=True)
-def class_outcomes(tables: ClassTable, starts: Ints, terms: Terms) -> Floats:
-    """Return the outcomes of nodes, given their class tables, shape (n_tables, 4).
-
-    The columns are the publisher's payoff over all records, the numbers of suppressed and of attacked records, and the
-    adversary's payoff; amounts are in currency units.
-
-    Parameters
-    ----------
-    tables : ClassTable
-        The tables of all nodes, one after the other.
-    starts : ndarray of int64, shape (n_tables + 1,)
-        Position of the first class of each table, and the end of the last table.
-    terms : Terms
-        Payoff parameters of a single kind of record.
-    """
-    outcomes = np.zeros((len(starts) - 1, 4))
-    for number in range(len(outcomes)):
-        table = part(tables, starts[number], starts[number + 1])
-        kind = np.zeros(len(table.keys), dtype=np.int64)
-        outcomes[number] = record_outcomes(table.released, table.loss, table.people, terms, kind)
+        own, size = kind[i], max(people[i], 1.0)
+        utility = 0.0 if loss[i] > _SUPPRESSED_ABOVE else 1.0 - loss[i]
+        worth = terms.benefit[own] * utility
+        safe = size >= terms.safe_from[own]
+        attacked = ~safe & (utility * size > terms.ruinous_at[own])
+        kept = attacked | (safe & ((worth > 0.0) | terms.keeps_worthless))
+        outcomes[PAYOUT, i] = kept * (worth - attacked * (terms.loss[own] / size))
+        outcomes[SUPPRESSED, i], outcomes[ATTACKED, i] = 1 - kept, attacked
+        outcomes[ADVERSARY, i] = attacked * (terms.gain[own] / size - terms.cost[own])
     return outcomes
-
-
-@numba.njit(cache=True)
-def may_be_kept(table: ClassTable, terms: Terms) -> NDArray[np.bool_]:
-    """Return which classes of a table keep records, shape (n_classes,).
-
-    A class keeps records if it has any, and its records are not suppressed: they have utility (or the game is a
-    No-Attack game), and are not attacked or pay in spite of the attack. `terms` holds the payoff parameters of a single
-    kind of record.
-    """
-    kept = np.empty(len(table.keys), dtype=np.bool_)
-    for i in range(len(kept)):
-        utility, size = utility_of(table.loss[i]), max(table.people[i], 1.0)
-        kept[i] = utility > 0.0 or terms.keeps_worthless
-        kept[i] &= size >= terms.safe_from[0] or utility * size > terms.ruinous_at[0]
-        kept[i] &= table.released[i] > 0
-    return kept
 
 
 # Node number of a solution without a node: no record is released.
 NO_SOLUTION = -1
 
 
-@dataclass(frozen=True)
-class Followed:
+class Followed(NamedTuple):
     """Rows whose classes the walk follows through the lattice; arrays of equal shape.
 
-    Parameters
+    Attributes
     ----------
     rows : ndarray of int
         Row numbers.
@@ -264,10 +174,6 @@ class Followed:
     rows: Rows
     group_of: NDArray[np.int32]
     loss: Floats
-
-    def take(self, keep: NDArray[np.bool_]) -> Followed:
-        """Return the rows selected by the mask `keep`, with their classes and losses."""
-        return Followed(self.rows[keep], self.group_of[keep], self.loss[keep])
 
 
 # Follows no rows.
@@ -485,39 +391,42 @@ class FullDomainGame:
             rows[depth:] = [entered] * (last + 1 - depth)
             depth = last
 
-    def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
+    def at(self, node: int) -> Visit:
+        """Return the classes of a node and all cells, as a walk of the lattice would find them."""
+        (roll_up, table, group_of), levels = self.finest, self.lattice.levels(node)
+        table, group_of = roll_up.at(table, levels, group_of)
+        cells = np.arange(self.lattice.n_records)
+        return Visit(node, levels, table, Followed(cells, group_of, 1.0 - self.lattice.utility(node)))
+
+    def of_cells(self, visit: Visit) -> Floats:
+        """Return the outcome of a record of each cell at a node, shape (4, n_cells).
+
+        For the rows see `record_outcomes`. `visit` must follow all cells, unless a subclass uses the node itself.
+        """
+        people = visit.table.people[visit.followed.group_of]
+        return np.asarray(record_outcomes(visit.followed.loss, people, self.terms, self.cell_kind))
+
+    def of_classes(self, table: ClassTable) -> Floats:
+        """Return the outcome of a record of each class, shape (4, n_classes); see `record_outcomes`.
+
+        This requires `by_class`. A part of a class whose records are suppressed, with at least its information loss, is
+        suppressed too.
+        """
+        return np.asarray(record_outcomes(table.loss, table.people, self.terms, np.zeros_like(table.keys)))
+
+    def outcomes(self, visit: Visit) -> Floats:
         """Return the outcomes of a node, shape (4,).
 
-        The columns are the publisher's payoff over all records (payout), numbers of suppressed and of attacked records,
-        and the adversary's payoff over all records; amounts in currency units. `table` holds the classes of the node,
-        and `followed` the rows followed to it, which are used if records of a class differ.
-
-        This class computes them from the classes of the node; subclasses may use the node itself.
+        They are the publisher's payoff over all records (payout), the numbers of suppressed and of attacked records,
+        and the adversary's payoff over all records; amounts in currency units. If records of a class differ, `visit`
+        must follow all cells.
         """
         if self.by_class:
-            return np.asarray(self.outcomes_of_tables(table, np.array([0, len(table.keys)]))[0])
-        rows, people = followed.rows, table.people[followed.group_of]
-        return record_outcomes(self.released[rows], followed.loss, people, self.terms, self.cell_kind[rows])
+            return np.asarray((self.of_classes(visit.table) * visit.table.released).sum(axis=1))
+        return np.asarray((self.of_cells(visit) * self.released).sum(axis=1))
 
-    def outcomes_of_tables(self, tables: ClassTable, starts: Ints) -> Floats:
-        """Return the outcomes of nodes from class tables, shape (n_tables, 4).
-
-        For parameters and columns see `class_outcomes`. It requires `by_class`.
-        """
-        return class_outcomes(tables, starts, self.terms)
-
-    def may_keep(self, table: ClassTable) -> NDArray[np.bool_]:
-        """Return which classes of a table keep records, shape (n_classes,).
-
-        This requires `by_class`. A class keeps records if it has any, and these are not suppressed at the node of the
-        table. A part of a class that keeps none, with at least its information loss, keeps none either.
-        """
-        return may_be_kept(table, self.terms)
-
-    def payoffs_at(self, visit: Visit) -> tuple[Ints, Ints, Ints, Floats, NDArray[np.bool_]]:
-        """Return the publisher's payoffs of the records at a node.
-
-        The node, its classes and the rows followed to it are those of `visit`.
+    def outcomes_by_row(self, visit: Visit) -> tuple[Ints, Ints, Ints, Floats]:
+        """Return the outcomes of the classes or cells with records at a node.
 
         Returns
         -------
@@ -525,19 +434,16 @@ class FullDomainGame:
             Keys of the classes with records, ascending; see `RollUp.keys_at`.
         class_of, released : ndarray of int64, shape (n_rows,)
             Position in `keys` and number of records of each row: a class, or a cell if records of a class differ.
-        payoff : ndarray of float64, shape (n_rows,)
-            Publisher's payoff of a record.
-        kept : ndarray of bool, shape (n_rows,)
-            Whether the records are kept.
+        outcomes : ndarray of float64, shape (4, n_rows)
+            Outcome of a record of each row; see `record_outcomes`.
         """
-        table, followed, occupied = visit.table, visit.followed, np.flatnonzero(visit.table.released)
         if self.by_class:
-            class_of, released, kind = np.arange(len(occupied)), table.released[occupied], np.zeros_like(occupied)
-            loss, people = table.loss[occupied], table.people[occupied]
-        else:
-            class_of, released, kind = np.searchsorted(occupied, followed.group_of), self.released, self.cell_kind
-            loss, people = followed.loss, table.people[followed.group_of]
-        return table.keys[occupied], class_of, released, *record_payoffs(loss, people, self.terms, kind)
+            rows = np.flatnonzero(visit.table.released)
+            released, outcomes = visit.table.released, self.of_classes(visit.table)
+            return visit.table.keys[rows], np.arange(len(rows)), released[rows], outcomes[:, rows]
+        rows = np.flatnonzero(self.released)
+        keys, class_of = np.unique(self.finest[0].keys_at(self.lattice.codes[rows], visit.levels), return_inverse=True)
+        return keys, class_of, self.released[rows], self.of_cells(visit)[:, rows]
 
     def _benefit_of(self, records: NDArray[np.int64] | Floats) -> float:
         """Return the publisher's benefit from ungeneralized records, in currency units.
@@ -567,9 +473,8 @@ class FullDomainGame:
         It is the number of people in the class of the records, under the risk model of the game, before suppression; at
         least 1.
         """
-        roll_up, table, group_of = self.finest
-        table, group_of = roll_up.at(table, self.lattice.levels(node), group_of)
-        return np.maximum(table.people[group_of], 1.0)
+        visit = self.at(node)
+        return np.maximum(visit.table.people[visit.followed.group_of], 1.0)
 
     def kept_at(self, node: int) -> NDArray[np.bool_]:
         """Return whether the records of each cell are kept at a node, shape (n_cells,).
@@ -578,13 +483,7 @@ class FullDomainGame:
         """
         if node == NO_SOLUTION:
             return np.zeros(self.lattice.n_records, dtype=np.bool_)
-        loss = 1.0 - self.lattice.utility(node)
-        return record_payoffs(loss, self.sizes_at(node), self.terms, self.cell_kind)[1]
-
-
-# Largest number of people for which the adversary's replies are computed once for every class size; they take 25 bytes
-# per person.
-_MOST_SIZES = 2_000_000
+        return np.asarray(self.of_cells(self.at(node))[SUPPRESSED] == 0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -684,118 +583,42 @@ class AnyAdversaryGame(FullDomainGame):
         nowhere: NDArray[np.int32] = np.zeros(self.lattice.n_records, dtype=np.int32)
         return RollUp(self.lattice, self.lattice.codes), nobody, nowhere
 
-    def outcomes(self, node: int, table: ClassTable, followed: Followed) -> Floats:
-        """Return the outcomes of a node, shape (4,).
+    def of_cells(self, visit: Visit) -> Floats:
+        """Return the outcome of a record of each cell at a node, shape (4, n_cells).
 
-        They are the publisher's payoff over all records, the numbers of suppressed and of attacked records, and the
-        adversary's payoff; see `FullDomainGame.outcomes`. A suppressed record pays the publisher 0, or minus the
-        expected loss from its earlier releases. The number of attacked records is expected. Without `by_size`, `table`
-        and `followed` are not used.
+        See `FullDomainGame.of_cells`; only the number of the node is used. A suppressed record pays the publisher 0, or
+        minus the expected loss from its earlier releases. The number of attacked records is expected.
         """
-        if self.by_size:
-            return super().outcomes(node, table, followed)
-        outcome = self.record_game.outcome(node, self.cells)
-        kept, outcomes = self._kept(node, outcome), np.empty(4)
-        records = np.where(kept, self.released, 0).astype(np.float64)
-        # Sums instead of dot products: the threads of a short dot product take many times longer on a busy machine.
-        outcomes[PAYOUT] = (records * outcome.publisher_payoff).sum()
-        outcomes[PAYOUT] += ((self.released - records) * self._withheld).sum()
-        outcomes[SUPPRESSED] = self.n_records - records.sum()
-        outcomes[ATTACKED] = (records * outcome.response.attack_probability).sum()
-        outcomes[ADVERSARY] = (records * outcome.response.adversary_payoff).sum()
-        return outcomes
+        outcome = self.record_game.outcome(visit.node, self.cells)
+        ahead = outcome.publisher_payoff - self._withheld
+        kept = self._pays(ahead, self.record_game.tie(self.cells), outcome.response)
+        if self.admissible is not None:
+            kept &= self.admissible.at(visit.node, self.cells)
+        return _outcomes(kept, outcome.publisher_payoff, outcome.response, self._withheld)
 
-    def payoffs_at(self, visit: Visit) -> tuple[Ints, Ints, Ints, Floats, NDArray[np.bool_]]:
-        """Return the payoffs of every cell with records at a node.
+    def of_classes(self, table: ClassTable) -> Floats:
+        """Return the outcome of a record of each class, shape (4, n_classes); see `record_outcomes`.
 
-        The node is that of `visit`. The results are keys of classes, and for each such cell: position of its class in
-        the keys, number of records, publisher's payoff of a record, and whether the records are kept; see
-        `FullDomainGame.payoffs_at`.
-        """
-        rows, outcome = np.flatnonzero(self.released), self.record_game.outcome(visit.node, self.cells)
-        keys, class_of = np.unique(self.finest[0].keys_at(self.lattice.codes[rows], visit.levels), return_inverse=True)
-        kept = self._kept(visit.node, outcome)
-        return keys, class_of, self.released[rows], outcome.publisher_payoff[rows], kept[rows]
-
-    def outcomes_of_tables(self, tables: ClassTable, starts: Ints) -> Floats:
-        """Return the outcomes of nodes from class tables, shape (n_tables, 4).
-
-        `tables` holds the classes of all nodes, one node after the other, and `starts` (n_tables + 1,) the position at
-        which each node's classes begin; see `class_outcomes`. It requires `by_size`.
-        """
-        kept, payoff, replies = self._classes(tables)
-        records = np.where(kept, tables.released, 0).astype(np.float64)
-        suppressed = tables.released - records
-        amounts = np.empty((4, len(records)))
-        amounts[PAYOUT], amounts[SUPPRESSED] = records * payoff, suppressed
-        amounts[ATTACKED], amounts[ADVERSARY] = records * replies[2], records * replies[3]
-        return np.array([amounts[:, begin:end].sum(axis=1) for begin, end in itertools.pairwise(starts.tolist())])
-
-    def may_keep(self, table: ClassTable) -> NDArray[np.bool_]:
-        """Return whether each class of a table keeps records, shape (n_classes,).
-
-        This requires `by_size`; see `FullDomainGame.may_keep`.
-        """
-        return self._classes(table)[0] & (table.released > 0)
-
-    def _classes(self, table: ClassTable) -> tuple[NDArray[np.bool_], Floats, list[Any]]:
-        """Return whether each class is kept, the payoff of a record, and the replies.
-
-        The first two have shape (n_classes,); the payoff is the publisher's if the record is kept, in currency units.
-        For the replies, four arrays of the same shape, see `_replies`. A group size below 1 counts as 1. Classes
-        without records are not treated separately.
+        This requires `by_size`. A group size below 1 counts as 1.
         """
         game, sizes = self.record_game, np.maximum(table.people, 1.0)
-        known = self._by_whole_size
-        replies = self._replies(sizes) if known is None else [each[sizes.astype(np.int64)] for each in known]
-        reidentified, invited = replies[:2]
-        payoff = game.benefit[0] * (1.0 - table.loss) - game.loss[0] * reidentified
-        tie = INDIFFERENCE * (game.benefit[0] + game.loss[0])
-        return (~invited & (payoff >= -tie) if self.no_attack else payoff > tie), payoff, replies
+        response = game.adversary.respond(Linkage(sizes, sizes))
+        payoff = game.benefit[0] * (1.0 - table.loss) - game.loss[0] * response.reidentified
+        return _outcomes(self._pays(payoff, game.tie()[0], response), payoff, response, 0.0)
 
-    def _replies(self, sizes: Floats) -> list[Any]:
-        """Return the adversary's replies to classes of these sizes, in people.
-
-        `sizes` (n_classes,) holds group sizes. The results, arrays of the same shape, are `reidentified`, `invited`,
-        `attack_probability` and `adversary_payoff`; see `Response`.
-        """
-        response = self.record_game.adversary.respond(Linkage(sizes, sizes))
-        return [response.reidentified, response.invited, response.attack_probability, response.adversary_payoff]
-
-    @cached_property
-    def _by_whole_size(self) -> list[Any] | None:
-        """The adversary's replies to classes of 0, 1, 2, ... people; 0 counts as 1.
-
-        For the four arrays see `_replies`. None if counts of people are not whole numbers, or their total is above 2
-        million.
-        """
-        people = self.finest[1].people
-        if people.sum() > _MOST_SIZES or (people % 1.0).any():
-            return None
-        return self._replies(np.maximum(np.arange(people.sum() + 1.0), 1.0))
-
-    def kept_at(self, node: int) -> NDArray[np.bool_]:
-        """Return whether the records of each cell are kept at a node, shape (n_cells,).
-
-        The records of a cell (distinct record) are kept or suppressed together, by the replies of the record game. No
-        record is kept at node -1 (`NO_SOLUTION`).
-        """
-        if node == NO_SOLUTION:
-            return np.zeros(self.lattice.n_records, dtype=np.bool_)
-        return self._kept(node, self.record_game.outcome(node, self.cells))
-
-    def _kept(self, node: int, outcome: Outcome) -> NDArray[np.bool_]:
-        if self.no_attack:
-            # An adversary who makes errors may attack nevertheless, so that sharing a record can cause a loss.
-            shared = outcome.publisher_payoff >= self._withheld - self.record_game.tie(self.cells)
-            shared &= ~outcome.response.invited
-        else:
-            shared = outcome.publisher_payoff > self._withheld + self.record_game.tie(self.cells)
-        return np.asarray(shared if self.admissible is None else shared & self.admissible.at(node, self.cells))
+    def _pays(self, ahead: Floats, tie: Floats, response: Response) -> NDArray[np.bool_]:
+        """Return whether each record is kept, given its payoff less that of suppression and the tie tolerance."""
+        # An adversary who makes errors may attack without an expected profit, so that sharing a record causes a loss.
+        return ~response.invited & (ahead >= -tie) if self.no_attack else ahead > tie
 
     @cached_property
     def _withheld(self) -> Floats:
         return payoff_of_withholding(self.record_game, self.cells)
+
+
+def _outcomes(kept: NDArray[np.bool_], payoff: Floats, response: Response, withheld: Floats | float) -> Floats:
+    paid, attacks, gained = payoff, response.attack_probability, response.adversary_payoff
+    return np.array([np.where(kept, paid, withheld), ~kept, np.where(kept, attacks, 0.0), np.where(kept, gained, 0.0)])
 
 
 def eager(game: RecordGame) -> RecordGame:

@@ -24,7 +24,16 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
 from reidsim.games.full_domain.class_table import Ints
-from reidsim.games.full_domain.game import NO_SOLUTION, Followed, FullDomainGame, Visit, record_payoffs, utilities_of
+from reidsim.games.full_domain.game import (
+    NO_SOLUTION,
+    PAYOUT,
+    SUPPRESSED,
+    Followed,
+    FullDomainGame,
+    Visit,
+    record_outcomes,
+    utilities_of,
+)
 from reidsim.games.full_domain.search import FullDomainSolution, search
 from reidsim.games.record_game import WITHHELD
 from reidsim.releases.lattice import Floats, Rows, Strategies
@@ -297,9 +306,9 @@ class _BestSplits:
             If the best payouts of classes held do not fit in 2 GiB of memory.
         """
         here, game = visit.levels, self._game
-        keys, class_of, released, payoff, kept = game.payoffs_at(visit)
+        keys, class_of, released, outcomes = game.outcomes_by_row(visit)
         nothing = -self._charge * np.bincount(class_of, released, len(keys))
-        paid = released * np.where(kept, payoff, -self._charge)
+        paid = released * np.where(outcomes[SUPPRESSED], -self._charge, outcomes[PAYOUT])
         value = np.asarray(np.bincount(class_of, paid, len(keys)), dtype=np.float64)
         split = np.full(len(keys), _WHOLE, dtype=np.int8)
         for position in range(len(here)):
@@ -441,14 +450,14 @@ def record_level(game: FullDomainGame) -> RecordLevelSolution:
 
     def enter(node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
         keep = wins(node, followed.rows, benefit[followed.rows] * utilities_of(followed.loss))
-        return followed.take(keep) if keep.any() else None
+        return Followed(*(each[keep] for each in followed)) if keep.any() else None
 
     evaluated, everybody = 0, Followed(np.arange(cells), game.finest[2], np.zeros(cells))
     for visit in game.walk(enter, everybody):
         evaluated += 1
         rows, people = visit.followed.rows, visit.table.people[visit.followed.group_of]
-        value, kept = record_payoffs(visit.followed.loss, people, game.terms, kind[rows])
-        better = kept & wins(visit.node, rows, value)
+        value, suppressed, *_ = record_outcomes(visit.followed.loss, people, game.terms, kind[rows])
+        better = (suppressed == 0) & wins(visit.node, rows, value)
         payoff[rows[better]], strategies[rows[better]] = value[better], visit.node
         sizes[rows[better]] = np.maximum(people[better], 1.0)
     return RecordLevelSolution(strategies, payoff, sizes, evaluated)

@@ -19,6 +19,7 @@ utility and group size above, they are suppressed at every node of the branch, a
 from __future__ import annotations
 
 import heapq
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
-from reidsim.games.full_domain.class_table import ClassTable, merge_prefixes, part, raise_kept
+from reidsim.games.full_domain.class_table import ClassTable, merge_prefixes, raise_kept
 from reidsim.games.full_domain.game import (
     ADVERSARY,
     ATTACKED,
@@ -39,6 +40,7 @@ from reidsim.games.full_domain.game import (
     SUPPRESSED,
     Followed,
     FullDomainGame,
+    Visit,
 )
 from reidsim.releases.lattice import Floats, Strategies
 
@@ -230,7 +232,7 @@ def every_node(game: FullDomainGame) -> NodeOutcomes:
     """
     if game.lattice.size > MOST_NODES:
         raise InputError("too many nodes to list", found=game.lattice.size, expected=f"at most {MOST_NODES:,}")
-    found = {visit.node: game.outcomes(visit.node, visit.table, visit.followed) for visit in game.walk()}
+    found = {visit.node: game.outcomes(visit) for visit in game.walk()}
     return NodeOutcomes.from_outcomes(game, list(found), list(found.values()))
 
 
@@ -269,8 +271,7 @@ def search(game: FullDomainGame, *, prune: bool = True) -> FullDomainSolution:
 
         for visit in game.walk(enter):
             evaluated += 1
-            outcomes = game.outcomes(visit.node, visit.table, visit.followed)
-            incumbent.offer(visit.node, sum(visit.levels), outcomes)
+            incumbent.offer(visit.node, sum(visit.levels), game.outcomes(visit))
     return incumbent.solution(-np.inf, evaluated, exact=True)
 
 
@@ -332,7 +333,9 @@ class _BranchSearch:
         """
         game = self._game
         tables, starts = merge_prefixes(branch.table, self._fields[depth])
-        bounds = game.outcomes_of_tables(tables, starts)
+        of_classes = game.of_classes(tables)
+        amounts, kept = of_classes * tables.released, (of_classes[SUPPRESSED] == 0) & (tables.released > 0)
+        bounds = np.array([amounts[:, begin:end].sum(axis=1) for begin, end in itertools.pairwise(starts.tolist())])
         bounds[:, SUPPRESSED] += branch.dropped
         bounds[bounds[:, SUPPRESSED] > game.most_suppressed, PAYOUT] = -np.inf
         if depth + 1 == len(self._order):
@@ -347,7 +350,7 @@ class _BranchSearch:
             return
         # Visit the most promising level first, because good nodes close other branches.
         steps = np.argsort(-bounds[:, PAYOUT], kind="stable").tolist()
-        look_at = partial(self._enter, depth, branch, tables, starts, bounds)
+        look_at = partial(self._enter, depth, branch, kept, starts, bounds)
         if not depth:
             # A bound from the first attribute alone is loose. Therefore each level of it gets a dive, after the first
             # dive has closed branches that are far behind.
@@ -359,7 +362,7 @@ class _BranchSearch:
         self,
         depth: int,
         branch: _Branch,
-        tables: ClassTable,
+        kept: Bools,
         starts: NDArray[np.int64],
         bounds: Floats,
         step: int,
@@ -370,13 +373,13 @@ class _BranchSearch:
 
         The attribute is at place `depth` in the order, `step` levels above its lowest. The part is skipped if its bound
         shows that it holds no better node. With `dive`, only the most promising level is searched at each further
-        depth. `tables`, `starts` and `bounds` are by level, see `merge_prefixes` and `class_outcomes`.
+        depth. `kept` marks the classes that keep records, level after level from the positions `starts` on; `bounds`
+        are by level. See `merge_prefixes`.
         """
         node, height = branch.node + step * self._strides[depth], branch.height + step
         if not self._incumbent.is_beaten_at(float(bounds[step, PAYOUT]), node, height):
             return
-        table, dropped = branch.table, 0
-        kept = self._game.may_keep(part(tables, starts[step], starts[step + 1]))
+        table, dropped, kept = branch.table, 0, kept[starts[step] : starts[step + 1]]
         # At the branch's own level, dropping only a few classes is not worth copying the other classes.
         if step or 4 * np.count_nonzero(~kept) >= len(table.keys):
             table, dropped = raise_kept(table, self._fields[depth], step, kept)
@@ -538,10 +541,9 @@ class _BudgetSearch:
                 raise _BudgetSpentError
             game, node = self._game, self._game.lattice.index(levels)
             (table, group_of), rows = self._classes(levels), self._rows
-            loss = 1.0 - game.lattice.utility(node, rows)
-            outcomes = game.outcomes(node, table, Followed(rows, group_of, loss))
-            self._incumbent.offer(node, sum(levels), outcomes)
-            self.outcomes[levels] = outcomes
+            followed = Followed(rows, group_of, 1.0 - game.lattice.utility(node, rows))
+            self.outcomes[levels] = game.outcomes(Visit(node, levels, table, followed))
+            self._incumbent.offer(node, sum(levels), self.outcomes[levels])
         return float(self.outcomes[levels][PAYOUT])
 
     def _classes(self, levels: Levels) -> _ClassesAt:

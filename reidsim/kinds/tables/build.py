@@ -141,7 +141,7 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
             lattice,
             cell_of_record,
             kind,
-            Prices.of_kinds(*kinds.T),
+            Prices(*kinds.T),
             records.population,
             people,
             harbor,

@@ -674,7 +674,7 @@ class KAnonymityPolicy(SolvedPolicy):
         require_comparable(self.name, study.space.size)
         # An attack on a class of k people does not pay an adversary who gains k times its cost.
         played = replace(
-            study.node_game("prosecutor", Prices.of_kinds(1.0, 0.0, k, 1.0), no_attack=True),
+            study.node_game("prosecutor", Prices(1.0, 0.0, k, 1.0), no_attack=True),
             safe_class="at-least",
             suppression_limit=section.suppression_limit if of_table else 0.0,
         )
