@@ -450,7 +450,8 @@ def record_level(game: FullDomainGame) -> RecordLevelSolution:
 
     def enter(node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
         keep = wins(node, followed.rows, benefit[followed.rows] * utilities_of(followed.loss))
-        return Followed(*(each[keep] for each in followed)) if keep.any() else None
+        rows, group_of, loss = followed
+        return Followed(rows[keep], group_of[keep], loss[keep]) if keep.any() else None
 
     evaluated, everybody = 0, Followed(np.arange(cells), game.finest[2], np.zeros(cells))
     for visit in game.walk(enter, everybody):

@@ -1,9 +1,13 @@
-"""The joining game among people whose individual relatives are known."""
+"""The joining game: people who may join a genomic database, in which relatives identify them.
+
+The relatives of each person are known (`Families`), or the population is random (`Crowd`). Both games have the methods
+`chances`, `gains`, `replies` (best-response dynamics) and `best_plan`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,17 +20,17 @@ from reidsim.linkage.relatives import Ancestry, Matching, at_least
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Ints = NDArray[np.int64]
 
 # Amounts that differ by at most this fraction of the largest amount count as equal. An indifferent person does not
 # change the current choice.
 TIE = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class Values:
+class Values(NamedTuple):
     """Payoff parameters of each person; arrays (n_people,), in currency units.
 
-    Parameters
+    Attributes
     ----------
     benefit : ndarray of float64
         Benefit of finding a relative (b).
@@ -71,80 +75,8 @@ class Outcome:
     identified: Floats
 
 
-class JoiningGame(Protocol):
-    """People who may join a genomic database, and the consequences of their choices."""
-
-    @property
-    def values(self) -> Values:
-        """Payoff parameters of each person; see `Values`."""
-        ...
-
-    def chances(self, joined: Flags) -> tuple[Floats, Floats]:
-        """Return each person's probabilities of finding a relative and being identified.
-
-        Both have shape (n_people,). The first holds if the person joins, the second (through relatives in the database)
-        if the person stays out. They depend only on the choices of other people. `joined` (n_people,) marks the
-        participants.
-        """
-        ...
-
-    def gains(self, joined: Flags) -> Floats:
-        """Return each person's gain from being in rather than out, given the others.
-
-        Gains are in currency units and include the concern for relatives.
-
-        The result has shape (n_people,); `joined` (n_people,) marks the participants.
-        """
-        ...
-
-    def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
-        """Run best-response dynamics from `joined` until no person gains by changing.
-
-        `joined` (n_people,) marks the participants at the start. `rng` draws the order of the people, where it matters.
-
-        Returns
-        -------
-        joined : ndarray of bool, shape (n_people,)
-            The participants at the end.
-        settled : bool
-            Whether the dynamics reached an equilibrium within the limit on rounds.
-        """
-        ...
-
-    def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
-        """Return the participants with the largest sum of all people's payoffs.
-
-        The participants are flags, shape (n_people,). `starts` holds sets of participants (such flags) to start from,
-        if a search is needed. The second result is whether this optimum is proved.
-        """
-        ...
-
-
-def outcome(game: JoiningGame, joined: Flags) -> Outcome:
-    """Return each person's payoff and probabilities for a set of participants.
-
-    The result is an `Outcome`; payoffs exclude the concern for relatives. `joined` (n_people,) marks the participants.
-    A participant is identified with certainty; a person who stays out finds no relative.
-    """
-    found, traced = game.chances(joined)
-    values = game.values
-    inside = values.benefit * found + values.services - values.harm
-    payoff = np.where(joined, inside, -values.harm * traced)
-    return Outcome(payoff, np.where(joined, found, 0.0), np.where(joined, 1.0, traced))
-
-
-def unsettled(game: JoiningGame, joined: Flags) -> Flags:
-    """Return whether each person would gain by changing; all False in an equilibrium.
-
-    A person changes by joining or leaving; `joined` (n_people,) marks the participants, and the result has the same
-    shape. An indifferent person does not gain.
-    """
-    gains, tie = game.gains(joined), game.values.tie
-    return np.asarray(np.where(joined, gains < -tie, gains > tie))
-
-
-# Maximum number of best-response rounds.
-_MOST_ROUNDS = 10_000
+# Maximum number of best-response rounds: among types of people, and among people who may each change once per round.
+_MOST_ROUNDS, _MOST_TURNS = 10_000, 1_000
 # Number of shares on the grid between whose points equilibria are bracketed, and bisection steps per bracket. More
 # shares separate equilibria that are closer together, and take more time.
 _TRIED = 400
@@ -158,7 +90,7 @@ Joined = Flags | Floats
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """A population of equally large types that differ in payoffs; see `JoiningGame`.
+    """A population of equally large types that differ in payoffs.
 
     The population is so large that one person's choice does not change the probabilities of others; only the number of
     participants matters.
@@ -190,7 +122,7 @@ class Crowd:
 
     def without_concern(self) -> Crowd:
         """Return the same `Crowd` without concern for relatives (concern 0)."""
-        return replace(self, values=replace(self.values, concern=0.0))
+        return replace(self, values=self.values._replace(concern=0.0))
 
     def match(self, generations: int) -> tuple[Floats, Floats]:
         """Return match probability and relatedness by generations to the shared ancestor.
@@ -380,37 +312,10 @@ class Crowd:
         return now
 
 
-Ints = NDArray[np.int64]
+class Families(NamedTuple):
+    """People who may join a database, and their relatives, also as an argument of compiled functions.
 
-# Maximum number of best-response rounds; each person may change once per round.
-_MOST_TURNS = 1_000
-
-
-class _Joining(NamedTuple):
-    """Arrays of a joining game for compiled functions; see `Families` and `Values`.
-
-    `few`, ndarray of float64, shape (needed,), is a work array; `tie` is the tie tolerance in currency units.
-    """
-
-    starts: Ints
-    other: Ints
-    match: Floats
-    near: Flags
-    relatedness: Floats
-    benefit: Floats
-    services: Floats
-    harm: Floats
-    concern: float
-    needed: int
-    tie: float
-    few: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Families:
-    """People who may join a database, and their relatives (a `JoiningGame`).
-
-    Parameters
+    Attributes
     ----------
     values : Values
         Payoff parameters of each person.
@@ -440,26 +345,10 @@ class Families:
     needed: int = 2
     largest: int = 12
 
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
     @property
-    def _joining(self) -> _Joining:
-        values = self.values
-        return _Joining(
-            self.starts,
-            self.other,
-            self.match,
-            self.near,
-            self.relatedness,
-            values.benefit,
-            values.services,
-            values.harm,
-            float(values.concern),
-            self.needed,
-            values.tie,
-            np.zeros(self.needed),
-        )
+    def n_people(self) -> int:
+        """Number of people."""
+        return len(self.starts) - 1
 
     def chances(self, joined: Flags) -> tuple[Floats, Floats]:
         """Return each person's probabilities of finding a relative and being identified.
@@ -468,7 +357,7 @@ class Families:
         relative there; the second, that it is identified through relatives in the database, if it stays out. `joined`
         (n_people,) marks the participants.
         """
-        found, traced = _chances(self._joining, joined)
+        found, traced = _chances(self, joined)
         return found, traced
 
     def gains(self, joined: Flags) -> Floats:
@@ -477,7 +366,7 @@ class Families:
         Gains, shape (n_people,), are in currency units, given the choices of all others, and include the concern for
         relatives. `joined` (n_people,) marks the participants.
         """
-        return np.asarray(_gains(self._joining, joined))
+        return np.asarray(_gains(self, joined))
 
     def replies(self, joined: Flags, rng: np.random.Generator | None = None) -> tuple[Flags, bool]:
         """Run best-response dynamics of the people from `joined`.
@@ -499,8 +388,8 @@ class Families:
         settled : bool
             Whether no person gains by changing; False if the rounds were not enough.
         """
-        order = np.arange(len(self)) if rng is None else rng.permutation(len(self))
-        end, settled = _replies(self._joining, joined.copy(), order)
+        order = np.arange(self.n_people) if rng is None else rng.permutation(self.n_people)
+        end, settled = _replies(self, self.values.tie, joined.copy(), order)
         return end, bool(settled)
 
     def best_plan(self, starts: list[Flags]) -> tuple[Flags, bool]:
@@ -512,11 +401,11 @@ class Families:
         participants, one or more) by changes of one person that raise the sum, and the best end point is kept without
         proof.
         """
-        values = replace(self.values, concern=1.0)
-        planned = replace(self, values=values, relatedness=np.ones_like(self.relatedness))
+        values = self.values._replace(concern=1.0)
+        planned = self._replace(values=values, relatedness=np.ones_like(self.relatedness))
         ends = [planned.replies(start)[0] for start in starts]
         paid = [outcome(self, end).payoff for end in ends]
-        joined, proved = np.zeros(len(self), dtype=np.bool_), True
+        joined, proved = np.zeros(self.n_people, dtype=np.bool_), True
         for people in self.families():
             if len(people) <= self.largest:
                 _, welfare = self.among(people).profiles()
@@ -532,7 +421,7 @@ class Families:
 
         Each family is an array of person numbers, ascending. A person without relatives is a family.
         """
-        shape = (len(self), len(self))
+        shape = (self.n_people, self.n_people)
         graph = sparse.csr_array((np.ones(len(self.other)), self.other, self.starts), shape=shape)
         _, label = connected_components(graph, directed=False)
         order = np.argsort(label, kind="stable")
@@ -547,8 +436,7 @@ class Families:
         lengths = (self.starts[1:] - self.starts[:-1])[people]
         values = self.values
         amounts = Values(values.benefit[people], values.services[people], values.harm[people], values.concern)
-        return replace(
-            self,
+        return self._replace(
             values=amounts,
             starts=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             other=np.searchsorted(people, self.other[kept]).astype(np.int64),
@@ -569,7 +457,7 @@ class Families:
         welfare : ndarray of float64, shape (2 ** n_people,)
             Sum of payoffs, in currency units.
         """
-        equilibria, welfare = _profiles(self._joining)
+        equilibria, welfare = _profiles(self, self.values.tie)
         return equilibria, welfare
 
 
@@ -582,30 +470,25 @@ def profile(number: int, n: int) -> Flags:
 
 
 @njit(cache=True)
-def _few_matches(game: _Joining, person: int, without: int, joined: Flags) -> float:
-    """Return the probability that a person has too few matches to be identified.
+def _few_matches(game: Families, person: int, without: int, joined: Flags) -> Floats:
+    """Return the probability of each number of matches too low to identify a person.
 
-    These are fewer than `needed` matches with relatives in the database. Only participants (`joined`) count; the
-    relative `without` is ignored (none if -1). The probability of each number of matches below `needed` is written into
-    ``game.few``.
+    The numbers 0 to `needed` - 1 count matches with relatives in the database, shape (needed,). Only participants
+    (`joined`) count; the relative `without` is ignored (none if -1).
     """
-    few = game.few
-    for count in range(game.needed):
-        few[count] = 1.0 if count == 0 else 0.0
+    few = np.zeros(game.needed)
+    few[0] = 1.0
     for pair in range(game.starts[person], game.starts[person + 1]):
         if joined[game.other[pair]] and game.other[pair] != without:
             match = game.match[pair]
             for count in range(game.needed - 1, 0, -1):
                 few[count] = few[count] * (1.0 - match) + few[count - 1] * match
             few[0] *= 1.0 - match
-    total = 0.0
-    for count in range(game.needed):
-        total += few[count]
-    return total
+    return few
 
 
 @njit(cache=True)
-def _nobody_near(game: _Joining, person: int, without: int, joined: Flags) -> float:
+def _nobody_near(game: Families, person: int, without: int, joined: Flags) -> float:
     """Return the probability that a person matches no participating near relative.
 
     A near relative is one whom the person benefits from finding. `joined` (n_people,) marks the participants. The
@@ -619,57 +502,57 @@ def _nobody_near(game: _Joining, person: int, without: int, joined: Flags) -> fl
 
 
 @njit(cache=True)
-def _chances(game: _Joining, joined: Flags) -> tuple[Floats, Floats]:
+def _chances(game: Families, joined: Flags) -> tuple[Floats, Floats]:
     n = len(game.starts) - 1
     found, traced = np.empty(n), np.empty(n)
     for person in range(n):
         found[person] = 1.0 - _nobody_near(game, person, -1, joined)
-        traced[person] = max(0.0, 1.0 - _few_matches(game, person, -1, joined))
+        traced[person] = max(0.0, 1.0 - _few_matches(game, person, -1, joined).sum())
     return found, traced
 
 
 @njit(cache=True)
-def _gain(game: _Joining, person: int, joined: Flags) -> float:
+def _gain(game: Families, person: int, joined: Flags) -> float:
     found = 1.0 - _nobody_near(game, person, -1, joined)
     # Joining adds harm only where other participants would not have exposed the person anyway.
-    unseen = _few_matches(game, person, -1, joined)
-    gain = game.benefit[person] * found + game.services[person] - game.harm[person] * unseen
-    if game.concern > 0.0:
+    unseen = _few_matches(game, person, -1, joined).sum()
+    gain = game.values.benefit[person] * found + game.values.services[person] - game.values.harm[person] * unseen
+    if game.values.concern > 0.0:
         for pair in range(game.starts[person], game.starts[person + 1]):
             relative = game.other[pair]
             if not joined[relative]:
-                _few_matches(game, relative, person, joined)
-                change = -game.harm[relative] * game.match[pair] * game.few[game.needed - 1]
+                short = _few_matches(game, relative, person, joined)[game.needed - 1]
+                change = -game.values.harm[relative] * game.match[pair] * short
             elif game.near[pair]:
-                change = game.benefit[relative] * game.match[pair] * _nobody_near(game, relative, person, joined)
+                change = game.values.benefit[relative] * game.match[pair] * _nobody_near(game, relative, person, joined)
             else:
                 change = 0.0
-            gain += game.concern * game.relatedness[pair] * change
+            gain += game.values.concern * game.relatedness[pair] * change
     return float(gain)
 
 
 @njit(cache=True)
-def _gains(game: _Joining, joined: Flags) -> Floats:
+def _gains(game: Families, joined: Flags) -> Floats:
     return np.array([_gain(game, person, joined) for person in range(len(joined))])
 
 
 @njit(cache=True)
-def _wishes(game: _Joining, person: int, joined: Flags) -> bool:
+def _wishes(game: Families, tie: float, person: int, joined: Flags) -> bool:
     """Return whether a person would gain by joining or leaving the database.
 
-    The gain must exceed the tie tolerance. `joined` (n_people,) marks the participants; the person joins if it is not
-    marked, and leaves otherwise.
+    The gain must exceed the tie tolerance, `tie`, in currency units. `joined` (n_people,) marks the participants; the
+    person joins if it is not marked, and leaves otherwise.
     """
     gain = _gain(game, person, joined)
-    return bool(gain < -game.tie if joined[person] else gain > game.tie)
+    return bool(gain < -tie if joined[person] else gain > tie)
 
 
 @njit(cache=True)
-def _replies(game: _Joining, joined: Flags, order: Ints) -> tuple[Flags, bool]:
+def _replies(game: Families, tie: float, joined: Flags, order: Ints) -> tuple[Flags, bool]:
     for _ in range(_MOST_TURNS):
         changed = False
         for person in order:
-            if _wishes(game, person, joined):
+            if _wishes(game, tie, person, joined):
                 joined[person] = not joined[person]
                 changed = True
         if not changed:
@@ -678,8 +561,8 @@ def _replies(game: _Joining, joined: Flags, order: Ints) -> tuple[Flags, bool]:
 
 
 @njit(cache=True)
-def _profiles(game: _Joining) -> tuple[Flags, Floats]:
-    n = len(game.starts) - 1
+def _profiles(game: Families, tie: float) -> tuple[Flags, Floats]:
+    n, values = len(game.starts) - 1, game.values
     equilibria, welfare = np.ones(2**n, dtype=np.bool_), np.zeros(2**n)
     joined = np.zeros(n, dtype=np.bool_)
     for number in range(2**n):
@@ -688,9 +571,34 @@ def _profiles(game: _Joining) -> tuple[Flags, Floats]:
         found, traced = _chances(game, joined)
         for person in range(n):
             if joined[person]:
-                welfare[number] += game.benefit[person] * found[person] + game.services[person] - game.harm[person]
-            else:
-                welfare[number] -= game.harm[person] * traced[person]
-            if equilibria[number] and _wishes(game, person, joined):
+                welfare[number] += values.benefit[person] * found[person] + values.services[person]
+            welfare[number] -= values.harm[person] * (1.0 if joined[person] else traced[person])
+            if equilibria[number] and _wishes(game, tie, person, joined):
                 equilibria[number] = False
     return equilibria, welfare
+
+
+JoiningGame = Crowd | Families
+
+
+def outcome(game: JoiningGame, joined: Flags) -> Outcome:
+    """Return each person's payoff and probabilities for a set of participants.
+
+    The result is an `Outcome`; payoffs exclude the concern for relatives. `joined` (n_people,) marks the participants.
+    A participant is identified with certainty; a person who stays out finds no relative.
+    """
+    found, traced = game.chances(joined)
+    values = game.values
+    inside = values.benefit * found + values.services - values.harm
+    payoff = np.where(joined, inside, -values.harm * traced)
+    return Outcome(payoff, np.where(joined, found, 0.0), np.where(joined, 1.0, traced))
+
+
+def unsettled(game: JoiningGame, joined: Flags) -> Flags:
+    """Return whether each person would gain by changing; all False in an equilibrium.
+
+    A person changes by joining or leaving; `joined` (n_people,) marks the participants, and the result has the same
+    shape. An indifferent person does not gain.
+    """
+    gains, tie = game.gains(joined), game.values.tie
+    return np.asarray(np.where(joined, gains < -tie, gains > tie))
