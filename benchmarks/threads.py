@@ -71,7 +71,7 @@ def masked(study: MaskingStudy, name: str, threads: int) -> tuple[float, float, 
     forget_inferences()
     study._drawn.clear()
     game, _ = study.games(0)
-    _ = game.arrays, game.attack_arrays, game.memory
+    _ = game.arrays, game.staged_linker.compiled
 
     def solve() -> bytes:
         choice = SOLVERS[name](game)

@@ -20,8 +20,7 @@ from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Meetin
 from reidsim.core.numerics import dot
 from reidsim.core.validation import read_toml
 from reidsim.core.wording import measures_worded
-from reidsim.games.attempts import Case
-from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.equilibrium import Case, Equilibrium
 from reidsim.games.measures import MEASURES, REIDENTIFIED, averages
 from reidsim.games.memory import RememberingLinker
 from reidsim.games.record_game import WITHHELD, Choice, shared_rows

@@ -1,23 +1,30 @@
-"""Solve the record-level game with a one-shot adversary at many parameter points.
+"""Solve the record-level game at many parameter points: best responses at each, robust ones over all.
 
 The four payoff parameters (benefit, loss, gain, cost) change from point to point; utility and success probability of a
-strategy do not. Each record's strategies are reduced once to the strategies that can be best at some point, and each
-point compares only these.
+strategy do not. Against a one-shot adversary, each record's strategies are reduced once to the strategies that can be
+best at some point, and each point compares only these.
+
+If the true point is not known when the records are shared, three criteria rank a strategy by its payoffs at all points:
+the worst payoff (maximin, Wald 1945), the largest difference from the best strategy of each point (minimax regret,
+Savage 1951), and a low quantile of the payoffs. Each record is decided separately, so the worst point may differ by
+record: the sum of the records' worst payoffs is a lower bound of the worst sum.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.record_game import Constraint, Linker
-from reidsim.releases.lattice import Floats, Strategies, StrategySpace
+from reidsim.core.errors import InputError
+from reidsim.games.record_game import WITHHELD, Constraint, Linker, RecordGame
+from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 
-# Limit on records x strategies in memory at once during the reduction; more take more memory and fewer passes.
+# Limit on records x strategies, or x points, in memory at once; more take more memory and fewer passes.
 _CHUNK = 1_000_000
 # Utilities closer than this are equal: sums of the same logarithms in another order differ by less.
 _SAME_UTILITY = 1e-12
@@ -86,7 +93,7 @@ def undominated_options(space: StrategySpace, linker: Linker, constraint: Constr
             if minimum is not None:
                 utility[~space.at_least(strategy, minimum[rows]), strategy] = -1.0
         orders = np.argsort(-utility, axis=1, kind="stable")
-        keep, per_record = _undominated(utility, success, orders, _SAME_UTILITY)
+        keep, per_record = _undominated(utility, success, orders)
         record = np.repeat(np.arange(len(rows)), per_record)
         parts.append((per_record, keep, utility[record, keep], success[record, keep]))
     per_record, strategies, utility, success = map(np.concatenate, zip(*parts, strict=True))
@@ -94,8 +101,9 @@ def undominated_options(space: StrategySpace, linker: Linker, constraint: Constr
     return Options(start, strategies, utility, success, space.generalization_intensity(strategies))
 
 
+@numba.njit(cache=True)
 def best_options(
-    options: Options, benefit: float, loss: float, gain: float, cost: float, *, no_attack: bool = False
+    options: Options, benefit: float, loss: float, gain: float, cost: float, no_attack: bool = False
 ) -> NDArray[np.int64]:
     """Return the position of each record's best option at a point, (n_records,).
 
@@ -114,18 +122,11 @@ def best_options(
     no_attack : bool
         Allow only strategies that are not attacked; a record without such a strategy is withheld, position -1.
     """
-    # An attack pays exactly above this success probability.
-    attacked_above = cost * (1 + INDIFFERENCE) / gain if gain > 0 else np.inf
-    return _best_options(options, attacked_above, float(benefit), float(loss), no_attack, INDIFFERENCE)
-
-
-@numba.njit(cache=True)
-def _best_options(
-    options: Options, attacked_above: float, benefit: float, loss: float, no_attack: bool, indifference: float
-) -> NDArray[np.int64]:
     start, strategies, utility, success = options.start, options.strategies, options.utility, options.success
     best_of_record = np.full(len(start) - 1, -1, dtype=np.int64)
-    tie = indifference * (benefit + loss)
+    tie = INDIFFERENCE * (benefit + loss)
+    # An attack pays exactly above this success probability.
+    attacked_above = cost * (1 + INDIFFERENCE) / gain if gain > 0 else np.inf
     for i in range(len(start) - 1):
         first, best = -1, -np.inf
         for option in range(start[i], start[i + 1]):
@@ -144,7 +145,7 @@ def _best_options(
 
 @numba.njit(cache=True)
 def _undominated(
-    utility: Floats, success: Floats, orders: NDArray[np.int64], same: float
+    utility: Floats, success: Floats, orders: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the strategies kept, grouped by record, and their number by record.
 
@@ -156,8 +157,6 @@ def _undominated(
         Utility, -1 where a strategy is not allowed, and success probability.
     orders : ndarray of int64, shape (n_records, n_strategies)
         Strategies by decreasing utility; equal utilities are put in lattice order, in place.
-    same : float
-        Utilities closer than this are equal.
     """
     n, size = utility.shape
     keep = np.empty(n * size, dtype=np.int64)
@@ -166,7 +165,7 @@ def _undominated(
     found = 0
     for i in range(n):
         order = orders[i]
-        allowed = _settle(utility[i], same, order)
+        allowed = _settle(utility[i], order)
         safest = np.inf
         for strategy in range(size):
             safer_than_all_before[strategy] = utility[i, strategy] >= 0.0 and success[i, strategy] < safest
@@ -184,12 +183,11 @@ def _undominated(
 
 
 @numba.njit(cache=True)
-def _settle(utility: Floats, same: float, falling: NDArray[np.int64]) -> int:
+def _settle(utility: Floats, falling: NDArray[np.int64]) -> int:
     """Sort strategies of equal utility in lattice order; return how many are allowed.
 
     All arrays, shape (n_strategies,), are of one record. `falling` holds the strategies by decreasing utility and is
-    changed in place. `utility` is -1 for strategies that are not allowed, which come last. Utilities closer than `same`
-    are equal.
+    changed in place. `utility` is -1 for strategies that are not allowed, which come last.
     """
     allowed = 0
     while allowed < len(falling) and utility[falling[allowed]] >= 0.0:
@@ -197,7 +195,7 @@ def _settle(utility: Floats, same: float, falling: NDArray[np.int64]) -> int:
     begin, highest = 0, np.inf
     for at in range(allowed):
         strategy = falling[at]
-        if utility[strategy] <= highest - same:
+        if utility[strategy] <= highest - _SAME_UTILITY:
             begin, highest = at, utility[strategy]
         place = at
         while place > begin and falling[place - 1] > strategy:
@@ -205,3 +203,108 @@ def _settle(utility: Floats, same: float, falling: NDArray[np.int64]) -> int:
             place -= 1
         falling[place] = strategy
     return allowed
+
+
+Criterion = Literal["maximin", "minimax-regret", "quantile"]
+CRITERIA: tuple[Criterion, ...] = ("maximin", "minimax-regret", "quantile")
+# Largest number of strategies; all are evaluated at all points, so more would take too long.
+_MOST_STRATEGIES = 5_000_000
+
+
+class RobustChoice(NamedTuple):
+    """Strategies that a criterion selects, and their values.
+
+    Attributes
+    ----------
+    strategies : ndarray of int64, shape (n_records,)
+        One strategy per record; no record is withheld.
+    value : ndarray of float64, shape (n_records,)
+        Value of the criterion for the chosen strategy over the parameter points, in currency units per record: worst
+        payoff, largest regret (lower is better) or quantile of payoffs.
+    """
+
+    strategies: Strategies
+    value: Floats
+
+
+# Value of a criterion, larger is better, given the payoffs of a strategy, shape (n_points, n_rows), the payoffs of the
+# best strategy of each point, and the level of the quantile.
+_VALUE: Mapping[str, Callable[[Floats, Floats, float], Floats]] = {
+    "maximin": lambda payoff, best, level: payoff.min(axis=0),
+    "minimax-regret": lambda payoff, best, level: -(best - payoff).max(axis=0, initial=0.0),
+    "quantile": lambda payoff, best, level: np.quantile(payoff, level, axis=0, method="inverted_cdf"),
+}
+
+
+def robust_choices(
+    games: Sequence[RecordGame],
+    criteria: Sequence[Criterion] = CRITERIA,
+    *,
+    quantile: float = 0.1,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> dict[Criterion, RobustChoice]:
+    """Return, by criterion, the strategy of each record that ranks highest.
+
+    Each record is decided separately. All strategies are evaluated. Among strategies of equal rank (within the tie
+    tolerance, `RecordGame.tie`), the first in lattice order is chosen, as in all solvers.
+
+    Parameters
+    ----------
+    games : sequence of RecordGame
+        Game at each parameter point, one or more; all games share a strategy space and a linker.
+    criteria : sequence of str
+        Names from `CRITERIA`.
+    quantile : float
+        Level of criterion ``quantile``, in [0, 1]; 0 is maximin. No payoffs are interpolated.
+    progress : callable, optional
+        Called with the number of records done and the total number.
+
+    Returns
+    -------
+    dict of str to RobustChoice
+        Strategies and values by criterion, in the order of `criteria`.
+
+    Raises
+    ------
+    InputError
+        If there are more than 5 million strategies.
+    """
+    size, n, chunk = games[0].space.size, games[0].n_records, max(1, _CHUNK // len(games))
+    if size > _MOST_STRATEGIES:
+        raise InputError(
+            "too many strategies per record for robust strategies",
+            where="stress.robustness.criteria",
+            found=size,
+            expected=f"at most {_MOST_STRATEGIES:,}",
+            hint="set criteria = [] to compare policies only",
+        )
+    found = {name: RobustChoice(np.full(n, WITHHELD, dtype=np.int64), np.full(n, -np.inf)) for name in criteria}
+    tie = np.max([game.tie() for game in games], axis=0)
+    for begin in range(0, n, chunk):
+        rows = np.arange(begin, min(begin + chunk, n))
+        best = np.full((len(games), len(rows)), -np.inf)
+        for strategy in range(size) if "minimax-regret" in criteria else ():
+            np.maximum(best, _payoffs(games, strategy, rows), out=best)
+        for strategy in range(size):
+            payoff = _payoffs(games, strategy, rows)
+            for criterion, held in found.items():
+                value = _VALUE[criterion](payoff, best, quantile)
+                better = value > held.value[rows] + tie[rows]
+                held.strategies[rows[better]], held.value[rows[better]] = strategy, value[better]
+        progress(int(rows[-1]) + 1, n)
+    return {
+        name: held._replace(value=-held.value) if name == "minimax-regret" else held for name, held in found.items()
+    }
+
+
+def _payoffs(games: Sequence[RecordGame], strategy: int, rows: Rows) -> Floats:
+    """Return the payoffs of a strategy at every parameter point, (n_points, n_rows).
+
+    They are the publisher's expected payoffs from `rows` (record numbers), in currency units per record. All games have
+    the same strategy space and linker, so linkage is computed once.
+    """
+    linkage, utility = games[0].linker.link(strategy, rows), games[0].space.utility(strategy, rows)
+    replies = [game.adversary.respond(linkage, rows).reidentified for game in games]
+    return np.array(
+        [game.benefit[rows] * utility - game.loss[rows] * risk for game, risk in zip(games, replies, strict=True)]
+    )

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.wording import columns_of
-from reidsim.games.attempts import Case
-from reidsim.games.equilibrium import Equilibrium
+from reidsim.games.equilibrium import Case, Equilibrium
 from reidsim.games.measures import ADVERSARY_CVAR, ANY_REIDENTIFIED, PUBLISHER_CVAR, REIDENTIFIED
 from reidsim.linkage.totals import Distribution, mixture, successes
 from reidsim.populations.population import Counts

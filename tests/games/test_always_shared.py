@@ -9,11 +9,11 @@ from tiers import examples
 
 from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame, PartialMaskingSpace
 from reidsim.games.masking.searches import (
     best_against_several,
     best_first,
+    fixed_choice,
     greedy,
     masking_backward_induction,
     same_strategy,

@@ -13,7 +13,6 @@ from tiers import cases, examples
 from reidsim.adversaries.multistage.attack import InferByLinkage, MultistageAttack, MultistageWorld, PersonTable
 from reidsim.core.errors import InputError
 from reidsim.games.cross_play import OptIn
-from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import (
     MaskingGame,
     birth_decades,
@@ -23,7 +22,14 @@ from reidsim.games.masking.game import (
     state_groups,
     usefulness,
 )
-from reidsim.games.masking.searches import anytime, best_first, greedy, masking_backward_induction, same_strategy
+from reidsim.games.masking.searches import (
+    anytime,
+    best_first,
+    fixed_choice,
+    greedy,
+    masking_backward_induction,
+    same_strategy,
+)
 from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.games.solvers import branch_and_bound
 from reidsim.releases.lattice import MaskingSpace

@@ -15,8 +15,7 @@ from reidsim.adversaries.rationality import RandomAttacks
 from reidsim.adversaries.response import Presence
 from reidsim.core.wording import columns_of
 from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.attempts import Attempts
-from reidsim.games.equilibrium import evaluate
+from reidsim.games.equilibrium import Attempts, evaluate
 from reidsim.games.measures import REIDENTIFIED
 from reidsim.games.reidentified import reidentified, reidentified_in
 from reidsim.games.solvers import branch_and_bound

@@ -13,9 +13,8 @@ from reidsim.adversaries.rationality import OneShotAdversary
 from reidsim.adversaries.response import arrays_of
 from reidsim.games import record_game
 from reidsim.games.equilibrium import evaluate
-from reidsim.games.iceberg import fits, iceberg
 from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame
-from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
+from reidsim.games.solvers import backward_induction, branch_and_bound, fits, iceberg, lattice_search
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Population
 from reidsim.releases.hierarchy import Hierarchy

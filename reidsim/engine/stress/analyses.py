@@ -28,8 +28,8 @@ from reidsim.core.errors import InputError, listed
 from reidsim.core.randomness import random_stream
 from reidsim.engine.batch.design import Design, quantiles, scenario_columns
 from reidsim.games.measures import PUBLISHER_PAYOFF
+from reidsim.games.parameter_grid import RobustChoice
 from reidsim.games.record_game import WITHHELD
-from reidsim.games.robust import RobustChoice
 from reidsim.populations.population import Counts
 from reidsim.scenarios import schema
 from reidsim.scenarios.kind import Kind

@@ -62,8 +62,8 @@ from reidsim.engine.stress.analyses import (
 )
 from reidsim.games.cross_play import Opponent
 from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages
+from reidsim.games.parameter_grid import robust_choices
 from reidsim.games.reidentified import reidentified_in
-from reidsim.games.robust import robust_choices
 from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, without_adversary_uncertainty
 from reidsim.scenarios.kind import kind_of

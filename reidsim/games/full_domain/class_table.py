@@ -156,23 +156,6 @@ class RollUp:
             keys |= group << self._shifts[position]
         return keys
 
-    def finest(self, codes: Codes, released: Ints, people: Floats) -> tuple[ClassTable, NDArray[np.int32]]:
-        """Return the classes of ungeneralized rows, and the class of each row (n_rows,).
-
-        Parameters
-        ----------
-        codes : ndarray of int32, shape (n_rows, n_attributes)
-            Codes of the values of each row.
-        released : ndarray of int64, shape (n_rows,)
-            Number of released records that each row represents.
-        people : ndarray of float64, shape (n_rows,)
-            Number of people that each row represents.
-        """
-        keys, inverse = np.unique(self.keys_at(codes, [0] * len(self.order)), return_inverse=True)
-        n = len(keys)
-        table = ClassTable(keys, added_up(released, inverse, n), added_up(people, inverse, n), np.zeros(n))
-        return table, inverse.astype(np.int32)
-
     def raised(self, keys: Ints, position: int, level: int) -> Ints:
         """Return the keys of classes after one attribute goes from `level` up one level.
 
@@ -262,23 +245,23 @@ def finest_classes(
     InputError
         If the population has other categories, or classes need keys of more than 62 bits (`RollUp`).
     """
-    if population is None:
-        roll_up = RollUp(lattice, lattice.codes)
-        table, group_of = roll_up.finest(lattice.codes, released, released.astype(np.float64))
-        return roll_up, table, group_of
-    if population.domain != lattice.domain:
-        raise InputError(
-            "the population and the hierarchies have different categories",
-            where=population.name,
-            found=f"{population.domain.names}, {population.domain.shape}",
-            expected=f"{lattice.domain.names}, {lattice.domain.shape}",
-        )
-    codes = np.concatenate([lattice.codes, population.cells])
-    alone = np.zeros(len(population.cells), dtype=np.int64)
-    people = np.concatenate([np.zeros(len(released)), population.counts.astype(np.float64)])
+    codes, people = lattice.codes, released.astype(np.float64)
+    if population is not None:
+        if population.domain != lattice.domain:
+            raise InputError(
+                "the population and the hierarchies have different categories",
+                where=population.name,
+                found=f"{population.domain.names}, {population.domain.shape}",
+                expected=f"{lattice.domain.names}, {lattice.domain.shape}",
+            )
+        codes = np.concatenate([codes, population.cells])
+        people = np.concatenate([np.zeros(len(released)), population.counts])
+        released = np.append(released, np.zeros(len(population.cells), dtype=np.int64))
     roll_up = RollUp(lattice, codes)
-    table, group_of = roll_up.finest(codes, np.concatenate([released, alone]), people)
-    return roll_up, table, group_of[: len(released)]
+    keys, group_of = np.unique(roll_up.keys_at(codes, [0] * len(roll_up.order)), return_inverse=True)
+    n = len(keys)
+    table = ClassTable(keys, added_up(released, group_of, n), added_up(people, group_of, n), np.zeros(n))
+    return roll_up, table, group_of[: lattice.n_records].astype(np.int32)
 
 
 def records_outside(lattice: GeneralizationLattice, released: NDArray[np.int64], population: Population) -> int:

@@ -66,13 +66,6 @@ class LocalRecoding:
     payout: float
     rounds: tuple[FullDomainSolution, ...]
 
-    def suppressed(self, released: NDArray[np.int64]) -> int:
-        """Return how many records stay suppressed after all rounds of local recoding.
-
-        `released` (n_cells,) is the number of records of each cell.
-        """
-        return int(released[self.strategies == WITHHELD].sum())
-
 
 def local_recoding(
     game: FullDomainGame, *, rounds: int = 100, solve: Callable[[FullDomainGame], FullDomainSolution] = search
@@ -407,15 +400,12 @@ class RecordLevelSolution:
         Node of each cell; -1 if withheld.
     payoff : ndarray of float64
         Publisher's payoff per record, in currency units; 0 if withheld.
-    sizes : ndarray of float64
-        Group size of the record at its node, in people; 1 if withheld.
     evaluated : int
         Number of nodes computed for at least one cell.
     """
 
     strategies: Strategies
     payoff: Floats
-    sizes: Floats
     evaluated: int
 
 
@@ -442,7 +432,7 @@ def record_level(game: FullDomainGame) -> RecordLevelSolution:
     cells, kind = game.lattice.n_records, game.cell_kind
     benefit = game.prices.benefit[kind]
     tie = INDIFFERENCE * (benefit + game.prices.loss[kind])
-    strategies, payoff, sizes = np.full(cells, WITHHELD, dtype=np.int64), np.zeros(cells), np.ones(cells)
+    strategies, payoff = np.full(cells, WITHHELD, dtype=np.int64), np.zeros(cells)
 
     def wins(node: int, rows: Rows, value: Floats) -> NDArray[np.bool_]:
         ahead = value - payoff[rows]
@@ -460,5 +450,4 @@ def record_level(game: FullDomainGame) -> RecordLevelSolution:
         value, suppressed, *_ = record_outcomes(visit.followed.loss, people, game.terms, kind[rows])
         better = (suppressed == 0) & wins(visit.node, rows, value)
         payoff[rows[better]], strategies[rows[better]] = value[better], visit.node
-        sizes[rows[better]] = np.maximum(people[better], 1.0)
-    return RecordLevelSolution(strategies, payoff, sizes, evaluated)
+    return RecordLevelSolution(strategies, payoff, evaluated)

@@ -21,20 +21,19 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
 from reidsim.games.full_domain.class_table import ClassTable, merge_prefixes, raise_kept
 from reidsim.games.full_domain.game import (
-    ADVERSARY,
-    ATTACKED,
     NO_SOLUTION,
     PAYOUT,
     SUPPRESSED,
@@ -42,7 +41,7 @@ from reidsim.games.full_domain.game import (
     FullDomainGame,
     Visit,
 )
-from reidsim.releases.lattice import Floats, Strategies
+from reidsim.releases.lattice import Floats
 
 Bools = NDArray[np.bool_]
 
@@ -149,81 +148,46 @@ class Incumbent:
 MOST_NODES = 5_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class NodeOutcomes:
-    """Outcomes of nodes; arrays of shape (n_nodes,).
+def node_outcomes(game: FullDomainGame, outcomes: Mapping[int, Floats]) -> pd.DataFrame:
+    """Return a table of the outcomes of nodes, ascending by number.
 
-    Parameters
-    ----------
-    nodes : ndarray of int64
-        Node numbers, ascending.
-    payout, adversary_payoff : ndarray of float64
-        Payoffs of the publisher and the adversary over all records, in currency units.
-    suppressed, attacked : ndarray of int64
-        Numbers of suppressed and attacked records.
-    feasible : ndarray of bool
-        Whether the node is within the suppression limit.
+    `outcomes` holds an array of shape (4,) for each node, see `FullDomainGame.outcomes`. Columns: ``nodes`` (number),
+    ``payout`` and ``adversary_payoff`` (of publisher and adversary over all records, in currency units), ``suppressed``
+    and ``attacked`` (numbers of records, rounded), and ``feasible`` (whether the node keeps the suppression limit).
     """
-
-    nodes: Strategies
-    payout: Floats
-    suppressed: NDArray[np.int64]
-    attacked: NDArray[np.int64]
-    adversary_payoff: Floats
-    feasible: NDArray[np.bool_]
-
-    @classmethod
-    def from_outcomes(cls, game: FullDomainGame, nodes: Sequence[int], outcomes: Sequence[Floats]) -> NodeOutcomes:
-        """Collect the outcomes of distinct nodes, which may be in any order.
-
-        `outcomes` holds one array of shape (4,) for each number in `nodes`, see `FullDomainGame.outcomes`. The result
-        is sorted by node number, and numbers of records are rounded. A node is feasible if it keeps the suppression
-        limit of `game`.
-        """
-        order = np.argsort(nodes)
-        table = np.array(outcomes, dtype=np.float64).reshape(-1, 4)[order]
-        suppressed, attacked = (np.rint(table[:, column]).astype(np.int64) for column in (SUPPRESSED, ATTACKED))
-        return cls(
-            nodes=np.array(nodes, dtype=np.int64)[order],
-            payout=table[:, PAYOUT],
-            suppressed=suppressed,
-            attacked=attacked,
-            adversary_payoff=table[:, ADVERSARY],
-            feasible=suppressed <= game.most_suppressed,
-        )
-
-    def take(self, rows: NDArray[np.intp]) -> NodeOutcomes:
-        """Return the outcomes of the nodes at positions `rows`, in the order of `rows`."""
-        return NodeOutcomes(**{item.name: getattr(self, item.name)[rows] for item in fields(self)})
-
-    def best(self, count: int) -> NodeOutcomes:
-        """Return the `count` feasible nodes with the highest payouts, descending.
-
-        Nodes with equal payouts are in ascending order of their numbers. If fewer nodes are feasible, all of these are
-        returned.
-        """
-        rows = np.flatnonzero(self.feasible)
-        payout = self.payout[rows]
-        # Payouts that differ only by floating-point rounding count as equal.
-        relative = np.round(payout / max(float(np.abs(payout).max(initial=0.0)), 1.0), 12)
-        return self.take(rows[np.argsort(-relative, kind="stable")][:count])
-
-    def pareto_front(self) -> NodeOutcomes:
-        """Return the Pareto front of the feasible nodes in payout and attacked records.
-
-        These are the nodes for which no other node has at least the payout (within the tie tolerance) with at most as
-        many attacked records. Of nodes that are equal in both, the lowest number is kept. Nodes are in ascending order
-        of the number of attacked records.
-        """
-        rows = np.flatnonzero(self.feasible)
-        rows = rows[np.lexsort((self.nodes[rows], -self.payout[rows], self.attacked[rows]))]
-        best_before = np.concatenate([[-np.inf], np.maximum.accumulate(self.payout[rows])])[:-1]
-        tie = INDIFFERENCE * np.abs(self.payout[rows])
-        return self.take(rows[self.payout[rows] > best_before + tie])
+    columns = ["payout", "suppressed", "attacked", "adversary_payoff"]
+    table = pd.DataFrame.from_dict(dict(outcomes), orient="index", columns=columns).sort_index()
+    counts = table[["suppressed", "attacked"]].round().astype(np.int64)
+    return table.assign(**counts, feasible=counts["suppressed"] <= game.most_suppressed).reset_index(names="nodes")
 
 
-def every_node(game: FullDomainGame) -> NodeOutcomes:
-    """Compute the outcomes of all nodes at or above the game's minimum levels.
+def best_nodes(nodes: pd.DataFrame, count: int) -> pd.DataFrame:
+    """Return the `count` feasible nodes with the highest payouts, descending.
+
+    `nodes` is a table of `node_outcomes`, and so is the result. Nodes with equal payouts are in ascending order of
+    their numbers. If fewer nodes are feasible, all of these are returned.
+    """
+    feasible = nodes[nodes["feasible"]]
+    payout = feasible["payout"].to_numpy()
+    # Payouts that differ only by floating-point rounding count as equal.
+    relative = np.round(payout / max(float(np.abs(payout).max(initial=0.0)), 1.0), 12)
+    return feasible.iloc[np.argsort(-relative, kind="stable")[:count]]
+
+
+def pareto_front(nodes: pd.DataFrame) -> pd.DataFrame:
+    """Return the Pareto front of the feasible nodes in payout and attacked records.
+
+    These are the nodes for which no other node has at least the payout (within the tie tolerance) with at most as many
+    attacked records. Of nodes that are equal in both, the lowest number is kept. Nodes are in ascending order of the
+    number of attacked records. `nodes` is a table of `node_outcomes`, and so is the result.
+    """
+    feasible = nodes[nodes["feasible"]].sort_values(["attacked", "payout", "nodes"], ascending=[True, False, True])
+    payout = feasible["payout"]
+    return feasible[payout > payout.cummax().shift(fill_value=-np.inf) + INDIFFERENCE * payout.abs()]
+
+
+def every_node(game: FullDomainGame) -> pd.DataFrame:
+    """Return the outcomes of all nodes at or above the minimum levels; see `node_outcomes`.
 
     Raises
     ------
@@ -232,8 +196,7 @@ def every_node(game: FullDomainGame) -> NodeOutcomes:
     """
     if game.lattice.size > MOST_NODES:
         raise InputError("too many nodes to list", found=game.lattice.size, expected=f"at most {MOST_NODES:,}")
-    found = {visit.node: game.outcomes(visit) for visit in game.walk()}
-    return NodeOutcomes.from_outcomes(game, list(found), list(found.values()))
+    return node_outcomes(game, {visit.node: game.outcomes(visit) for visit in game.walk()})
 
 
 Levels = tuple[int, ...]
@@ -388,7 +351,7 @@ class _BranchSearch:
 
 def explore(
     game: FullDomainGame, *, nodes: int | None = None, seconds: float | None = None
-) -> tuple[FullDomainSolution, NodeOutcomes]:
+) -> tuple[FullDomainSolution, pd.DataFrame]:
     """Find a good node of a full-domain game within a budget, and bound the optimum.
 
     Two searches take turns. A climb follows the best successor from the lowest node to the top, and a local search
@@ -410,13 +373,13 @@ def explore(
     -------
     FullDomainSolution
         Exact if proved; otherwise `gap` bounds the distance to the optimum.
-    NodeOutcomes
-        Outcomes of the evaluated nodes only; other nodes may pay more if the solution is not proved optimal.
+    DataFrame
+        Outcomes of the evaluated nodes only (`node_outcomes`); other nodes may pay more if the solution is not proved
+        optimal.
     """
     search = _BudgetSearch(game, nodes, seconds)
     solution = search.run()
-    evaluated = [game.lattice.index(levels) for levels in search.outcomes]
-    return solution, NodeOutcomes.from_outcomes(game, evaluated, list(search.outcomes.values()))
+    return solution, node_outcomes(game, {game.lattice.index(at): found for at, found in search.outcomes.items()})
 
 
 class _BudgetSpentError(Exception):
@@ -445,7 +408,9 @@ class _BudgetSearch:
         branches = [(-game.bound(lowest), sum(lowest), lowest, 0)]
         try:
             self._evaluate(lowest)
-            self._climb()
+            here = lowest
+            while above := list(self._moved(here, self._order, 1)):
+                here = max(above, key=lambda levels: (self._evaluate(levels), game.bound(levels)))
             self._improve()
             while branches:
                 negated, _, levels, first = branches[0]
@@ -491,21 +456,6 @@ class _BudgetSearch:
             level = levels[position] + step
             if self._game.lowest[position] <= level < self._game.lattice.shape[position]:
                 yield (*levels[:position], level, *levels[position + 1 :])
-
-    def _climb(self) -> None:
-        """Go from the lowest node to the top, each time to the best successor.
-
-        The best successor has the highest payout; of equal payouts, the highest bound. All successors on the way are
-        evaluated and kept in `outcomes`.
-
-        Raises
-        ------
-        _BudgetSpentError
-            If the budget is spent.
-        """
-        here = self._game.lowest
-        while above := list(self._moved(here, self._order, 1)):
-            here = max(above, key=lambda levels: (self._evaluate(levels), self._game.bound(levels)))
 
     def _improve(self) -> None:
         """Evaluate all neighbours of the best node found, until none is better.

@@ -33,8 +33,7 @@ from reidsim.adversaries.rationality import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import available_threads, borrowing, done_in_threads
-from reidsim.games.attempts import Attempts
-from reidsim.games.equilibrium import Equilibrium, evaluate
+from reidsim.games.equilibrium import Attempts, Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.surname_inference import NO_SURNAME
 from reidsim.releases.lattice import Floats, MaskingSpace, Rows, Strategies
@@ -412,41 +411,24 @@ class MaskingGame:
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
 
     @property
-    def attack_arrays(self) -> TwoStageArrays:
-        """The adversary's side of the game, as `TwoStageArrays` for compiled solvers.
+    def staged_linker(self) -> MultistageLinker:
+        """The linker of the attack's stages, with the adversary's side of the game for compiled solvers.
 
         Raises
         ------
         InputError
             If the attack is not a two-stage attack, or the game is against partial knowledge.
         """
-        return self._compiled[0]
-
-    @property
-    def memory(self) -> Memory:
-        """Work arrays and inference cache of compiled solvers of the game.
-
-        Results do not depend on them.
-
-        Raises
-        ------
-        InputError
-            If the attack is not a two-stage attack, or the game is against partial knowledge.
-        """
-        return self._compiled[1]
-
-    @property
-    def _compiled(self) -> tuple[TwoStageArrays, Memory]:
         linker = self.record_game.linker
         if not isinstance(linker, MultistageLinker):
             raise InputError("this solver does not support the attack", expected="a multi-stage attack")
-        return linker.compiled
+        return linker
 
     @cached_property
     def arrays(self) -> GameArrays:
         """The subjects' side of the game, as `GameArrays` for compiled solvers.
 
-        For the adversary's side see `attack_arrays`.
+        For the adversary's side see `staged_linker`.
         """
         return GameArrays.from_space(self.space, self.benefit, self.loss, count_bits(self.attack, self.space))
 
@@ -459,22 +441,22 @@ class MaskingGame:
         if not self.is_compiled:
             return evaluate(self.record_game, choice)
         strategies = np.asarray(choice.strategies, dtype=np.int64)
-        columns, attacked, _ = self._replies(strategies)
-        withheld = strategies == WITHHELD
+        publisher, adversary, success, utility, attacks = self._replies(strategies)[:5]
+        attacked = attacks > 0
         intensity = self.space.generalization_intensity(np.maximum(strategies, 0))
         return Equilibrium(
             strategies=strategies,
-            publisher_payoff=columns[0],
-            adversary_payoff=columns[1],
+            publisher_payoff=publisher,
+            adversary_payoff=adversary,
             attacked=attacked,
-            success_probability=columns[2],
-            utility=columns[3],
-            generalization_intensity=np.where(withheld, 1.0, intensity),
+            success_probability=success,
+            utility=utility,
+            generalization_intensity=np.where(strategies == WITHHELD, 1.0, intensity),
             solver=choice.solver,
             evaluated=choice.evaluated,
             exact=choice.exact,
             attempts=Attempts.of_one(
-                np.where(attacked, columns[2], 0.0), columns[1], self.attack_arrays.gain, np.asarray(self.loss)
+                np.where(attacked, success, 0.0), adversary, self.staged_linker.compiled[0].gain, np.asarray(self.loss)
             ),
         )
 
@@ -489,32 +471,25 @@ class MaskingGame:
         InputError
             If the attack is not a two-stage attack.
         """
-        columns, _, surnames = self._replies(np.asarray(strategies, dtype=np.int64))
-        return np.where(surnames >= 0, self.attack_arrays.surname_codes[surnames], NO_SURNAME), columns[4]
+        confidence, surnames = self._replies(np.asarray(strategies, dtype=np.int64))[5:]
+        codes = self.staged_linker.compiled[0].surname_codes[surnames.astype(np.int64)]
+        return np.where(surnames >= 0, codes, NO_SURNAME), confidence
 
-    def _replies(self, strategies: Strategies) -> tuple[Floats, NDArray[np.bool_], NDArray[np.int64]]:
-        """Return columns (5, n_records), attacked records and inferred surnames.
+    def _replies(self, strategies: Strategies) -> Floats:
+        """Return the outcomes of strategies (n_records,), shape (7, n_records).
 
-        The columns are the subject's and the adversary's expected payoff (in currency units), the success probability,
-        the utility and the adversary's confidence in the surname. The other results, shape (n_records,), are flags, and
-        surnames by position in the attack's list of surnames, -1 without one. `strategies` has shape (n_records,).
-        Withheld records (strategy -1) have columns of 0, no attack and no surname.
+        The rows are the subject's and the adversary's expected payoff (in currency units), the success probability, the
+        utility, whether the adversary attacks (0 or 1), its confidence in the surname, and the surname by position in
+        the attack's list of surnames, -1 without one. Withheld records (strategy -1) have 0, and no surname.
         """
-        n, arrays, attack = self.n_records, self.arrays, self.attack_arrays
-        columns, attacked = np.zeros((5, n)), np.zeros(n, dtype=np.bool_)
-        surnames = np.full(n, NO_SURNAME, dtype=np.int64)
-
-        def solve(rows: Rows, memory: Memory) -> None:
-            _evaluate(arrays, attack, memory, rows, strategies, columns, attacked, surnames)
-
-        in_chunks(n, self.memories, solve)
-        return columns, attacked, surnames
-
-    @cached_property
-    def memories(self) -> list[Memory]:
-        """Work arrays and inference caches of compiled solvers, one for each thread."""
-        others = (memory_beside(self.memory, self.attack_arrays) for _ in range(1, n_threads(self.n_records)))
-        return [self.memory, *others]
+        (attack, memory), outcomes = self.staged_linker.compiled, np.zeros((7, self.n_records))
+        outcomes[6] = NO_SURNAME
+        in_chunks(
+            self.n_records,
+            [memory, *(memory_beside(memory, attack) for _ in range(1, n_threads(self.n_records)))],
+            lambda rows, memory: _evaluate(self.arrays, attack, memory, rows, strategies, outcomes),
+        )
+        return outcomes
 
     def chosen(
         self, solver: str, strategies: Strategies, payoffs: Floats, evaluated: NDArray[np.int64], *, exact: bool
@@ -642,19 +617,14 @@ def _evaluate(
     memory: Memory,
     rows: Rows,
     strategies: Strategies,
-    columns: Floats,
-    attacked: NDArray[np.bool_],
-    surnames: NDArray[np.int64],
+    outcomes: Floats,
 ) -> None:
     for target in rows:
         strategy = strategies[target]
         if strategy < 0:
             continue
         reply = reply_to(attack, memory, target, strategy)
-        columns[0, target] = payoff_of(game, target, strategy, reply)
-        if reply.attacks:
-            columns[1, target] = attack.gain[target] * reply.success - reply.price
-        columns[2, target] = reply.success
-        columns[3, target] = utility_of(game, target, strategy)
-        columns[4, target] = reply.confidence
-        attacked[target], surnames[target] = reply.attacks, reply.surname
+        outcomes[0, target] = payoff_of(game, target, strategy, reply)
+        outcomes[1, target] = attack.gain[target] * reply.success - reply.price if reply.attacks else 0.0
+        outcomes[2, target], outcomes[3, target] = reply.success, utility_of(game, target, strategy)
+        outcomes[4, target], outcomes[5, target], outcomes[6, target] = reply.attacks, reply.confidence, reply.surname

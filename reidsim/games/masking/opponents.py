@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,19 +198,10 @@ class Opponents:
         InputError
             If the attack is not a two-stage attack.
         """
-        attack, n = game.attack_arrays, game.n_records
-        alike = Alike(
-            attack,
-            game.memory,
-            weight=np.ones(1),
-            threshold=np.array([attack.threshold]),
-            gain=attack.gain[None],
-            cost=attack.cost[None],
-            overconfident=np.array([attack.overconfident]),
-        )
+        n, linker = game.n_records, game.staged_linker
+        alike = [_alike(linker, [AdversaryType("", 1.0, linker, game.attack)])]
         rules = Rules(np.arange(n), np.full(n, WITHHELD, dtype=np.int64), True, no_attack, True)
-        threads: list[tuple[Alike, ...] | None] = [(alike._replace(memory=memory),) for memory in game.memories]
-        return cls(threads, _stacked((), len(game.space.attributes)), rules, game.arrays)
+        return cls(_by_thread(alike, n), _stacked((), len(game.space.attributes)), rules, game.arrays)
 
     @classmethod
     def of_several(cls, game: RecordGame, *, no_attack: bool) -> Opponents | None:
@@ -252,7 +243,8 @@ class Opponents:
                 groups.setdefault(key, (staged, []))[1].append(now)
             else:
                 return None
-        alike = sorted((_alike(*group) for group in groups.values()), key=lambda group: group.arrays.infers)
+        alike = [_alike(staged, types) for staged, types in groups.values()]
+        alike.sort(key=lambda group: group.arrays.infers)
         n_bits = sum(1 for _ in takewhile(lambda size: size == 2, sizes[::-1].tolist()))
         n_bits = min([n_bits, *(group.arrays.target_alleles.shape[1] for group in alike)])
         # Compiled functions require the same data type of alleles in all genealogies.
@@ -264,17 +256,19 @@ class Opponents:
         past = np.full(n, WITHHELD, dtype=np.int64) if shared is None else shared.past.copy()
         rules = Rules(rows, past, together == "one-of", no_attack, False)
         arrays = GameArrays.from_space(space, game.benefit, game.loss, n_bits)
-        threads = [_of_thread(alike, thread) for thread in range(n_threads(n))]
-        return cls(threads, _stacked(tabled, len(sizes)), rules, arrays)
+        return cls(_by_thread(alike, n), _stacked(tabled, len(sizes)), rules, arrays)
 
 
 _Replies = tuple[NDArray[np.bool_], Floats, NDArray[np.int64]]
 
 
-def _of_thread(alike: Sequence[Alike], thread: int) -> tuple[Alike, ...] | None:
-    if thread:
-        alike = [group._replace(memory=memory_beside(group.memory, group.arrays)) for group in alike]
-    return tuple(alike) or None
+def _by_thread(alike: Sequence[Alike], n_records: int) -> list[tuple[Alike, ...] | None]:
+    """Return the adversaries for each thread, with its own memory; None without adversaries."""
+    others = (
+        [group._replace(memory=memory_beside(group.memory, group.arrays)) for group in alike]
+        for _ in range(1, n_threads(n_records))
+    )
+    return [tuple(groups) or None for groups in (alike, *others)]
 
 
 def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> AdversaryType | None:
@@ -296,20 +290,17 @@ def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> Adve
 
 
 def _alike(staged: MultistageLinker, types: Sequence[AdversaryType]) -> Alike:
-    attacks: list[Any] = [each.adversary for each in types]
-    attributes: list[Any] = [each.linker for each in types]
-    rules, n = [linker.attack for linker in attributes], staged.space.n_records
-    gain, cost = (
-        np.stack([np.broadcast_to(np.asarray(getattr(attack, name), dtype=np.float64), n) for attack in attacks])
-        for name in ("gain", "cost")
+    n, each = (
+        staged.space.n_records,
+        [(one.weight, cast("Any", one.linker).attack, cast("Any", one.adversary)) for one in types],
     )
     return Alike(
         *staged.compiled,
-        weight=np.array([each.weight for each in types]),
-        threshold=np.array([float(attack.confidence_threshold) for attack in rules]),
-        gain=gain,
-        cost=cost,
-        overconfident=np.array([bool(attack.overconfident) for attack in rules]),
+        weight=np.array([weight for weight, _, _ in each]),
+        threshold=np.array([float(rule.confidence_threshold) for _, rule, _ in each]),
+        gain=np.array([np.broadcast_to(attack.gain, n) for _, _, attack in each], dtype=np.float64),
+        cost=np.array([np.broadcast_to(attack.cost, n) for _, _, attack in each], dtype=np.float64),
+        overconfident=np.array([bool(rule.overconfident) for _, rule, _ in each]),
     )
 
 

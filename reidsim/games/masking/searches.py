@@ -1,4 +1,4 @@
-"""Exact best-first search and the published searches of the masking game.
+"""Exact best-first search, the published searches of the masking game, and policies without a search.
 
 The searches against two-stage attacks, and against several adversaries, are compiled. Games with other attacks use the
 solvers of record games.
@@ -6,7 +6,7 @@ solvers of record games.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
@@ -25,6 +25,7 @@ from reidsim.games.masking.opponents import Alike, Opponents, Rules, Tables, att
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.releases.lattice import Floats, Rows, Strategies
+from reidsim.releases.lattice import MaskingSpace
 
 # Number of strategies computed at a time. A larger block computes more strategies that cannot win; a smaller block
 # makes more compiled calls.
@@ -55,7 +56,7 @@ def same_strategy(game: MaskingGame) -> Choice:
     InputError
         If the attack is not a two-stage attack.
     """
-    arrays, attack, memory, n = game.arrays, game.attack_arrays, game.memory, game.n_records
+    arrays, (attack, memory), n = game.arrays, game.staged_linker.compiled, game.n_records
     scale = float(np.mean(arrays.benefit + arrays.loss)) * n
     tie = INDIFFERENCE * scale
     lost = np.zeros(n)
@@ -108,14 +109,7 @@ def _by_mean_benefit(game: MaskingGame) -> Iterator[tuple[float, int]]:
     while queue:
         masked, strategy, heaviest = heappop(queue)
         yield whole - masked + room, strategy
-        if heaviest + 1 < len(bits):
-            following = int(bits[heaviest + 1])
-            grown, place = masked + float(worth[following]), int(arrays.places[following])
-            heappush(queue, (grown, strategy | place, heaviest + 1))
-            if heaviest >= 0:
-                last = int(bits[heaviest])
-                swapped = strategy & ~int(arrays.places[last]) | place
-                heappush(queue, (grown - float(worth[last]), swapped, heaviest + 1))
+        _push_next.py_func(queue, bits, arrays.places, worth, masked, strategy, heaviest)
 
 
 @numba.njit(cache=True)
@@ -487,6 +481,38 @@ def _keeps_past(game: GameArrays, past: int, strategy: int) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
+def _push_next(
+    queue: list[tuple[float, int, int]],
+    by_weight: NDArray[np.int64],
+    places: NDArray[np.int64],
+    weights: Floats,
+    masked: float,
+    strategy: int,
+    heaviest: int,
+) -> None:
+    """Push the successors of a set of masked loci to the queue; see `best_first`.
+
+    Parameters
+    ----------
+    queue : list of tuple
+        Heap of masked weight, strategy, and the rank by weight of the heaviest masked locus, -1 for none.
+    by_weight : ndarray of int64
+        Positions of the loci, by ascending weight.
+    places, weights : ndarray, shape (n_attributes,)
+        Step in the strategy number, and weight, of each attribute.
+    masked, strategy, heaviest
+        The entry of the queue whose successors are pushed.
+    """
+    if heaviest + 1 < len(by_weight):
+        following = by_weight[heaviest + 1]
+        grown = masked + weights[following]
+        heappush(queue, (grown, strategy | places[following], heaviest + 1))
+        if heaviest >= 0:
+            last = by_weight[heaviest]
+            heappush(queue, (grown - weights[last], (strategy & ~places[last]) | places[following], heaviest + 1))
+
+
+@numba.njit(cache=True, nogil=True)
 def _best_first(
     alike: tuple[Alike, ...] | None,
     tables: Tables,
@@ -534,14 +560,7 @@ def _best_first(
             if count >= most_evaluated:
                 found.bounds[target] = bound
                 break
-            if heaviest + 1 < len(by_weight):
-                following = by_weight[heaviest + 1]
-                grown = masked + cut[following]
-                heappush(queue, (grown, strategy | game.places[following], heaviest + 1))
-                if heaviest >= 0:
-                    last = by_weight[heaviest]
-                    swapped = (strategy & ~game.places[last]) | game.places[following]
-                    heappush(queue, (grown - cut[last], swapped, heaviest + 1))
+            _push_next(queue, by_weight, game.places, cut, masked, strategy, heaviest)
             count += 1
             _offer(alike, tables, rules, game, target, strategy, found)
         found.evaluated[target] = count
@@ -620,3 +639,51 @@ def _greedy(
             elif not reply.attacks:
                 break
         found.payoffs[target], found.evaluated[target] = best, count
+
+
+def fixed_choice(
+    game: RecordGame | MaskingGame,
+    policy: str,
+    rng: np.random.Generator,
+    *,
+    opt_in_rate: float = 0.05,
+    sharing_rate: float = 0.15,
+    linked: Collection[str] = (),
+) -> Choice:
+    """Return the strategies of a policy of a masking game that needs no search.
+
+    Policy ``"no-protection"`` shares all attributes, ``"demographics-only"`` the attributes named in `linked`,
+    ``"random-masking"`` each attribute of each record with probability `sharing_rate`. Under ``"random-opt-in"``,
+    records share everything with probability `opt_in_rate`, and are withheld otherwise. Any other name shares all
+    attributes.
+
+    Parameters
+    ----------
+    game : RecordGame or MaskingGame
+        Game over a `MaskingSpace`; the adversary has no effect.
+    policy : str
+        Name of the policy.
+    rng : numpy.random.Generator
+        Source of the draws of the random policies.
+    opt_in_rate, sharing_rate : float
+        Probabilities, see above.
+    linked : collection of str
+        Names of the attributes shared by ``"demographics-only"``.
+
+    Returns
+    -------
+    Choice
+        Not exact; one strategy evaluated per record.
+    """
+    n, space = game.n_records, game.space
+    assert isinstance(space, MaskingSpace)  # noqa: S101 - the game is one in which attributes are masked
+    shape = (n, len(space.attributes))
+    shared = np.ones(shape, dtype=np.bool_)
+    if policy == "demographics-only":
+        shared &= np.array([name in linked for name in space.attributes])
+    elif policy == "random-masking":
+        shared = rng.random(shape) < sharing_rate
+    strategies = space.masking(shared)
+    if policy == "random-opt-in":
+        strategies = np.where(rng.random(n) < opt_in_rate, strategies, WITHHELD)
+    return Choice(strategies, policy, np.ones(n, dtype=np.int64), exact=False)

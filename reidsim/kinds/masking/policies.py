@@ -16,10 +16,16 @@ from reidsim.core.errors import InputError
 from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.core.randomness import random_stream
 from reidsim.games.cross_play import Game, OptIn, SameForm, withholding
-from reidsim.games.masking.fixed_policies import fixed_choice
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.opponents import without_inference
-from reidsim.games.masking.searches import anytime, best_against_several, best_first, greedy, masking_backward_induction
+from reidsim.games.masking.searches import (
+    anytime,
+    best_against_several,
+    best_first,
+    fixed_choice,
+    greedy,
+    masking_backward_induction,
+)
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.games.solvers import backward_induction
 from reidsim.releases.lattice import MaskingSpace

@@ -24,10 +24,9 @@ from reidsim.adversaries.sequential.planning import (
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
-from reidsim.games.attempts import Attempts
 from reidsim.games.cross_play import record_game_of
-from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.full_domain.search import every_node
+from reidsim.games.equilibrium import Attempts, Equilibrium, evaluate
+from reidsim.games.full_domain.search import best_nodes, every_node, pareto_front
 from reidsim.games.parameter_grid import Options, best_options, undominated_options
 from reidsim.games.record_game import WITHHELD, Choice, PeopleLinkage, RecordGame
 from reidsim.games.solvers import no_progress
@@ -294,8 +293,8 @@ def node_tables(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> di
             reason = f"there are {study.n_nodes:,} nodes; set figures.nodes to list them"
             left_out = (f"the best nodes are not listed: {reason}",)
             continue
-        nodes = nodes or every_node(policy.whole_game(study, study.belief))
-        for table, kept in (("top_nodes", nodes.best(section.top)), ("front", nodes.pareto_front())):
+        nodes = every_node(policy.whole_game(study, study.belief)) if nodes is None else nodes
+        for table, kept in (("top_nodes", best_nodes(nodes, section.top)), ("front", pareto_front(nodes))):
             rows = {
                 "policy": name,
                 "node": [study.lattice.describe(node) for node in kept.nodes.tolist()],

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
 from reidsim.adversaries.rationality import OneShotAdversary
 from reidsim.core.errors import InputError, locating
@@ -18,11 +19,10 @@ from reidsim.games.directions.linker import by_record, directed_linker, without_
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.game import NO_SOLUTION, AnyAdversaryGame, FullDomainGame, Prices, eager
 from reidsim.games.full_domain.recoding import local_recoding, multi_dimensional, record_level, sizes_in_rounds
-from reidsim.games.full_domain.search import FullDomainSolution, NodeOutcomes, explore, search
-from reidsim.games.iceberg import iceberg
+from reidsim.games.full_domain.search import FullDomainSolution, explore, search
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, RecordGame, most_within
-from reidsim.games.solvers import Progress, backward_induction, branch_and_bound, lattice_search, no_progress
+from reidsim.games.solvers import Progress, backward_induction, branch_and_bound, iceberg, lattice_search, no_progress
 from reidsim.kinds.tables.schema import (
     ONE_RECORD_PER_PERSON,
     ONE_SENSITIVE_COLUMN,
@@ -68,7 +68,7 @@ class TablesChoice(Choice):
         Rounds of local recoding that a budget ended.
     classes : ndarray of int64, shape (n_rows,), optional
         Node whose equivalence classes are the units of decision for each game row, released or not.
-    listed : NodeOutcomes, optional
+    listed : DataFrame, optional
         Outcomes of the nodes evaluated, if a search with a budget kept them.
     """
 
@@ -77,7 +77,7 @@ class TablesChoice(Choice):
     gap: float = 0.0
     unproved_rounds: int = 0
     classes: Strategies | None = None
-    listed: NodeOutcomes | None = None
+    listed: pd.DataFrame | None = None
 
 
 def everywhere(study: TablesStudy, node: int) -> Strategies:
@@ -85,7 +85,7 @@ def everywhere(study: TablesStudy, node: int) -> Strategies:
     return np.full(study.space.n_records, node, dtype=np.int64)
 
 
-def search_nodes(study: TablesStudy, game: FullDomainGame) -> tuple[FullDomainSolution, NodeOutcomes | None]:
+def search_nodes(study: TablesStudy, game: FullDomainGame) -> tuple[FullDomainSolution, pd.DataFrame | None]:
     """Search the lattice for the best node by the scenario's method.
 
     The method is ``publisher.search``: exact, or with a budget of nodes or seconds.
@@ -93,7 +93,7 @@ def search_nodes(study: TablesStudy, game: FullDomainGame) -> tuple[FullDomainSo
     Returns
     -------
     solution : FullDomainSolution
-    outcomes : NodeOutcomes or None
+    outcomes : DataFrame or None
         Outcomes of the evaluated nodes after a search with a budget; None after an exact search.
     """
     publisher = study.scenario.publisher
@@ -674,7 +674,7 @@ class KAnonymityPolicy(SolvedPolicy):
         require_comparable(self.name, study.space.size)
         # An attack on a class of k people does not pay an adversary who gains k times its cost.
         played = replace(
-            study.node_game("prosecutor", Prices(1.0, 0.0, k, 1.0), no_attack=True),
+            study.node_game("prosecutor", Prices(*np.array([1.0, 0.0, k, 1.0])), no_attack=True),
             safe_class="at-least",
             suppression_limit=section.suppression_limit if of_table else 0.0,
         )

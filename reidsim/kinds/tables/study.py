@@ -305,7 +305,7 @@ class TablesStudy(Study[TablesScenario]):
         """
         if self.scenario.has_price_columns:
             return self.prices
-        return Prices(economics.benefit, economics.loss, economics.adversary_gain, economics.cost)
+        return Prices(*np.array([economics.benefit, economics.loss, economics.adversary_gain, economics.cost]))
 
     @cached_property
     def believed_prices(self) -> Prices:

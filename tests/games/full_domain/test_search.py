@@ -13,7 +13,7 @@ from tiers import examples
 from reidsim.core.errors import InputError
 from reidsim.games.full_domain.class_table import finest_classes, records_outside, require_part_of
 from reidsim.games.full_domain.game import FullDomainGame, Prices
-from reidsim.games.full_domain.search import every_node, explore, search
+from reidsim.games.full_domain.search import best_nodes, every_node, explore, pareto_front, search
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import Hierarchy
@@ -63,13 +63,13 @@ def test_every_node_is_worked_out_as_the_paper_says(small):
 def test_pareto_front_and_best_nodes(small):
     nodes = every_node(game_of(small))
     pairs = [(p, a) for p, a, f in zip(nodes.payout, nodes.attacked, nodes.feasible, strict=True) if f]
-    front = nodes.pareto_front()
+    front = pareto_front(nodes)
     for payout, attacked in zip(front.payout, front.attacked, strict=True):
         assert not any(p > payout + 1e-7 and a <= attacked for p, a in pairs)
         assert not any(a < attacked and p > payout - 1e-9 for p, a in pairs)
     for payout, attacked in pairs:
         assert any(p >= payout - 1e-7 and a <= attacked for p, a in zip(front.payout, front.attacked, strict=True))
-    best = nodes.best(3)
+    best = best_nodes(nodes, 3)
     assert best.payout.tolist() == sorted((p for p, _ in pairs), reverse=True)[:3]
 
 
@@ -109,11 +109,11 @@ def test_nodes_worked_out_within_a_budget_are_those_of_the_whole_list(small, bud
     assert len(listed.nodes) == solution.evaluated <= budget
     whole = every_node(game)
     rows = np.searchsorted(whole.nodes, listed.nodes)
-    assert (whole.nodes[rows] == listed.nodes).all()
+    assert whole.nodes[rows].tolist() == listed.nodes.tolist()
     for column in ("payout", "suppressed", "attacked", "adversary_payoff", "feasible"):
-        assert getattr(listed, column) == pytest.approx(getattr(whole, column)[rows])
+        assert listed[column].tolist() == pytest.approx(whole[column][rows].tolist())
     if solution.node >= 0:
-        assert listed.best(1).payout[0] == pytest.approx(solution.payout)
+        assert best_nodes(listed, 1).payout.iloc[0] == pytest.approx(solution.payout)
 
 
 def test_anytime_search_stops_in_time_and_on_a_lattice_of_a_million_nodes():
