@@ -16,7 +16,7 @@ from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.cross_play import BestReply
 from reidsim.games.directions import best_replies
 from reidsim.games.directions.best_replies import best_release
-from reidsim.games.directions.effects import effect_on_others, margins_of, release_of, share_as, work_for
+from reidsim.games.directions.effects import effect_on_others, release_of, share_as
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, replies_in, without_attacked
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, PopulationLinker, RecordGame
@@ -239,9 +239,8 @@ def test_people_with_several_rows_are_paid_and_changed_as_plain_counting_says(se
     plain = random_release(seed, people_have_several=True)
     rng, n, (game, linker) = np.random.default_rng(seed), len(plain.records), game_of_people(plain)
     strategies = rng.integers(-1, game.space.size, n)
-    replies = replies_in(game, linker)
-    release = release_of(game.space, linker.rows, game.benefit, strategies)
-    margins, work = margins_of(release, replies.loss), work_for(release, game.space.size)
+    loss = replies_in(game, linker)[2]
+    release = release_of(game.space, linker.rows, game.benefit, strategies, loss)
     for _ in range(3):
         strategies = release.strategies.tolist()
         payoffs = plain.payoffs(strategies)
@@ -250,15 +249,15 @@ def test_people_with_several_rows_are_paid_and_changed_as_plain_counting_says(se
         ]
         assert evaluate(game, chosen(strategies)).publisher_payoff == pytest.approx(payoffs, abs=1e-9)
         record = int(rng.integers(n))
-        present = effect_on_others(release, replies.loss, margins, record, work)
+        present = effect_on_others(release, record)
         for form in range(game.space.size):
             then = plain.payoffs([*strategies[:record], form, *strategies[record + 1 :]])
             others = sum(then) - then[record] - (sum(payoffs) - payoffs[record])
-            assert work.gained[form] - present == pytest.approx(others, abs=1e-9)
-        share_as(release, replies.loss, margins, record, int(rng.integers(-1, game.space.size)), work)
-    anew = release_of(game.space, linker.rows, game.benefit, release.strategies)
+            assert release.gained[form] - present == pytest.approx(others, abs=1e-9)
+        share_as(release, record, int(rng.integers(-1, game.space.size)))
+    anew = release_of(game.space, linker.rows, game.benefit, release.strategies, loss)
     assert release.fitting.tolist() == anew.fitting.tolist()
-    for kept, again in zip(margins, margins_of(anew, replies.loss), strict=True):
+    for kept, again in ((release.more, anew.more), (release.less, anew.less), (release.shared, anew.shared)):
         assert kept == pytest.approx(again, abs=1e-12)
 
 

@@ -28,19 +28,15 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.numerics import borrowing, owning
 from reidsim.games.directions.effects import (
     Harm,
-    Margins,
     Release,
-    Work,
     benefit_in,
     effect_on_others,
     harm_of,
-    margins_of,
     own_harm,
     release_of,
     reread,
     share_as,
     total_harm,
-    work_for,
 )
 from reidsim.games.directions.linker import (
     DirectedLinker,
@@ -117,20 +113,20 @@ def best_release(
     else:
         anyhow, nobody = replace(constraint, no_attack=False), np.zeros(n, dtype=np.bool_)
         allowed = np.stack([anyhow.allows(game.space, form, nobody) & forms[form] for form in range(size)], axis=1)
-        replies, search = replies_in(game, linker), _Search(game, linker, limits)
-        best = search.safe_from(present.strategies, replies.needed, allowed & replies.unattacked)
+        (needed, unattacked, loss), search = replies_in(game, linker), _Search(game, linker, limits)
+        best = search.safe_from(present.strategies, needed, allowed & unattacked)
         search.exchange(best)
         if not constraint.no_attack:
             starts = [present.strategies, best.release.strategies]
             if limits is not None:
                 within_limits = _Search(game, linker, limits)
-                within = within_limits.safe_from(present.strategies, np.zeros_like(replies.needed), allowed)
+                within = within_limits.safe_from(present.strategies, np.zeros_like(needed), allowed)
                 starts[0] = within.release.strategies
             # The release without attacks is already computed, and may be the better start.
-            goals = [search.goal(start, replies.loss, allowed, may_withhold=may_withhold) for start in starts]
+            goals = [search.goal(start, loss, allowed, may_withhold=may_withhold) for start in starts]
             for goal in goals:
                 search.improve(goal)
-            best = max(goals, key=lambda goal: total_benefit(goal.release) - total_harm(goal.release, goal.harm))
+            best = max(goals, key=lambda goal: total_benefit(goal.release) - total_harm(goal.release))
             search.exchange(best)
         evaluated = np.full(n, -(-search.evaluated // max(n, 1)), dtype=np.int64)
         choice = Choice(best.release.strategies, SOLVER, evaluated, exact=False)
@@ -182,8 +178,8 @@ class Goal(NamedTuple):
 
     Attributes
     ----------
-    release, harm, margins, work
-        The release, the harm to persons, its change by cell, and working arrays.
+    release : Release
+        The release, with the harm to persons.
     allowed : ndarray of bool, shape (n_records, n_strategies)
         Strategies that each record may take.
     tie : ndarray of float64, shape (n_records,)
@@ -198,9 +194,6 @@ class Goal(NamedTuple):
     """
 
     release: Release
-    harm: Harm
-    margins: Margins
-    work: Work
     allowed: Allowed
     tie: Floats
     may_withhold: bool
@@ -234,11 +227,10 @@ class _Search:
         `strategies` (n_records,) is the release, and `harm` the harm to persons, to which excesses over limits on
         sensitive values are added. For `allowed`, `may_withhold` and `is_safe` see `Goal`, the class of the result.
         """
-        release = release_of(self._linker.lattice, self._linker.rows, self._game.benefit, strategies)
         if self._limits is not None:
             harm = harm._replace(values=self._limits.fitting_values(strategies), value_weight=self._prohibitive)
-        margins, work = margins_of(release, harm), work_for(release, allowed.shape[1])
-        return Goal(release, harm, margins, work, allowed, self._game.tie(), may_withhold, is_safe, self._prohibitive)
+        release = release_of(self._linker.lattice, self._linker.rows, self._game.benefit, strategies, harm)
+        return Goal(release, allowed, self._game.tie(), may_withhold, is_safe, self._prohibitive)
 
     def improve(self, goal: Goal) -> None:
         """Change single records until no such change improves the release, in place.
@@ -316,8 +308,8 @@ class _Search:
         bool
             True when done; False if the estimated loss of benefit exceeded `at_most`.
         """
-        release, harm, lost = goal.release, goal.harm, 0.0
-        left = total_harm(release, harm)
+        release, lost = goal.release, 0.0
+        left = total_harm(release)
         while left > 0:
             rates, forms = _repairs(goal, np.arange(len(goal.allowed)))
             self.evaluated += goal.allowed.size
@@ -334,17 +326,17 @@ class _Search:
                 elif rate > 0:
                     now, then = release.strategies[record], benefit_in(release, record, form) if form >= 0 else 0.0
                     lost += benefit_in(release, record, now) - then
-                    share_as(release, harm, goal.margins, record, form, goal.work)
-                    moved, left = True, total_harm(release, harm)
+                    share_as(release, record, form)
+                    moved, left = True, total_harm(release)
                     # Later repairs usually have lower rates, so this estimate of the loss is usually too low.
                     if lost + left / rate > at_most:
                         return False
             if not moved:
                 shared = np.flatnonzero(release.strategies >= 0).tolist()
-                for record in [each for each in shared if own_harm(release, harm, each, 0) > 0]:
-                    reread(release, record, goal.work)
-                    share_as(release, harm, goal.margins, record, WITHHELD, goal.work)
-                left = total_harm(release, harm)
+                for record in [each for each in shared if own_harm(release, each, 0) > 0]:
+                    reread(release, record)
+                    share_as(release, record, WITHHELD)
+                left = total_harm(release)
         self.improve(goal)
         return True
 
@@ -367,16 +359,16 @@ def _changes(goal: Goal, record: int, lower: Floats, more: Floats) -> float:
     (increase of benefit), shape (n_strategies + 1,). The last entry is for withholding; `lower` is -inf where a change
     is not allowed. Return the largest harm of which differences are taken.
     """
-    release, harm, gained = goal.release, goal.harm, goal.work.gained
+    release, gained = goal.release, goal.release.gained
     form = release.strategies[record]
-    present = effect_on_others(release, harm, goal.margins, record, goal.work)
+    present = effect_on_others(release, record)
     benefit, own, scale = 0.0, 0.0, abs(present)
     if form >= 0:
-        benefit, own = benefit_in(release, record, form), own_harm(release, harm, record, form)
+        benefit, own = benefit_in(release, record, form), own_harm(release, record, form)
     for other in range(len(gained)):
         scale, lower[other], more[other] = max(scale, abs(gained[other])), -np.inf, 0.0
         if goal.allowed[record, other]:
-            lower[other] = gained[other] - present + own - own_harm(release, harm, record, other)
+            lower[other] = gained[other] - present + own - own_harm(release, record, other)
             more[other] = benefit_in(release, record, other) - benefit
     lower[-1], more[-1] = (own - present, -benefit) if goal.may_withhold else (-np.inf, 0.0)
     return scale
@@ -416,13 +408,13 @@ def _improve(goal: Goal, records: Records) -> Records:
             # Share a withheld record, even at a negative payoff.
             least = -goal.prohibitive / 2
         if chosen != form and best > least:
-            share_as(release, goal.harm, goal.margins, record, chosen, goal.work)
+            share_as(release, record, chosen)
             moved[number] = True
     return records[moved]
 
 
 @borrowing()
-def _lacks(release: Release, harm: Harm) -> int:
+def _lacks(release: Release) -> int:
     """Return the number of the first cell through which a shared record suffers harm.
 
     A cell is a distinct combination of values. The harm excludes harm from sensitive values. The result is -1 if no
@@ -432,7 +424,7 @@ def _lacks(release: Release, harm: Harm) -> int:
         form = release.strategies[record]
         for entry in range(release.begin[record], release.begin[record + 1]):
             cell = release.own[entry]
-            if form >= 0 and harm_of(release, harm, record, form, release.fitting[cell]) > 0:
+            if form >= 0 and harm_of(release, record, form, release.fitting[cell]) > 0:
                 return int(cell)
     return -1
 
@@ -484,7 +476,7 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool
         Whether two records changed, the next record, number of records tried without success, comparisons left, and
         number of strategies evaluated.
     """
-    release, harm, margins, work, tie = goal.release, goal.harm, goal.margins, goal.work, goal.tie
+    release, tie = goal.release, goal.tie
     n, size = goal.allowed.shape
     lower, more, evaluated = np.empty((2, size + 1)), np.empty((2, size + 1)), 0
     entries, comparisons = len(release.own) / n, len(release.cells) * len(release.levels)
@@ -499,11 +491,11 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool
                 break
             if new == form or lower[0, new] == -np.inf or (goal.is_safe and more[0, new] <= tie[record]):
                 continue
-            reread(release, record, work)
-            share_as(release, harm, margins, record, new, work)
+            reread(release, record)
+            share_as(release, record, new)
             # Under limits on sensitive values, no record is skipped: a row that no longer fits can also remove the
             # excess.
-            lacks = _lacks(release, harm) if goal.is_safe and harm.value_weight == 0.0 else -1
+            lacks = _lacks(release) if goal.is_safe and release.harm.value_weight == 0.0 else -1
             spent += 2 * once
             for other in range(0 if goal.is_safe else record + 1, n):
                 if other == record:
@@ -527,10 +519,10 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool
                         best, chosen = value, form_of_other
                         scale = 0.0 if goal.is_safe else abs(lower[0, new]) + abs(lower[1, form_of_other])
                 if chosen > -2 and best > tie[record] + tie[other] + INDIFFERENCE * scale:
-                    share_as(release, harm, margins, other, chosen, work)
+                    share_as(release, other, chosen)
                     return True, record, 0, left - spent, evaluated + spent // comparisons
-            reread(release, record, work)
-            share_as(release, harm, margins, record, form, work)
+            reread(release, record)
+            share_as(release, record, form)
         left -= spent
         evaluated += spent // comparisons
         record, clean = (record + 1) % n, clean + 1
@@ -573,7 +565,7 @@ def _suppress_few(goal: Goal) -> None:
     last = goal.allowed.shape[1] - 1
     for record in np.argsort(benefit):
         if release.strategies[record] >= 0 and goal.allowed[record, last]:
-            if total_harm(release, goal.harm) <= 0:
+            if total_harm(release) <= 0:
                 return
-            reread(release, record, goal.work)
-            share_as(release, goal.harm, goal.margins, record, last, goal.work)
+            reread(release, record)
+            share_as(release, record, last)

@@ -30,50 +30,10 @@ Integers = NDArray[np.int64]
 _APART, _NEVER = 2**40, 2**50
 
 
-class Release(NamedTuple):
-    """Hold the strategy of each record and the number of rows that fit each cell.
-
-    Attributes
-    ----------
-    cells, groups
-        See `FittingRows`.
-    begin, own : ndarray of int64
-        The cells of each record, one per distinct row: ``own[begin[record]:begin[record + 1]]``.
-    start, members : ndarray of int64
-        Records with one cell, grouped by cell: ``members[start[cell]:start[cell + 1]]``.
-    several : ndarray of int64
-        Records with more than one cell.
-    levels, strides : ndarray of int64, shape (n_attributes,)
-        Number of levels of each attribute, and step in the strategy number for one more level.
-    losses : ndarray of float64, shape (n_records, n_attributes, most levels)
-        Information loss by attribute and level, as a share of the maximum loss.
-    benefit : ndarray of float64, shape (n_records,)
-        Benefit of sharing each record unchanged, in currency units.
-    strategies : ndarray of int64, shape (n_records,)
-        Strategy of each record, -1 if withheld; modified in place.
-    fitting : ndarray of int64, shape (n_cells,)
-        Number of shared rows that fit each cell; modified in place.
-    """
-
-    cells: NDArray[np.int32]
-    groups: NDArray[np.int32]
-    begin: Integers
-    own: Integers
-    start: Integers
-    members: Integers
-    several: Integers
-    levels: Integers
-    strides: Integers
-    losses: Floats
-    benefit: Floats
-    strategies: Strategies
-    fitting: Integers
-
-
 class Harm(NamedTuple):
     """Hold the harm to a person by numbers of fitting rows and of fitting people.
 
-    The harm is the publisher's expected loss, or the number of rows that a person lacks to be safe (`Replies`). The
+    The harm is the publisher's expected loss, or the number of rows that a person lacks to be safe (`replies_in`). The
     smaller of the two numbers determines it; see `harm_of`.
 
     Attributes
@@ -104,31 +64,73 @@ class Harm(NamedTuple):
     value_weight: float = 0.0
 
 
-class Margins(NamedTuple):
-    """Hold the change of harm in each cell for one row more and one row less.
+class Release(NamedTuple):
+    """Hold the strategy of each record, the rows that fit each cell, and the harm to persons.
 
-    `more` is the decrease of the harm with one row more, `less` the increase with one row less; arrays (n_cells,). Both
-    are sums over the shared records that have this cell only, and exclude harm from sensitive values. `shared` counts
-    these records.
+    The last ten fields are working arrays for the effects of a change to a record; an entry is one of its distinct
+    rows, and a term of a signed sum represents all strategies above a given one.
+
+    Attributes
+    ----------
+    cells, groups
+        See `FittingRows`.
+    begin, own : ndarray of int64
+        The cells of each record, one per distinct row: ``own[begin[record]:begin[record + 1]]``.
+    start, members : ndarray of int64
+        Records with one cell, grouped by cell: ``members[start[cell]:start[cell + 1]]``.
+    several : ndarray of int64
+        Records with more than one cell.
+    levels, strides : ndarray of int64, shape (n_attributes,)
+        Number of levels of each attribute, and step in the strategy number for one more level.
+    losses : ndarray of float64, shape (n_records, n_attributes, most levels)
+        Information loss by attribute and level, as a share of the maximum loss.
+    benefit : ndarray of float64, shape (n_records,)
+        Benefit of sharing each record unchanged, in currency units.
+    strategies : ndarray of int64, shape (n_records,)
+        Strategy of each record, -1 if withheld; modified in place.
+    fitting : ndarray of int64, shape (n_cells,)
+        Number of shared rows that fit each cell; modified in place.
+    harm : Harm
+        Harm to persons.
+    more, less : ndarray of float64, shape (n_cells,)
+        Decrease of the harm in each cell with one row more, and increase with one row less: sums over the shared
+        records that have this cell only, without harm from sensitive values; modified in place.
+    shared : ndarray of int64, shape (n_cells,)
+        Number of shared records that have this cell only; modified in place.
+    least, place : ndarray of int16 and int64, shape (n_entries, n_attributes, n_values)
+        Lowest level at which each value agrees with the entry, and its contribution to the number of the lowest
+        strategy that fits.
+    gained : ndarray of float64, shape (n_strategies,)
+        Effect of each strategy on other persons.
+    changed : ndarray of int64, shape (n_cells,)
+        Cells that a change affects.
+    before, after : ndarray of int64, shape (n_attributes,)
+        Levels of the record before and after the change.
+    forms, signs : ndarray of int64 and float64, shape (4, n_strategies)
+        Terms of signed sums, and their factors.
+    at : ndarray of int64, shape (n_strategies,)
+        Position of a strategy in the current sum, -1 if absent.
+    fits : ndarray of bool, shape (n_cells,)
+        Cells that the record's row fits.
     """
 
+    cells: NDArray[np.int32]
+    groups: NDArray[np.int32]
+    begin: Integers
+    own: Integers
+    start: Integers
+    members: Integers
+    several: Integers
+    levels: Integers
+    strides: Integers
+    losses: Floats
+    benefit: Floats
+    strategies: Strategies
+    fitting: Integers
+    harm: Harm
     more: Floats
     less: Floats
     shared: Integers
-
-
-class Work(NamedTuple):
-    """Hold working arrays for the effects of a change.
-
-    `least` and `place` have shape (n_entries, n_attributes, n_values), with one row per entry (distinct row) of the
-    record: the lowest level at which each value agrees with the entry, and its contribution to the number of the lowest
-    strategy that fits. `gained`, shape (n_strategies,), is the effect of each strategy on others. `changed` lists the
-    cells that a change affects; `before` and `after` are the levels before and after it. `forms` and `signs`, shape (4,
-    n_strategies), hold the terms of signed sums; a term represents all strategies above a given one. `at`, shape
-    (n_strategies,), is the position of a strategy in the current sum, -1 if absent. `fits`, shape (n_cells,), marks the
-    cells that the record's row fits.
-    """
-
     least: NDArray[np.int16]
     place: Integers
     gained: Floats
@@ -141,7 +143,9 @@ class Work(NamedTuple):
     fits: NDArray[np.bool_]
 
 
-def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Floats, strategies: Strategies) -> Release:
+def release_of(
+    lattice: GeneralizationLattice, rows: FittingRows, benefit: Floats, strategies: Strategies, harm: Harm
+) -> Release:
     """Return the release in which each record has the given strategy; see `Release`.
 
     Parameters
@@ -154,20 +158,23 @@ def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Float
         Benefit of sharing each record unchanged, in currency units.
     strategies : ndarray of int64, shape (n_records,)
         Strategy of each record, -1 if withheld; copied.
+    harm : Harm
+        Harm to persons.
     """
-    begin, own = rows.begin.astype(np.int64), rows.cell_of_entry
+    begin, own, n_cells, size = rows.begin.astype(np.int64), rows.cell_of_entry, len(rows.cells), lattice.size
     alone = np.flatnonzero(np.diff(begin) == 1)
     order = np.argsort(own[begin[alone]], kind="stable")
-    start = np.searchsorted(own[begin[alone]][order], np.arange(len(rows.cells) + 1)).astype(np.int64)
     losses = np.zeros((lattice.n_records, len(lattice.shape), max(lattice.shape)))
     for position, table in enumerate(lattice.record_losses):
         losses[:, position, : len(table)] = table.T
-    return Release(
+    n_attributes, _, widest = rows.groups.shape
+    by_entry = (int(np.diff(begin).max(initial=1)), n_attributes, widest)
+    release = Release(
         rows.cells,
         rows.groups,
         begin,
         own,
-        start,
+        np.searchsorted(own[begin[alone]][order], np.arange(n_cells + 1)).astype(np.int64),
         alone[order].astype(np.int64),
         np.flatnonzero(np.diff(begin) > 1).astype(np.int64),
         np.array(lattice.shape, dtype=np.int64),
@@ -176,28 +183,23 @@ def release_of(lattice: GeneralizationLattice, rows: FittingRows, benefit: Float
         np.array(benefit, dtype=np.float64),
         strategies.astype(np.int64).copy(),
         rows.of_cells(strategies).astype(np.int64),
+        harm,
+        more=np.zeros(n_cells),
+        less=np.zeros(n_cells),
+        shared=np.zeros(n_cells, dtype=np.int64),
+        least=np.zeros(by_entry, dtype=np.int16),
+        place=np.zeros(by_entry, dtype=np.int64),
+        gained=np.zeros(size),
+        changed=np.zeros(n_cells, dtype=np.int64),
+        before=np.zeros(n_attributes, dtype=np.int64),
+        after=np.zeros(n_attributes, dtype=np.int64),
+        forms=np.zeros((4, size), dtype=np.int64),
+        signs=np.zeros((4, size)),
+        at=np.full(size, -1, dtype=np.int64),
+        fits=np.zeros(n_cells, dtype=np.bool_),
     )
-
-
-def work_for(release: Release, n_forms: int) -> Work:
-    """Return working arrays of the sizes for a release and `n_forms` strategies.
-
-    Counts and lowest levels are 0; see `Work`.
-    """
-    n_attributes, _, widest = release.groups.shape
-    shape = (int(np.diff(release.begin).max(initial=1)), n_attributes, widest)
-    return Work(
-        np.zeros(shape, dtype=np.int16),
-        np.zeros(shape, dtype=np.int64),
-        np.zeros(n_forms),
-        np.zeros(len(release.cells), dtype=np.int64),
-        np.zeros(n_attributes, dtype=np.int64),
-        np.zeros(n_attributes, dtype=np.int64),
-        np.zeros((4, n_forms), dtype=np.int64),
-        np.zeros((4, n_forms)),
-        np.full(n_forms, -1, dtype=np.int64),
-        np.zeros(len(release.cells), dtype=np.bool_),
-    )
+    _set_margins(release)
+    return release
 
 
 @borrowing()
@@ -216,14 +218,14 @@ def benefit_in(release: Release, record: int, form: int) -> float:
 
 
 @borrowing()
-def harm_of(release: Release, harm: Harm, record: int, form: int, rows: int) -> float:
+def harm_of(release: Release, record: int, form: int, rows: int) -> float:
     """Return the harm to a person under a strategy if `rows` rows fit its values.
 
     The person is that of `record`, and `form` is the strategy of its own row. The harm is the expected loss or the
     weighted number of missing rows; see `Harm`. Fewer than 1 row counts as 1. In direction "both", the number of people
     who fit the person's row replaces `rows` if it is not larger. Harm from sensitive values is not included.
     """
-    rows = max(rows, 1)
+    harm, rows = release.harm, max(rows, 1)
     cost = harm.by_rows[harm.kind[record], rows]
     if len(harm.people) and harm.people[record, form] <= rows:
         whole = len(harm.by_people) == 0
@@ -233,13 +235,13 @@ def harm_of(release: Release, harm: Harm, record: int, form: int, rows: int) -> 
 
 
 @borrowing()
-def own_harm(release: Release, harm: Harm, record: int, form: int) -> float:
+def own_harm(release: Release, record: int, form: int) -> float:
     """Return the harm to a person under a strategy if no other record changes.
 
     The person is that of `record`, and `form` is its new strategy. The row itself counts as shared. The harm, see
     `Harm`, includes harm from sensitive values.
     """
-    total = harm_of(release, harm, record, form, rows_of(release, record))
+    total, harm = harm_of(release, record, form, rows_of(release, record)), release.harm
     if harm.value_weight > 0.0:
         cell, change = release.own[release.begin[record]], 1 if release.strategies[record] < 0 else 0
         total += harm.value_weight * excess_with(harm.values, cell, harm.values.kind[record], change)
@@ -273,17 +275,17 @@ def rows_of(release: Release, record: int) -> int:
 
 
 @borrowing()
-def total_harm(release: Release, harm: Harm) -> float:
+def total_harm(release: Release) -> float:
     """Return the total harm to the persons whose records are shared; see `Harm`."""
     total = 0.0
     for record in range(len(release.strategies)):
         if release.strategies[record] >= 0:
-            total += own_harm(release, harm, record, release.strategies[record])
+            total += own_harm(release, record, release.strategies[record])
     return total
 
 
 @borrowing()
-def _margin(release: Release, harm: Harm, margins: Margins, cell: int) -> None:
+def _margin(release: Release, cell: int) -> None:
     rows = release.fitting[cell]
     more, less, shared = 0.0, 0.0, 0
     for position in range(release.start[cell], release.start[cell + 1]):
@@ -291,25 +293,18 @@ def _margin(release: Release, harm: Harm, margins: Margins, cell: int) -> None:
         form = release.strategies[record]
         if form >= 0:
             shared += 1
-            now = harm_of(release, harm, record, form, rows)
-            more += now - harm_of(release, harm, record, form, rows + 1)
-            less += harm_of(release, harm, record, form, rows - 1) - now
-    margins.more[cell] = more
-    margins.less[cell] = less
-    margins.shared[cell] = shared
+            now = harm_of(release, record, form, rows)
+            more += now - harm_of(release, record, form, rows + 1)
+            less += harm_of(release, record, form, rows - 1) - now
+    release.more[cell] = more
+    release.less[cell] = less
+    release.shared[cell] = shared
 
 
 @owning()
-def margins_of(release: Release, harm: Harm) -> Margins:
-    """Return the change of harm in each cell for one row more and one row less.
-
-    A cell is a distinct combination of values, and the rows are the released rows that fit it; see `Margins`.
-    """
-    n_cells = len(release.cells)
-    margins = Margins(np.zeros(n_cells), np.zeros(n_cells), np.zeros(n_cells, dtype=np.int64))
-    for cell in range(n_cells):
-        _margin(release, harm, margins, cell)
-    return margins
+def _set_margins(release: Release) -> None:
+    for cell in range(len(release.cells)):
+        _margin(release, cell)
 
 
 @borrowing()
@@ -319,23 +314,23 @@ def _set_levels(release: Release, form: int, levels: Integers) -> None:
 
 
 @borrowing()
-def _set_places(release: Release, shared: bool, work: Work, entries: int) -> None:
-    """Set ``work.place``: each value's part of the lowest strategy that fits.
+def _set_places(release: Release, shared: bool, entries: int) -> None:
+    """Set ``release.place``: each value's part of the lowest strategy that fits.
 
-    `entries` is the number of the record's distinct rows, and `shared` whether the record is shared; ``work.least``
-    and, if shared, ``work.before`` must have been filled. With one entry, `_APART` marks values that the record's
+    `entries` is the number of the record's distinct rows, and `shared` whether the record is shared; ``release.least``
+    and, if shared, ``release.before`` must have been filled. With one entry, `_APART` marks values that the record's
     present row does not fit; `_NEVER` marks values that agree at no level.
     """
     for entry in range(entries):
         for attribute in range(len(release.levels)):
-            for value in range(work.least.shape[2]):
-                level = work.least[entry, attribute, value]
+            for value in range(release.least.shape[2]):
+                level = release.least[entry, attribute, value]
                 place = level * release.strides[attribute]
                 if level >= release.levels[attribute]:
                     place = _NEVER
-                elif entries == 1 and (not shared or level > work.before[attribute]):
+                elif entries == 1 and (not shared or level > release.before[attribute]):
                     place += _APART
-                work.place[entry, attribute, value] = place
+                release.place[entry, attribute, value] = place
 
 
 @borrowing()
@@ -352,64 +347,64 @@ def _join(release: Release, first: int, second: int) -> int:
 
 
 @borrowing()
-def _put(work: Work, row: int, length: int, form: int, sign: float) -> int:
+def _put(release: Release, row: int, length: int, form: int, sign: float) -> int:
     """Add the term "all strategies above `form`" to a signed sum.
 
-    Return the new number of terms. The sum is in row `row` of ``work.forms`` and ``work.signs`` and has `length` terms;
-    `sign` is added to the factor of an equal term, if there is one.
+    Return the new number of terms. The sum is in row `row` of ``release.forms`` and ``release.signs`` and has `length`
+    terms; `sign` is added to the factor of an equal term, if there is one.
     """
-    if work.at[form] < 0:
-        work.at[form] = length
-        work.forms[row, length], work.signs[row, length] = form, 0.0
+    if release.at[form] < 0:
+        release.at[form] = length
+        release.forms[row, length], release.signs[row, length] = form, 0.0
         length += 1
-    work.signs[row, work.at[form]] += sign
+    release.signs[row, release.at[form]] += sign
     return length
 
 
 @borrowing()
-def _settle(work: Work, row: int, length: int) -> int:
+def _settle(release: Release, row: int, length: int) -> int:
     """Remove the terms of a signed sum that cancel; return the number left.
 
-    The sum is in row `row` of ``work.forms`` and ``work.signs`` and has `length` terms, whose factors are 0 if they
-    cancel. The positions in ``work.at`` are cleared.
+    The sum is in row `row` of ``release.forms`` and ``release.signs`` and has `length` terms, whose factors are 0 if
+    they cancel. The positions in ``release.at`` are cleared.
     """
     kept = 0
     for term in range(length):
-        work.at[work.forms[row, term]] = -1
-        if work.signs[row, term] != 0.0:
-            work.forms[row, kept], work.signs[row, kept] = work.forms[row, term], work.signs[row, term]
+        release.at[release.forms[row, term]] = -1
+        if release.signs[row, term] != 0.0:
+            release.forms[row, kept], release.signs[row, kept] = release.forms[row, term], release.signs[row, term]
             kept += 1
     return kept
 
 
 @borrowing()
-def _forms_that_fit(release: Release, work: Work, entries: int, cell: int, row: int) -> int:
+def _forms_that_fit(release: Release, entries: int, cell: int, row: int) -> int:
     """Write the strategies under which a record fits a cell as a signed sum.
 
-    The record, whose places are in ``work.place``, has `entries` distinct rows; it fits if any of them fits. A term
-    represents all strategies above a given one. The terms are written to row `row` of ``work.forms`` and
-    ``work.signs``. Return their number.
+    The record, whose places are in ``release.place``, has `entries` distinct rows; it fits if any of them fits. A term
+    represents all strategies above a given one. The terms are written to row `row` of ``release.forms`` and
+    ``release.signs``. Return their number.
     """
     length = 0
     for entry in range(entries):
         form = 0
         for attribute in range(len(release.levels)):
-            form += work.place[entry, attribute, release.cells[cell, attribute]]
+            form += release.place[entry, attribute, release.cells[cell, attribute]]
         if form >= _NEVER:
             continue
         form %= _APART
         before = length
         for term in range(before):
-            work.signs[3, term] = work.signs[row, term]
-        length = _put(work, row, length, form, 1.0)
+            release.signs[3, term] = release.signs[row, term]
+        length = _put(release, row, length, form, 1.0)
         for term in range(before):
-            length = _put(work, row, length, _join(release, work.forms[row, term], form), -work.signs[3, term])
-    return _settle(work, row, length)
+            length = _put(release, row, length, _join(release, release.forms[row, term], form), -release.signs[3, term])
+    return _settle(release, row, length)
 
 
 @borrowing()
-def _effect_on_several(release: Release, harm: Harm, record: int, work: Work, entries: int, shared: bool) -> float:
-    """Add the effects on persons with several rows to ``work.gained``.
+def _effect_on_several(release: Release, record: int, entries: int, shared: bool) -> float:
+    """Add the effects on persons with several rows to ``release.gained``.
 
     The effect of a strategy is the decrease of harm to these persons compared with withholding `record`. Return the
     decrease due to its present row, 0 if it is not `shared`; see `effect_on_others`. `entries` is the number of the
@@ -424,81 +419,82 @@ def _effect_on_several(release: Release, harm: Harm, record: int, work: Work, en
         rows = len(release.strategies) + 1
         for entry in range(begin, end):
             cell = release.own[entry]
-            rows = min(rows, release.fitting[cell] - work.fits[cell])
-        gain = harm_of(release, harm, other, form, rows) - harm_of(release, harm, other, form, rows + 1)
+            rows = min(rows, release.fitting[cell] - release.fits[cell])
+        gain = harm_of(release, other, form, rows) - harm_of(release, other, form, rows + 1)
         if gain == 0.0:
             continue
         # The minimum over the cells rises only if the new row fits every cell at the minimum.
         fits_all, row, length = shared, 0, 0
         for entry in range(begin, end):
             cell = release.own[entry]
-            if release.fitting[cell] - work.fits[cell] > rows:
+            if release.fitting[cell] - release.fits[cell] > rows:
                 continue
-            fits_all = fits_all and work.fits[cell]
+            fits_all = fits_all and release.fits[cell]
             if length == 0:
-                length = _forms_that_fit(release, work, entries, cell, row)
+                length = _forms_that_fit(release, entries, cell, row)
             else:
-                terms, product = _forms_that_fit(release, work, entries, cell, 2), 0
+                terms, product = _forms_that_fit(release, entries, cell, 2), 0
                 for first in range(length):
                     for second in range(terms):
-                        both = _join(release, work.forms[row, first], work.forms[2, second])
-                        sign = work.signs[row, first] * work.signs[2, second]
-                        product = _put(work, 1 - row, product, both, sign)
-                row, length = 1 - row, _settle(work, 1 - row, product)
+                        both = _join(release, release.forms[row, first], release.forms[2, second])
+                        sign = release.signs[row, first] * release.signs[2, second]
+                        product = _put(release, 1 - row, product, both, sign)
+                row, length = 1 - row, _settle(release, 1 - row, product)
             if length == 0:
                 break
         for term in range(length):
-            work.gained[work.forms[row, term]] += work.signs[row, term] * gain
+            release.gained[release.forms[row, term]] += release.signs[row, term] * gain
         if fits_all:
             present += gain
     return present
 
 
 @borrowing()
-def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int, work: Work) -> float:
+def effect_on_others(release: Release, record: int) -> float:
     """Compute the decrease of harm to other persons under each strategy of a record.
 
-    The comparison is with withholding the record. Fills ``work.gained``, shape (n_strategies,), and ``work.least``.
+    The comparison is with withholding the record. Fills ``release.gained``, shape (n_strategies,), and
+    ``release.least``.
 
     Returns
     -------
     float
         Decrease of the harm to other persons due to the record's present row; 0 if the record is withheld. The effect
-        of a change of strategy is the entry in ``work.gained`` minus this number.
+        of a change of strategy is the entry in ``release.gained`` minus this number.
     """
     form, entries = release.strategies[record], release.begin[record + 1] - release.begin[record]
     own = release.own[release.begin[record]] if entries == 1 else -1
-    reread(release, record, work)
-    gained = work.gained
+    reread(release, record)
+    gained = release.gained
     for form_ in range(len(gained)):
         gained[form_] = 0.0
     shared = form >= 0
     if shared:
-        _set_levels(release, form, work.before)
-    _set_places(release, shared, work, entries)
+        _set_levels(release, form, release.before)
+    _set_places(release, shared, entries)
     present, n_attributes = 0.0, len(release.levels)
     if entries > 1 or len(release.several) > 0:
         for cell in range(len(release.cells)):
-            work.fits[cell] = shared and fits_any(release.cells[cell], work.least, entries, work.before)
+            release.fits[cell] = shared and fits_any(release.cells[cell], release.least, entries, release.before)
     if len(release.several) > 0:
-        present += _effect_on_several(release, harm, record, work, entries, shared)
+        present += _effect_on_several(release, record, entries, shared)
     for cell in range(len(release.cells)):
-        unharmed = margins.more[cell] == 0.0 and margins.less[cell] == 0.0
-        if cell == own or (unharmed and (harm.value_weight == 0.0 or margins.shared[cell] == 0)):
+        unharmed = release.more[cell] == 0.0 and release.less[cell] == 0.0
+        if cell == own or (unharmed and (release.harm.value_weight == 0.0 or release.shared[cell] == 0)):
             continue
         if entries > 1:
-            gain = margins.less[cell] if work.fits[cell] else margins.more[cell]
-            for term in range(_forms_that_fit(release, work, entries, cell, 0)):
-                gained[work.forms[0, term]] += work.signs[0, term] * gain
-            present += gain if work.fits[cell] else 0.0
+            gain = release.less[cell] if release.fits[cell] else release.more[cell]
+            for term in range(_forms_that_fit(release, entries, cell, 0)):
+                gained[release.forms[0, term]] += release.signs[0, term] * gain
+            present += gain if release.fits[cell] else 0.0
             continue
         place = 0
         for attribute in range(n_attributes):
-            place += work.place[0, attribute, release.cells[cell, attribute]]
+            place += release.place[0, attribute, release.cells[cell, attribute]]
         if place < _NEVER:
             fits = place < _APART
-            gain = margins.less[cell] if fits else margins.more[cell]
-            gain += _value_gain(harm, record, cell, margins.shared[cell], fits)
+            gain = release.less[cell] if fits else release.more[cell]
+            gain += _value_gain(release.harm, record, cell, release.shared[cell], fits)
             gained[place % _APART] += gain
             present += gain if fits else 0.0
     if own >= 0:
@@ -507,9 +503,9 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
         for position in range(release.start[own], release.start[own + 1]):
             other = release.members[position]
             if other != record and release.strategies[other] >= 0:
-                now = harm_of(release, harm, other, release.strategies[other], rows)
-                same += change * (now - harm_of(release, harm, other, release.strategies[other], rows + change))
-        same += _value_gain(harm, record, own, margins.shared[own] - int(shared), shared)
+                now = harm_of(release, other, release.strategies[other], rows)
+                same += change * (now - harm_of(release, other, release.strategies[other], rows + change))
+        same += _value_gain(release.harm, record, own, release.shared[own] - int(shared), shared)
         gained[0] += same
         present += same if shared else 0.0
     for attribute in range(len(release.levels)):
@@ -521,47 +517,48 @@ def effect_on_others(release: Release, harm: Harm, margins: Margins, record: int
 
 
 @borrowing()
-def reread(release: Release, record: int, work: Work) -> None:
-    """Fill ``work.least`` with the lowest levels of agreement with a record's values.
+def reread(release: Release, record: int) -> None:
+    """Fill ``release.least`` with the lowest levels of agreement with a record's values.
 
     An entry is the lowest level at which a value of an attribute and that of the record are generalized to the same
     value, for each distinct row of the record; the number of levels if there is none.
     """
     begin = release.begin[record]
     for entry in range(release.begin[record + 1] - begin):
-        agreement(release.cells[release.own[begin + entry]], release.groups, release.levels, work.least[entry])
+        agreement(release.cells[release.own[begin + entry]], release.groups, release.levels, release.least[entry])
 
 
 @borrowing()
-def share_as(release: Release, harm: Harm, margins: Margins, record: int, form: int, work: Work) -> None:
+def share_as(release: Release, record: int, form: int) -> None:
     """Change a record's strategy to `form` (-1: withhold), and update the counts.
 
-    Changes `release`, `margins` and the sensitive values of `harm` in place. ``work.least`` must have been filled for
-    this record; see `reread`.
+    Changes `release` and its sensitive values in place. ``release.least`` must have been filled for this record; see
+    `reread`.
     """
     was, begin, end = release.strategies[record], release.begin[record], release.begin[record + 1]
+    values = release.harm.values
     if was >= 0:
-        _set_levels(release, was, work.before)
+        _set_levels(release, was, release.before)
     if form >= 0:
-        _set_levels(release, form, work.after)
+        _set_levels(release, form, release.after)
     n_changed = change_row(
         release.cells,
-        work.least,
+        release.least,
         end - begin,
-        work.before,
+        release.before,
         was >= 0,
-        work.after,
+        release.after,
         form >= 0,
         release.fitting,
-        work.changed,
+        release.changed,
     )
     release.strategies[record] = form
-    if len(harm.values.start) > 0:
+    if len(values.start) > 0:
         for number in range(n_changed):
-            cell = work.changed[number]
-            gains = form >= 0 and fits_any(release.cells[cell], work.least, end - begin, work.after)
-            add_row(harm.values, cell, harm.values.kind[record], 1 if gains else -1)
+            cell = release.changed[number]
+            gains = form >= 0 and fits_any(release.cells[cell], release.least, end - begin, release.after)
+            add_row(values, cell, values.kind[record], 1 if gains else -1)
     for number in range(n_changed):
-        _margin(release, harm, margins, work.changed[number])
+        _margin(release, release.changed[number])
     if end - begin == 1:
-        _margin(release, harm, margins, release.own[begin])
+        _margin(release, release.own[begin])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,6 @@ from reidsim.games.record_game import (
 )
 from reidsim.linkage.partition import FittingRows
 from reidsim.linkage.people import ranges
-from reidsim.populations.population import Counts
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
 
 LookedUp = Literal["person", "both"]
@@ -81,7 +80,10 @@ class DirectedLinker:
         equivalence class: the rows of a class fit the persons of the class. In direction "both", it is the smaller of
         this and the group size in direction "record".
         """
-        return self._worse(self._released.link(strategy, rows).group_sizes, strategy, rows)
+        sizes = self._released.link(strategy, rows).group_sizes
+        if self.direction == "both":
+            sizes = np.minimum(sizes, self.by_record.link(strategy, rows).group_sizes)
+        return Linkage(sizes, sizes)
 
     def with_strategies(self, strategies: Strategies) -> FixedLinkage:
         """Return the linker of a release, with the linkage of each record.
@@ -130,12 +132,6 @@ class DirectedLinker:
             linker = linker_of_release(self.by_record, strategies)
             for strategy, rows in shared_rows(strategies):
                 sizes[rows] = np.minimum(sizes[rows], linker.link(strategy, rows).group_sizes)
-
-    def _worse(self, fitting: Counts, strategy: int, rows: Rows | None) -> Linkage:
-        if self.direction == "person":
-            return Linkage(fitting, fitting)
-        sizes = np.minimum(fitting, self.by_record.link(strategy, rows).group_sizes)
-        return Linkage(sizes, sizes)
 
 
 def directed_linker(game: RecordGame) -> DirectedLinker | None:
@@ -191,13 +187,11 @@ def without_attacked(game: RecordGame, strategies: Strategies) -> Strategies:
         strategies[attacked] = WITHHELD
 
 
-class Replies(NamedTuple):
-    """Hold the adversary's reply to each record under every strategy.
+def replies_in(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int64], NDArray[np.bool_], Harm]:
+    """Return the adversary's reply to each record under every strategy, in a game with a directed linker.
 
-    For directions "person", "record" and "both" see `reidsim.games.directions.linker`.
-
-    Attributes
-    ----------
+    Returns
+    -------
     needed : ndarray of int64, shape (n_records,)
         Number of rows that must fit a person so that an attack in direction "person" does not pay; 1 if no such attack
         pays, and more than the number of records if such an attack always pays.
@@ -205,15 +199,6 @@ class Replies(NamedTuple):
         Whether an attack in direction "record" does not pay under a strategy; true for all in direction "person".
     loss : Harm
         The publisher's expected loss, in currency units.
-    """
-
-    needed: NDArray[np.int64]
-    unattacked: NDArray[np.bool_]
-    loss: Harm
-
-
-def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
-    """Return the adversary's replies in a game with a directed linker; see `Replies`.
 
     Raises
     ------
@@ -222,7 +207,7 @@ def replies_in(game: RecordGame, linker: DirectedLinker) -> Replies:
     """
     kind, by_rows, needed = by_rows_of(game, linker)
     people, by_people, unattacked = _by_people(game, linker)
-    return Replies(needed[kind], unattacked, Harm(kind, by_rows, np.array(game.loss), people, by_people))
+    return needed[kind], unattacked, Harm(kind, by_rows, np.array(game.loss), people, by_people)
 
 
 def shortage(needed: NDArray[np.int64], weight: float) -> Harm:
@@ -248,7 +233,7 @@ def by_rows_of(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int
         Probability that a person of each kind is attacked and re-identified, by the number of rows that fit it; for 0
         rows, as for 1.
     ndarray of int64, shape (n_kinds,)
-        Number of rows that must fit so that no attack pays; see `Replies`.
+        Number of rows that must fit so that no attack pays; see `replies_in`.
 
     Raises
     ------
