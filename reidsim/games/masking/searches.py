@@ -24,8 +24,7 @@ from reidsim.games.masking.game import GameArrays, MaskingGame, in_chunks, is_ah
 from reidsim.games.masking.opponents import Alike, Opponents, Rules, Tables, attacked_anyway, payoff_against
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound
-from reidsim.releases.lattice import Floats, Rows, Strategies
-from reidsim.releases.lattice import MaskingSpace
+from reidsim.releases.lattice import Floats, MaskingSpace, Rows, Strategies
 
 # Number of strategies computed at a time. A larger block computes more strategies that cannot win; a smaller block
 # makes more compiled calls.
