@@ -98,26 +98,6 @@ class Network:
         return np.clip(p * prosecutor + j * journalist + m * marketer, 0.0, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class SetTotals:
-    """Sums over persons of the quantity behind each risk, by kind and knowledge set.
-
-    Given a knowledge set, the quantities of a person are: 1 if only the person's own record matches, else 0
-    (prosecutor); the same times the probability that a sample unique is a population unique (journalist); and one over
-    the number of matching records (marketer).
-
-    Parameters
-    ----------
-    prosecutor, journalist, marketer : ndarray of float64, shape (n_kinds, n_sets)
-        Sum over the persons of a kind, given that the adversary knows the set; defined for the possible sets of the
-        kind only.
-    """
-
-    prosecutor: Floats
-    journalist: Floats
-    marketer: Floats
-
-
 @dataclass(frozen=True)
 class Risks:
     """Risks of each person (Xia et al. 2021); arrays of shape (n_persons,) in [0, 1].
@@ -137,8 +117,11 @@ class Risks:
         lower or upper end of its interval; equal to `journalist` without intervals.
     trials : int, optional
         Number of knowledge sets drawn; None if the expectation is exact.
-    totals : SetTotals, optional
-        Sums by knowledge set, if sets are drawn.
+    totals : mapping of str to ndarray of float64, shape (n_kinds, n_sets), optional
+        If knowledge sets were drawn: for each risk, the sum of its quantity over the persons of a kind, given that the
+        adversary knows the set; defined for the possible sets of the kind only. The quantities of a person are: 1 if
+        only the person's own record matches, else 0 (prosecutor); the same times the probability that a sample unique
+        is a population unique (journalist); and one over the number of matching records (marketer).
     """
 
     prosecutor: Floats
@@ -149,7 +132,7 @@ class Risks:
     journalist_low: Floats
     journalist_high: Floats
     trials: int | None = None
-    totals: SetTotals | None = None
+    totals: Mapping[str, Floats] | None = None
 
     @property
     def method(self) -> Literal["exact", "monte-carlo"]:
@@ -291,7 +274,8 @@ def risks_of(
     if sets.drawn is not None:
         places = np.argsort(order)
         alone = np.cumsum(sums.steps, axis=1)[:, places]
-        totals = SetTotals(alone, alone * chances[0], alone + sums.shares[:, places])
+        shares = alone + sums.shares[:, places]
+        totals = {"prosecutor": alone, "journalist": alone * chances[0], "marketer": shares}
     alone, share, square, uniques, low_uniques, high_uniques, unique_square = np.clip(sums.of_persons, 0.0, 1.0)
     return Risks(alone, uniques, share, unique_square, square, low_uniques, high_uniques, totals=totals)
 
@@ -580,9 +564,9 @@ class Assessment:
             return 0.0
         if isinstance(risk, Network):
             p, j, m = risk.coefficients
-            by_set = p * totals.prosecutor + j * totals.journalist + m * totals.marketer
+            by_set = p * totals["prosecutor"] + j * totals["journalist"] + m * totals["marketer"]
         else:
-            by_set = getattr(totals, risk)
+            by_set = totals[risk]
         means = np.take_along_axis(by_set, self.drawn, axis=1).sum(axis=0) / max(len(self.risks.prosecutor), 1)
         return float(means.std(ddof=1) / np.sqrt(len(means)))
 
@@ -768,8 +752,8 @@ def _with_known_population(
     counted = replace(risks, journalist=alone, journalist_square=alone, journalist_low=alone, journalist_high=alone)
     if risks.totals is None or there.totals is None:
         return counted
-    of_sets = np.minimum(there.totals.prosecutor, risks.totals.prosecutor)
-    return replace(counted, totals=replace(risks.totals, journalist=of_sets))
+    of_sets = np.minimum(there.totals["prosecutor"], risks.totals["prosecutor"])
+    return replace(counted, totals={**risks.totals, "journalist": of_sets})
 
 
 def _require_alike(released: Codes, person: NDArray[np.intp], trees: Mapping[int, ValueTree]) -> None:
