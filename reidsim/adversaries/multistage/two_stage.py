@@ -454,7 +454,7 @@ def count_bits(attack: MultistageAttack, space: MaskingSpace) -> int:
 def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: MaskingSpace) -> TwoStageArrays:
     """Return a two-stage or one-stage attack as `TwoStageArrays`.
 
-    A `MultistageLinker` must have accepted the attack.
+    A `MultistageLinker` must have accepted the attack, which checks its attributes.
 
     Raises
     ------
@@ -475,7 +475,6 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
             expected="one row per person",
             hint="use best-first search for tables with counts",
         )
-    attack.check_attributes(space.attributes)
     n, identify, n_loci = world.n_targets, attack.identify, count_bits(attack, space)
     registry, listed = world.resource(identify.resource), world.lists.get(identify.resource)
     forms = space.shape[: len(space.shape) - n_loci]
