@@ -285,20 +285,21 @@ def data_content(loaded: Scenario[TablesScenario]) -> dict[str, Any]:
     """
     content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
     scenario, publisher = loaded.scenario, loaded.scenario.publisher
-    # By default, the unit decides whether records must be people of the population.
-    content["publisher.unit"] = publisher.unit
-    content["publisher.sensitive"] = key_columns(publisher.sensitive)
-    content["publisher.sensitive_hierarchies"] = loaded.content.get("publisher", {}).get("sensitive_hierarchies")
-    # The represented people are estimated only under sample risk, true or believed.
-    content["sampled"] = "sample" in scenario.risks
-    # Payoff parameters from columns determine which records form one cell.
-    content["economics"] = loaded.content["economics"] if scenario.has_price_columns else None
     several = content.pop("adversaries", {}) | {"": content.pop("adversary", {})}
     for name, adversary in several.items():
         plan = {key: adversary.get("sequential", {}).get(key) for key in _PLAN_OF_THE_STUDY}
         kept = {key: value for key, value in adversary.items() if key not in _NOT_OF_LINKAGE}
         content[f"linkage.{name}"] = kept | {"sequential": plan}
-    return content
+    return content | {
+        # By default, the unit decides whether records must be people of the population.
+        "publisher.unit": publisher.unit,
+        "publisher.sensitive": key_columns(publisher.sensitive),
+        "publisher.sensitive_hierarchies": loaded.content.get("publisher", {}).get("sensitive_hierarchies"),
+        # The represented people are estimated only under sample risk, true or believed.
+        "sampled": "sample" in scenario.risks,
+        # Payoff parameters from columns determine which records form one cell.
+        "economics": loaded.content["economics"] if scenario.has_price_columns else None,
+    }
 
 
 def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnLists:

@@ -299,10 +299,9 @@ class TablesKind(Kind):
         facts, publisher = dict[str, dict[str, Any]](), study.scenario.publisher
         for policy, outcome in outcomes.items():
             found, equilibrium = found_by(outcome), outcome.equilibrium
-            nodes, gap = found.nodes, found.gap
-            if outcome.choice is None:
-                searched, gap = policy_named(policy).searches_nodes(publisher), np.nan
-                nodes = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist() if searched else ()
+            nodes, gap = found.nodes, found.gap if outcome.choice is not None else np.nan
+            if outcome.choice is None and policy_named(policy).searches_nodes(publisher):
+                nodes = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist()
             facts[policy] = {
                 "node": [study.lattice.describe(node) for node in nodes],
                 **solver_facts(equilibrium, study.row_of_subject),

@@ -466,9 +466,8 @@ def attack_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Da
             ("fmdp", plan_known(attack, sizes), exploits_undetected(attack, sizes)),
             ("baseline", plan_baseline(attack, sizes), np.ones_like(sizes)),
         ):
-            part = {"setting": setting, "planner": planner, "group_size": sizes, "value": plan.value}
-            part |= {"risk": plan.reidentified, "exploits": np.where(plan.accesses, made, 0)}
-            parts.append(pd.DataFrame(part))
+            values = {"value": plan.value, "risk": plan.reidentified, "exploits": np.where(plan.accesses, made, 0)}
+            parts.append(pd.DataFrame({"setting": setting, "planner": planner, "group_size": sizes, **values}))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -635,12 +634,11 @@ class OneShotPoints(SolvedPoints):
     def __init__(self, study: TablesStudy) -> None:
         super().__init__(study)
         self._thinned: dict[bool, Options] = {}
-        self._fixed: dict[str, PointPlan] = {}
 
     def plan(self, policy: str, believed: EconomicsSection) -> PointPlan:
         """Return the `PointPlan` of the best of the undominated strategies of each record.
 
-        The plan of a rule does not depend on `believed` and is computed once.
+        The plan of a rule does not depend on `believed`.
 
         Parameters
         ----------
@@ -651,9 +649,7 @@ class OneShotPoints(SolvedPoints):
         """
         rule: Any = policy_named(policy)
         if rule.is_rule:
-            if policy not in self._fixed:
-                self._fixed[policy] = self.play(rule.form(self.study))
-            return self._fixed[policy]
+            return self.play(rule.form(self.study))
         constraint = rule.constraint(self.study)
         restricted = constraint.minimum is not None
         if restricted not in self._thinned:

@@ -168,17 +168,16 @@ _TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_siz
 _WITHOUT_PATH = ReadIf(lambda section, scenario: section.path is None, "without path, which replaces it")
 
 
-def _is_csv(section: ReleaseSection, scenario: Any) -> bool:
-    """Return whether the records or the people come from a delimited text file.
-
-    This is a condition for keys such as `delimiter`: `section` is ``[release]`` with format "csv", and the file of the
-    records or of the population does not end in ``.parquet``.
-    """
-    paths = (section.path, None if scenario.population is None else scenario.population.path)
-    return section.format == "csv" and any(path is not None and not path.endswith(".parquet") for path in paths)
-
-
-_OF_CSV = ReadIf(_is_csv, "with a CSV file in release.path or population.path")
+_OF_CSV = ReadIf(
+    lambda section, scenario: (
+        section.format == "csv"
+        and any(
+            path is not None and not path.endswith(".parquet")
+            for path in (section.path, scenario.population and scenario.population.path)
+        )
+    ),
+    "with a CSV file in release.path or population.path",
+)
 
 
 class PopulationSection(Section):
@@ -754,10 +753,9 @@ class TablesScenario(ScenarioHead):
 
         The risk of an adversary with direction "person" does not count.
         """
-        given: tuple[Risk, ...] = () if self.beliefs.risk is None else (self.beliefs.risk,)
-        sections = self.every_adversary.values()
         # An adversary that only looks persons up counts released rows and no people.
-        return frozenset((*given, *(section.risk for section in sections if section.direction != "person")))
+        risks = {section.risk for section in self.every_adversary.values() if section.direction != "person"}
+        return frozenset(risks if self.beliefs.risk is None else {*risks, self.beliefs.risk})
 
     @property
     def has_price_columns(self) -> bool:
