@@ -325,14 +325,13 @@ class TablesKind(Kind):
                 reason = "have no strategy that satisfies the constraint and are withheld (payoff 0)"
                 yield f"{policy}: {withheld} {study.units[1]} {reason}"
         for policy, outcome in outcomes.items() if study.scenario.looks_up else ():
-            if policy in POLICIES and POLICIES[policy].forbids_attacks and not outcome.equilibrium.attacked.any():
-                exposed = round(exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_subjects)
-                if exposed:
-                    yield (
-                        f"{policy}: no person is at risk if the adversary treats all matching rows as equally likely; "
-                        f"{exposed:,} of {counted(study.n_subjects, 'person is', 'people are')} at risk if the "
-                        "adversary prefers the rows that match the fewest people"
-                    )
+            exposed = round(exposed_to_weighted(study, outcome.equilibrium.strategies) * study.n_subjects)
+            if exposed and policy_named(policy).forbids_attacks and not outcome.equilibrium.attacked.any():
+                yield (
+                    f"{policy}: no person is at risk if the adversary treats all matching rows as equally likely; "
+                    f"{exposed:,} of {counted(study.n_subjects, 'person is', 'people are')} at risk if the "
+                    "adversary prefers the rows that match the fewest people"
+                )
 
     # Rounds of agents
 
@@ -652,28 +651,24 @@ def _warnings_of_node(study: TablesStudy, policy: str, outcome: PolicyOutcome) -
     outcome : PolicyOutcome
         Outcome of the policy; without a choice, it is of the last round of agents.
     """
-    publisher, units, equilibrium = study.scenario.publisher, study.units[1], outcome.equilibrium
-    within = f"no release with at most {publisher.suppression_limit:.0%} suppressed {units} is profitable"
-    found, split, nothing = found_by(outcome), equilibrium.solver == SPLITS, equilibrium.withheld.all()
-    if outcome.choice is None:
-        if nothing:
-            yield f"{policy}: {within} in the last round"
-        if publisher.search == "anytime" and not equilibrium.exact and not policy_named(policy).is_rule:
-            yield f"{policy}: the node of the last round is not proved optimal; another node may have a higher payoff"
-        return
-    if nothing:
-        ended = (found.gap > 0 and not split) or found.unproved_rounds > 0
-        reason = "no profitable release was found within the budget" if ended else within
-        yield f"{policy}: {reason}; nothing is released"
-    if found.gap > 0:
-        limit = f"the limit of {publisher.suppression_limit:.0%} suppressed {units} binds"
-        reason = limit if split else "the budget ended the search"
-        yield f"{policy}: {reason}; the payoff may be higher by up to {found.gap:.2%} of the best case"
-    if found.unproved_rounds:
-        yield (
-            f"{policy}: the budget ended {found.unproved_rounds} of {len(found.nodes)} rounds; "
-            "another node may have a higher payoff in these rounds"
-        )
+    publisher, equilibrium, found = study.scenario.publisher, outcome.equilibrium, found_by(outcome)
+    nothing, chosen = equilibrium.withheld.all(), outcome.choice is not None
+    suppressed = f"{publisher.suppression_limit:.0%} suppressed {study.units[1]}"
+    within = f"no release with at most {suppressed} is profitable"
+    better, budget = "another node may have a higher payoff", "the budget ended"
+    split, unproved = equilibrium.solver == SPLITS, found.unproved_rounds
+    ended = "no profitable release was found within the budget" if (found.gap > 0 and not split) or unproved else within
+    binds = f"the limit of {suppressed} binds" if split else f"{budget} the search"
+    open_end = publisher.search == "anytime" and not equilibrium.exact and not policy_named(policy).is_rule
+    for holds, text in (
+        (nothing and not chosen, f"{within} in the last round"),
+        (open_end and not chosen, f"the node of the last round is not proved optimal; {better}"),
+        (nothing and chosen, f"{ended}; nothing is released"),
+        (found.gap > 0, f"{binds}; the payoff may be higher by up to {found.gap:.2%} of the best case"),
+        (unproved, f"{budget} {unproved} of {len(found.nodes)} rounds; {better} in these rounds"),
+    ):
+        if holds:
+            yield f"{policy}: {text}"
 
 
 def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
@@ -693,8 +688,7 @@ def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
                 f"the sample; their risk by Benedetti and Franconi may be inaccurate{hint}"
             )
     if study.scenario.publisher.unit == "table":
-        counts = study.dataset.counts.astype(np.int64)
-        lattice = study.lattice_of(study.dataset.cells)
+        counts, lattice = study.dataset.counts.astype(np.int64), study.lattice_of(study.dataset.cells)
         if population is not None and (outside := records_outside(lattice, counts, population)):
             yield (
                 f"{outside} of {study.n_subjects} {unit[1]} exceed the people with the same values in "

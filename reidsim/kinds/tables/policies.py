@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import pandas as pd
@@ -269,8 +269,8 @@ class SafeHarbor(Rule):
 
     def form(self, study: TablesStudy) -> Strategies:
         """Return, for each game row, the least node that Safe Harbor accepts, (n_rows,)."""
-        assert study.safe_harbor is not None  # noqa: S101 - the scenario has the section that the policy needs
-        return study.safe_harbor
+        # The scenario has the section that the policy needs.
+        return cast("Strategies", study.safe_harbor)
 
 
 class BestOfUnit(SolvedPolicy):

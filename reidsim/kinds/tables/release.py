@@ -123,14 +123,12 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
     in_records = {name: columns[name] for name, a in attributes.items() if not a.draw}
     labels = attribute_labels(frame, in_records, attributes, source)
     people, rows_of_people = _people(loaded)
-    tables = {}
+    tables, categories = {}, {}
     for name, a in attributes.items():
         if isinstance(a.hierarchy, Table):
             used = set(labels.get(name, ())) | set(() if people is None else people.domain[name].categories)
             where = f"attributes.{name}.hierarchy.file"
             tables[name] = hierarchy_rows(a.hierarchy, loaded.folder, used, {name, columns[name]}, where)
-    categories = {}
-    for name, a in attributes.items():
         # A recipe determines the categories; otherwise, hierarchy files do.
         if name in tables and (people is None or rows_of_people is not None):
             categories[name] = tuple(row[0] for row in tables[name])

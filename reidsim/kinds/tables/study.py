@@ -337,8 +337,7 @@ class TablesStudy(Study[TablesScenario]):
 
         The study must have sensitive columns; see `SensitiveGroups`.
         """
-        assert self.sensitive is not None  # noqa: S101 - the scenario has the column that limits and gains need
-        return self.sensitive.groups(self.lattice)
+        return cast("SensitiveValues", self.sensitive).groups(self.lattice)
 
     @property
     def admissible(self) -> AdmissibleGroups | None:
