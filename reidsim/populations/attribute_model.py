@@ -177,8 +177,8 @@ class AttributeModelRecipe(RecipeHead):
         Raises
         ------
         InputError
-            If the recipe or one of its files cannot be used, the domain has 2**62 cells or more, or expected counts of
-            more than 20 million cells are required.
+            If the recipe or one of its files cannot be used, or expected counts of more than 20 million cells are
+            required.
         """
         model = build_model(self, at.folder)
         cells, counts = counts_by_cell(model, self.people, None if at.expected else at.seed)
@@ -430,10 +430,8 @@ def counts_by_cell(model: AttributeModel, people: int, seed: int | None) -> tupl
     Raises
     ------
     InputError
-        If there are more than 20 million cells with an expected count, or the domain has 2**62 cells or more.
+        If there are more than 20 million cells with an expected count.
     """
-    # Called only to raise an error if the domain is too large for keys.
-    model.domain.keys(np.zeros((0, len(model.domain.shape)), dtype=np.int32))
     many, few = map(
         np.random.default_rng, np.random.SeedSequence(seed or 0, spawn_key=tuple(b"counts by cell")).spawn(2)
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,7 +20,7 @@ from reidsim.core.wording import whole_number
 Codes = NDArray[np.int32]
 Amount = TypeVar("Amount", bound=np.number[Any])
 
-# Upper limit of 64-bit keys, low enough that arithmetic on keys does not overflow.
+# Upper limit of keys of rows, low enough that arithmetic on 64-bit keys does not overflow.
 MOST_KEYS = 2**62
 # Numbers are counted instead of sorted if they are at most `_DENSE` times their count, or at most `_FEW`.
 _DENSE, _FEW = 8, 4096
@@ -181,40 +180,6 @@ class Domain:
                 for position, attribute in enumerate(self.attributes)
             }
         )
-
-    def keys(self, codes: Codes) -> NDArray[np.int64]:
-        """Return one integer per row of codes.
-
-        Integers are equal if and only if the rows are equal. They are mixed-radix numbers in which the first attribute
-        is the most significant.
-
-        Raises
-        ------
-        InputError
-            If the domain has 2**62 cells or more, too many for 64-bit keys; `row_keys` has no such limit.
-        """
-        return mixed_radix_keys(codes, self.shape)
-
-
-def mixed_radix_keys(
-    codes: NDArray[np.integer], radices: Sequence[int], *, where: str | None = None
-) -> NDArray[np.int64]:
-    """Return a mixed-radix number for each row of `codes` (n, m), shape (n,).
-
-    `radices` has the number of possible codes of each column. The first column is the most significant.
-
-    Raises
-    ------
-    InputError
-        If there are 2**62 possible numbers or more; the message names the key `where`.
-    """
-    cells = math.prod(map(int, radices))
-    refuse_first((cells >= MOST_KEYS, "too many cells in the domain", where, cells, "fewer than 2**62"))
-    keys = np.zeros(len(codes), dtype=np.int64)
-    for column, radix in enumerate(radices):
-        keys *= radix
-        keys += codes[:, column]
-    return keys
 
 
 def distinct_rows(columns: Sequence[NDArray[np.integer]], n: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

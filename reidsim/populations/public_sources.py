@@ -56,7 +56,6 @@ Birth = Literal["full", "year", "age"]
 
 # Attributes that a list may have besides the birth, and their columns in the bundled table.
 _FLAGS = {"sex": "sex", "race": "race", "ethnicity": "ethnicity", "party": "party", "address": "name_and_address"}
-_BIRTHS = ("full", "year", "age", "none")
 _REGISTERED, _ADULTS = "registered_eavs2018", "vap_2020"
 
 
@@ -160,19 +159,15 @@ def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float)
     Facts without a clear answer are taken from `instead`, which has the assumed value and the reason by state and fact.
     `average` is the registered share of all states together.
     """
-    ratio, is_share = row["ratio"], row["ratio"] <= 1
     facts = {"birth": row["birth"], **{flag: row[column] for flag, column in _FLAGS.items()}}
-    clear = {fact: answer in (_BIRTHS if fact == "birth" else ("yes", "no")) for fact, answer in facts.items()}
-    facts["registered_share"] = row[_REGISTERED] if np.isnan(ratio) else f"{ratio:.4f}"
-    clear["registered_share"] = is_share
+    facts["registered_share"] = row[_REGISTERED] if np.isnan(row["ratio"]) else f"{row['ratio']:.4f}"
     assumptions = tuple(
-        Assumption(fact, found, *map(str, instead[row["state"], fact]))
+        Assumption(fact, found, *instead[row["state"], fact])
         for fact, found in facts.items()
-        if not clear[fact]
+        if (row["state"], fact) in instead
     )
-    facts |= {assumption.fact: assumption.value for assumption in assumptions}
-    if not is_share:
-        ratio = average if facts["registered_share"] == "average" else float(facts["registered_share"])
+    values = {assumption.fact: assumption.value for assumption in assumptions}
+    share, facts = values.get("registered_share", row["ratio"]), facts | values
     return VoterProfile(
         state=row["state"],
         abbreviation=row["abbr"],
@@ -180,7 +175,7 @@ def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float)
         **{flag: facts[flag] == "yes" for flag in _FLAGS},
         price=float(row["price_usd_eac2020"]),
         access=row["access_eac2020"],
-        registered_share=ratio,
+        registered_share=average if share == "average" else float(share),
         assumptions=assumptions,
     )
 

@@ -19,7 +19,7 @@ from reidsim.core.errors import InputError, listed, locating, nearest, refuse_fi
 from reidsim.core.tables import read_table, require_columns
 from reidsim.core.validation import LARGEST_SEED, Section
 from reidsim.core.wording import whole_number
-from reidsim.populations.population import Attribute, Individuals, Population, mixed_radix_keys, natural_categories
+from reidsim.populations.population import Attribute, Individuals, Population, natural_categories
 
 Floats = NDArray[np.float64]
 # Published shares are rounded; a sum that differs from 1 by more than this is an error.
@@ -245,8 +245,10 @@ class Combinations:
         return self._numbers([pd.Index(labels).get_indexer(pd.Index(column)) for labels, column in pairs], n)
 
     def _numbers(self, groups: Sequence[NDArray[np.integer]], n: int) -> NDArray[np.int64]:
-        by_row = np.array(groups, dtype=np.int64).reshape(len(groups), n).T
-        return np.where((by_row < 0).any(axis=1), -1, mixed_radix_keys(by_row, self.shape))
+        numbers = np.zeros(n, dtype=np.int64)
+        for codes, size in zip(groups, self.shape, strict=True):
+            numbers = np.where((codes < 0) | (numbers < 0), -1, numbers * size + codes)
+        return numbers
 
     @property
     def possible(self) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from reidsim.linkage.uniqueness.group_sizes import (
     log_gamma_ratio,
     progression_sums,
 )
+from reidsim.populations.population import keys_of_both
 from reidsim.populations.resources import draw_registry
 
 # Half the quantile of chi-square with one degree of freedom is .64 at this level.
@@ -26,8 +27,7 @@ LEVEL = float(scipy.stats.chi2.cdf(1.28, 1))
 @pytest.mark.parametrize(("share", "tolerance"), [(0.001, 0.37), (0.1, 0.25), (0.5, 0.1)])
 def test_pitman_is_near_the_truth_of_a_census_population(tennessee, share, tolerance):
     sample = draw_registry(tennessee, round(share * tennessee.total), np.random.default_rng(4))
-    keys = tennessee.domain.keys(tennessee.cells)
-    alone = np.isin(keys, sample.domain.keys(sample.cells[sample.counts == 1]))
+    alone = np.isin(*keys_of_both(tennessee.cells, sample.cells[sample.counts == 1]))
     unique = tennessee.counts == 1
     estimate = estimate_uniqueness(GroupFrequencies.from_group_sizes(sample.counts), int(tennessee.total))
     assert estimate.expected_uniques == pytest.approx(unique.sum(), rel=tolerance)

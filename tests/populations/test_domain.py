@@ -1,5 +1,3 @@
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +6,7 @@ from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
 from reidsim.populations import population as domain_module
-from reidsim.populations.population import Attribute, Domain, keys_of_both, mixed_radix_keys, row_keys
+from reidsim.populations.population import Attribute, Domain, keys_of_both, row_keys
 from reidsim.populations.recipe import Combinations, group_codes
 
 AGE = Attribute("age", ("47", "48", "90+"))
@@ -86,14 +84,6 @@ def test_a_missing_column_is_named():
         DOMAIN.encode(pd.DataFrame({"age": [47]}))
 
 
-@given(drawn=coded_rows())
-def test_keys_are_equal_exactly_when_rows_are_and_in_their_order(drawn):
-    domain, codes = drawn
-    keys = domain.keys(codes)
-    every = list(itertools.product(*(range(size) for size in domain.shape)))
-    assert keys.tolist() == [every.index(tuple(row)) for row in codes.tolist()]
-
-
 @given(drawn=coded_rows(), most=st.sampled_from([0, 5, 2**62]))
 def test_row_keys_are_equal_for_equal_rows_and_in_their_order_in_any_domain(drawn, most):
     _, codes = drawn
@@ -106,14 +96,6 @@ def test_row_keys_are_equal_for_equal_rows_and_in_their_order_in_any_domain(draw
     for found in (keys, np.concatenate([first, second])):
         rows = expected if found is keys else [*expected[::2], *expected[1::2]]
         assert np.unique(found, return_inverse=True)[1].tolist() == np.unique(rows, return_inverse=True)[1].tolist()
-
-
-def test_domains_too_large_for_64_bit_keys_are_rejected():
-    row = np.zeros((1, 2), dtype=np.int32)
-    assert mixed_radix_keys(row, (2**31, 2**30)).tolist() == [0]
-    assert mixed_radix_keys(np.array([[2**31 - 1, 2**30 - 1]]), (2**31, 2**30)).tolist() == [2**61 - 1]
-    with pytest.raises(InputError, match=r"too many cells in the domain; found 4611686018427387904; expected fewer"):
-        mixed_radix_keys(row, (2**31, 2**31))
 
 
 # Value groups: one group per value, equal numbering from codes and from labels.
