@@ -18,7 +18,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from reidsim.core.errors import InputError
+from reidsim.core.errors import refuse_first
 from reidsim.core.numerics import borrowing, owning
 
 Floats = NDArray[np.float64]
@@ -95,15 +95,21 @@ class Ancestry:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mutation_rates", tuple(map(float, self.mutation_rates)))
-        if not 1 <= len(self.mutation_rates) <= MOST_LOCI:
-            found, expected = len(self.mutation_rates), f"1 to {MOST_LOCI} loci"
-            raise InputError("wrong number of mutation rates", found=found, expected=expected)
-        for locus, rate in enumerate(self.mutation_rates, 1):
-            if not 0 <= rate < 1:
-                expected = "a probability per generation, at least 0 and below 1"
-                raise InputError("mutation rate out of range", where=f"locus {locus}", found=rate, expected=expected)
-        if not 1 <= self.effective_population < np.inf:
-            raise InputError("effective population out of range", found=self.effective_population, expected="1 or more")
+        n, rate_expected = len(self.mutation_rates), "a probability per generation, at least 0 and below 1"
+        refuse_first(
+            (not 1 <= n <= MOST_LOCI, "wrong number of mutation rates", None, n, f"1 to {MOST_LOCI} loci"),
+            *(
+                (not 0 <= rate < 1, "mutation rate out of range", f"locus {locus}", rate, rate_expected)
+                for locus, rate in enumerate(self.mutation_rates, 1)
+            ),
+            (
+                not 1 <= self.effective_population < np.inf,
+                "effective population out of range",
+                None,
+                self.effective_population,
+                "1 or more",
+            ),
+        )
 
     def tables(self) -> AncestryTables:
         """Return the factors of the posterior by locus and generation, `AncestryTables`."""
@@ -462,11 +468,9 @@ def nearest_neighbour_surnames(
     locus, the surname is -1 and the confidence 0. For the parameters see `SurnameInference`; `shared` has shape
     (n_loci,) or (n, n_loci).
     """
-    genealogy = genealogy_arrays(alleles, surnames)
+    genealogy, people = genealogy_arrays(alleles, surnames), np.ascontiguousarray(targets, dtype=np.int32)
     sets = np.broadcast_to(pack_bits(np.asarray(shared, dtype=np.bool_)), len(targets))
-    people = np.ascontiguousarray(targets, dtype=np.int32)
-    nearest = [nearest_neighbour_surname(genealogy, one, known) for one, known in zip(people, sets, strict=True)]
-    found = np.array(nearest, dtype=np.int64)
+    found = np.array([nearest_neighbour_surname(genealogy, *each) for each in zip(people, sets, strict=True)], np.int64)
     return found, (found != NO_SURNAME).astype(np.float64)
 
 

@@ -141,7 +141,13 @@ class CountsRecipe(RecipeHead):
         if not len(codes):
             raise InputError("all rows are left out", source=path, found=source.strip())
         if self.missing == "category":
-            attributes = [_with_missing_category(each, codes[:, i], path) for i, each in enumerate(attributes)]
+            for position in np.flatnonzero((codes == UNKNOWN).any(axis=0)).tolist():
+                name, seen = attributes[position].name, attributes[position].categories
+                if MISSING in seen:
+                    problem = f"{MISSING!r} is already a value of the attribute"
+                    raise InputError(problem, source=path, where=f"attribute {name!r}")
+                codes[codes[:, position] == UNKNOWN, position] = len(seen)
+                attributes[position] = Attribute(name, (*seen, MISSING))
         domain = Domain(tuple(attributes))
         if self.missing == "draw" and incomplete.any():
             codes, counts = _drawn(domain, codes, counts, row_numbers, at.rng(), path)
@@ -157,28 +163,6 @@ class CountsRecipe(RecipeHead):
         column = list(self.columns.values())[place]
         found = frame[column].iloc[row]
         return InputError(problem, source=path, where=f"row {row + 1}, column {column!r}", found=found)
-
-
-def _with_missing_category(attribute: Attribute, codes: Codes, path: Path) -> Attribute:
-    """Return the `Attribute` with category ``missing`` added if values are missing.
-
-    The codes of missing values (-1) are changed in place to the code of that category. Without missing values, the
-    attribute is returned as it is.
-
-    Raises
-    ------
-    InputError
-        If values are missing and ``missing`` is already a category.
-    """
-    missing = codes == UNKNOWN
-    if not missing.any():
-        return attribute
-    if MISSING in attribute.categories:
-        raise InputError(
-            f"{MISSING!r} is already a value of the attribute", source=path, where=f"attribute {attribute.name!r}"
-        )
-    codes[missing] = attribute.size
-    return Attribute(attribute.name, (*attribute.categories, MISSING))
 
 
 def _drawn(

@@ -255,11 +255,11 @@ def natural_categories(values: pd.Series[str]) -> tuple[str, ...]:
 
     The order is numerical if all labels are integers, else alphabetical.
     """
-    labels = {str(label).strip() for label in values.unique()}
-    numbers = {label: number for label in labels if (number := whole_number(label)) is not None}
-    if len(numbers) == len(labels):
-        return tuple(sorted(labels, key=lambda label: (numbers[label], label)))
-    return tuple(sorted(labels))
+    labels = sorted({str(label).strip() for label in values.unique()})
+    numbers = list(map(whole_number, labels))
+    if None in numbers:
+        return tuple(labels)
+    return tuple(label for _, label in sorted(zip(numbers, labels, strict=True)))
 
 
 # Code of a missing value.
@@ -369,12 +369,12 @@ class Population:
         InputError
             If a value is missing, or a count is not a number of 0 or more; the message names the row.
         """
-        table, where = text_table(frame, name), Path(name)
-        counts = None if count is None else read_counts(table, count, where)
+        table = text_table(frame, name)
+        counts = None if count is None else read_counts(table, count, Path(name))
         names = [column for column in table.columns if column != count]
         for column in names:
-            missing = table[column].eq("")
-            refuse_rows(missing, "value missing", source=name, column=column, expected="a value in every row")
+            expected = "a value in every row"
+            refuse_rows(table[column].eq(""), "value missing", source=name, column=column, expected=expected)
         domain = Domain(tuple(Attribute(column, natural_categories(table[column])) for column in names))
         return cls.from_records(domain, domain.encode(table), counts, name=name, source=source)
 
@@ -602,7 +602,8 @@ def complete_records(
             values = zip(population.domain.attributes, codes[row].tolist(), known, strict=True)
             found = ", ".join(f"{each.name} = {each.categories[code]}" for each, code, is_known in values if is_known)
             nobody = f"nobody in population {population.name!r} matches a record"
-            raise InputError(f"{nobody}, so missing attributes cannot be drawn", where=f"row {names[row]}", found=found)
+            problem = f"{nobody}, so missing attributes cannot be drawn"
+            raise InputError(problem, where=f"row {names[row]}", found=found)
         low, high = cumulative[start], cumulative[stop]
         position = np.searchsorted(cumulative, low + rng.random(len(keys)) * (high - low), side="right") - 1
         completed[np.ix_(rows, unknown)] = cells[np.ix_(order[np.clip(position, start, stop - 1)], unknown)]

@@ -27,25 +27,22 @@ from reidsim.core.errors import (
     nearest,
     not_among,
     refuse_first,
-    refuse_rows,
     require_among,
 )
 from reidsim.core.randomness import draw_binomial
-from reidsim.core.tables import numbers, read_table
+from reidsim.core.tables import read_table
 from reidsim.core.validation import Section, read_toml, validated
 from reidsim.core.wording import whole_number
-from reidsim.populations.population import Codes, Population
+from reidsim.populations.population import Individuals, Population
 from reidsim.populations.recipe import (
-    Combinations,
-    Groups,
     Making,
     RecipeHead,
     Seed,
     Share,
     exactly_one,
     number_range,
-    read_figures,
 )
+from reidsim.populations.resources import Coverage, listing_chances
 
 VOTING_AGE = 18
 
@@ -269,70 +266,6 @@ class ProfileOverrides(Section):
         return replace(profile, assumptions=kept, **changes)
 
 
-class Coverage(Section):
-    """A CSV file with the share of listed adults by group.
-
-    It replaces the single share for all adults.
-
-    Attributes
-    ----------
-    file
-        CSV file with one row per combination of values or groups
-    share
-        column of the file with the shares
-    columns
-        column of the file, by attribute of the population
-    groups
-        groups of each attribute and the values in each group, as in `groupings` of an attribute model
-    """
-
-    file: str
-    share: str
-    columns: dict[str, str] = Field(min_length=1)
-    groups: dict[str, Annotated[Groups, Field(min_length=1)]] = Field(default={})
-
-    def shares(self, population: Population, cells: Codes, folder: Path) -> Floats:
-        """Return the share of listed adults of each cell, shape (n_cells,).
-
-        It is the share in the file's row for the cell's group. Rows for groups that the population does not have are
-        skipped.
-
-        Parameters
-        ----------
-        population : Population
-            Population of the cells.
-        cells : ndarray of int32, shape (n_cells, n_attributes)
-            Codes of the cells over the population's domain.
-        folder : Path
-            Folder of the file.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be used, a share is above 1, an attribute is unknown, a group has two rows, or the group
-            of a cell has none.
-        """
-        columns, column = self.columns, self.share
-        frame, path = read_figures(self.file, folder, [*columns.values(), column])
-        shares = numbers(frame, column, path).to_numpy(dtype=np.float64)
-        refuse_rows(shares > 1, "share out of range", source=path, column=column, found=frame[column])
-        require_among("not an attribute of coverage.columns", self.groups, columns, where="coverage.groups")
-        combinations = Combinations([population.domain[name] for name in columns], self.groups)
-        rows = combinations.of_labels([frame[each] for each in columns.values()], len(frame))
-        # Rows for groups without people in the population are skipped.
-        known = rows >= 0
-        labels = [combinations.label(max(row, 0)) for row in rows.tolist()]
-        refuse_rows(known & pd.Series(rows).duplicated(), "group given twice", source=path, found=labels)
-        by_combination = np.full(combinations.size, np.nan)
-        by_combination[rows[known]] = shares[known]
-        wanted = combinations.of_codes([cells[:, population.domain.position(name)] for name in columns], len(cells))
-        found = by_combination[wanted]
-        if np.isnan(found).any():
-            label = combinations.label(int(wanted[np.isnan(found).argmax()]))
-            raise InputError("row missing for a group of adults", source=path, where=label)
-        return np.asarray(found)
-
-
 class VoterListRecipe(RecipeHead):
     """Recipe of a state's voter list.
 
@@ -357,7 +290,8 @@ class VoterListRecipe(RecipeHead):
     overrides
         values that replace facts of the state's profile
     coverage
-        share of adults in the list by group, in place of one share for all adults
+        share of adults in the list: one number, or tables by attribute, which are multiplied; replaces the state's
+        share
     """
 
     kind: Literal["voter-list"]
@@ -401,7 +335,10 @@ class VoterListRecipe(RecipeHead):
         cells, counts = population.cells[adults], population.counts[adults]
         shares: float | Floats = profile.registered_share
         if self.coverage is not None:
-            shares = self.coverage.shares(population, cells, at.folder)
+            people = Individuals(population.domain, cells)
+            shares = listing_chances(
+                self.coverage, {}, len(cells), lambda name, _: (people.column(name), people.domain[name].categories)
+            )
         if at.expected:
             drawn = counts * shares
         else:

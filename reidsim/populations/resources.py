@@ -577,18 +577,16 @@ def _list(
     require_among("no such attribute", rule.missing, rule.attributes, where="missing")
     columns = {}
     for attribute in rule.attributes:
-        values = people[attribute][person]
-        share = rule.errors.get(attribute, 0.0)
+        values = columns[attribute] = people[attribute][person]
+        share, lost = rule.errors.get(attribute, 0.0), rule.missing.get(attribute, 0.0)
         if share > 0:
             wrong = np.flatnonzero((rng.random(len(values)) < share) & (values != UNKNOWN))
             values[wrong] = _other_values(people[attribute], values[wrong], rng, attribute)
-        lost = rule.missing.get(attribute, 0.0)
         if np.ndim(lost) or lost > 0:
             values[rng.random(len(values)) < (np.asarray(lost)[person] if np.ndim(lost) else lost)] = UNKNOWN
-        columns[attribute] = values
     order = rng.permutation(len(person))
-    columns = {attribute: values[order] for attribute, values in columns.items()}
-    return PeopleList(name, person[order], columns, len(rule.chance))
+    shuffled = {attribute: values[order] for attribute, values in columns.items()}
+    return PeopleList(name, person[order], shuffled, len(rule.chance))
 
 
 def _other_values(population: Integers, values: Integers, rng: np.random.Generator, attribute: str) -> Integers:
