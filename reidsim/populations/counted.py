@@ -25,11 +25,8 @@ from reidsim.core.validation import Section
 from reidsim.populations.population import (
     UNKNOWN,
     Attribute,
-    Codes,
-    Counts,
     Domain,
     Population,
-    complete_records,
     natural_categories,
     read_counts,
 )
@@ -48,7 +45,7 @@ from reidsim.populations.recipe import (
 _MOST_CELLS = 50_000_000
 # Label of the category for missing values, if the recipe requests one.
 MISSING = "missing"
-_DONE = {"drop": "left out", "category": "counted under a category of their own", "draw": "drawn from complete rows"}
+_DONE = {"drop": "left out", "category": "counted under a category of their own"}
 
 
 class CountsRecipe(RecipeHead):
@@ -73,16 +70,13 @@ class CountsRecipe(RecipeHead):
     missing_values
         values that are read as missing
     missing
-        treatment of rows with missing values: `error`, leave out (`drop`, which makes groups too small), count in
-        the category `missing` (`category`), or draw the values from complete rows that agree otherwise (`draw`,
-        unbiased only if values are missing at random)
+        treatment of rows with missing values: `error`, leave out (`drop`, which makes groups too small), or count in
+        the category `missing` (`category`)
     categories
         categories of an attribute in order; default: the values in the file
     unknown
         treatment of rows with values outside `categories`: `error`, leave out (`drop`), or read the value as
         missing
-    seed
-        seed of the draw of missing values
     """
 
     kind: Literal["counts"]
@@ -92,10 +86,9 @@ class CountsRecipe(RecipeHead):
     columns: dict[str, str] = Field(min_length=1)
     count: str | None = None
     missing_values: tuple[str, ...] = ("",)
-    missing: Literal["error", "drop", "category", "draw"] = "error"
+    missing: Literal["error", "drop", "category"] = "error"
     categories: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default={})
     unknown: Literal["error", "drop", "missing"] = "error"
-    seed: Seed = 0
 
     def make(self, at: Making) -> Population:
         """Return the `Population` in a CSV or Parquet file.
@@ -132,11 +125,11 @@ class CountsRecipe(RecipeHead):
         outside = unknown.any(axis=1) & (self.unknown == "drop")
         incomplete = (codes == UNKNOWN).any(axis=1) & ~outside
         if self.missing == "error" and incomplete.any():
-            hint = 'set missing = "drop", "category" or "draw" in the recipe'
+            hint = 'set missing = "drop" or "category" in the recipe'
             wrong = (codes == UNKNOWN) & incomplete[:, None]
             raise self._refusal("value missing", wrong, frame, path).but(found=None, hint=hint)
         keep = ~outside & ~incomplete if self.missing == "drop" else ~outside
-        row_numbers, codes, counts = np.flatnonzero(keep) + 1, codes[keep], counts[keep]
+        codes, counts = codes[keep], counts[keep]
         source = self.source + _report(len(frame), int(outside.sum()), int(incomplete.sum()), self.missing)
         if not len(codes):
             raise InputError("all rows are left out", source=path, found=source.strip())
@@ -149,8 +142,6 @@ class CountsRecipe(RecipeHead):
                 codes[codes[:, position] == UNKNOWN, position] = len(seen)
                 attributes[position] = Attribute(name, (*seen, MISSING))
         domain = Domain(tuple(attributes))
-        if self.missing == "draw" and incomplete.any():
-            codes, counts = _drawn(domain, codes, counts, row_numbers, at.rng(), path)
         return Population.from_records(domain, codes, counts, name=at.name, source=source)
 
     def _refusal(self, problem: str, wrong: NDArray[np.bool_], frame: pd.DataFrame, path: Path) -> InputError:
@@ -165,55 +156,12 @@ class CountsRecipe(RecipeHead):
         return InputError(problem, source=path, where=f"row {row + 1}, column {column!r}", found=found)
 
 
-def _drawn(
-    domain: Domain, codes: Codes, counts: Counts, row_numbers: NDArray[np.intp], rng: np.random.Generator, path: Path
-) -> tuple[Codes, Counts]:
-    """Return codes and counts with missing values drawn from complete rows.
-
-    The missing values of each person are drawn from the complete rows with the same known values. The result has the
-    distinct complete rows, then one row with count 1 for each person of an incomplete row.
-
-    Parameters
-    ----------
-    domain : Domain
-        Attributes of the codes.
-    codes : ndarray of int32, shape (n, n_attributes)
-        Values of each row; -1 if missing.
-    counts : ndarray, shape (n,)
-        Number of people of each row.
-    row_numbers : ndarray of int, shape (n,)
-        Number of each row in the file, for messages.
-    rng : numpy.random.Generator
-        Source of the draws.
-    path : Path
-        Path of the file, for messages.
-
-    Raises
-    ------
-    InputError
-        If no row is complete, counts are not integers, or no complete row agrees with the known values of a row.
-    """
-    complete = (codes != UNKNOWN).all(axis=1)
-    if not complete.any():
-        raise InputError("no row is complete, so missing values cannot be drawn", source=path)
-    if not np.issubdtype(counts.dtype, np.integer):
-        problem = "missing values cannot be drawn with fractional counts"
-        raise InputError(problem, source=path, expected="whole numbers of people")
-    with locating(path):
-        people = Population.from_records(domain, codes[complete], counts[complete], name=path.stem)
-        times = counts[~complete].astype(np.int64)
-        incomplete = np.repeat(codes[~complete], times, axis=0)
-        drawn = complete_records(people, incomplete, rng, row_numbers=np.repeat(row_numbers[~complete], times))
-    together = np.concatenate([people.cells, drawn]).astype(np.int32)
-    return together, np.concatenate([people.counts, np.ones(len(drawn), dtype=people.counts.dtype)])
-
-
 def _report(rows: int, outside: int, incomplete: int, rule: str) -> str:
     """Return a text on the number and treatment of unknown and missing values.
 
     It is in parentheses, after a space; empty if there are no such rows. `rows` is the number of all rows, `outside`
     that of rows left out for a value outside the categories, and `incomplete` that of rows with missing values, which
-    are treated by `rule` (``"drop"``, ``"category"`` or ``"draw"``).
+    are treated by `rule` (``"drop"`` or ``"category"``).
     """
     parts = [f"{outside:,} of {rows:,} rows left out: value outside the categories"] if outside else []
     parts += [f"{incomplete:,} of {rows:,} rows with missing values: {_DONE[rule]}"] if incomplete else []

@@ -555,7 +555,6 @@ def complete_records(
     rng: np.random.Generator,
     *,
     among: NDArray[np.bool_] | None = None,
-    row_numbers: NDArray[np.integer] | None = None,
 ) -> Codes:
     """Return records with their unknown attributes drawn, given the known attributes.
 
@@ -572,8 +571,6 @@ def complete_records(
         Source of the draws.
     among : ndarray of bool, shape (n_cells,), optional
         Mask of the cells that may be drawn; default: all cells.
-    row_numbers : ndarray of int, shape (n_records,), optional
-        Numbers of the records in messages; default: 1, 2, ...
 
     Returns
     -------
@@ -585,7 +582,6 @@ def complete_records(
         If no person in the cells that may be drawn agrees with the known values of a record.
     """
     completed = codes.copy()
-    names = np.arange(1, len(codes) + 1) if row_numbers is None else row_numbers
     patterns, kind = np.unique(codes == UNKNOWN, axis=0, return_inverse=True)
     cells = population.cells if among is None else population.cells[among]
     counts = population.counts if among is None else population.counts[among]
@@ -603,7 +599,7 @@ def complete_records(
             found = ", ".join(f"{each.name} = {each.categories[code]}" for each, code, is_known in values if is_known)
             nobody = f"nobody in population {population.name!r} matches a record"
             problem = f"{nobody}, so missing attributes cannot be drawn"
-            raise InputError(problem, where=f"row {names[row]}", found=found)
+            raise InputError(problem, where=f"row {row + 1}", found=found)
         low, high = cumulative[start], cumulative[stop]
         position = np.searchsorted(cumulative, low + rng.random(len(keys)) * (high - low), side="right") - 1
         completed[np.ix_(rows, unknown)] = cells[np.ix_(order[np.clip(position, start, stop - 1)], unknown)]

@@ -69,18 +69,6 @@ def test_missing_is_a_category(town):
     }  # fmt: skip
 
 
-def test_missing_values_are_drawn_from_those_who_agree(town):
-    people = "age,sex,n\n30,F,300\n31,F,100\n31,M,50\n?,F,4000\n"
-    population = town('missing = "draw"', people=people)
-    found = by_label(population)
-    assert population.total == 4450
-    assert found["31", "M"] == 50
-    # 4000 women, aged 30 with probability 3/4: within five standard deviations.
-    assert abs(found["30", "F"] - 300 - 3000) < 5 * np.sqrt(4000 * 0.75 * 0.25)
-    assert by_label(town('missing = "draw"', people=people)) == found
-    assert by_label(town('missing = "draw"', people=people, seed=7)) != found
-
-
 def test_given_categories_come_in_their_order_and_others_are_unknown(town, tmp_path):
     keys = RECIPE + '[categories]\nsex = ["M", "F", "D"]\n'
     with pytest.raises(InputError) as error:
@@ -108,9 +96,6 @@ def test_parquet_is_read_like_text(town, tmp_path):
     [
         ('missing = "drop"', "age,sex,n\n?,F,1\n", "column 'age': the column has no value"),
         ('missing = "drop"', "age,sex,n\n?,F,1\n30,,1\n", "all rows are left out"),
-        ('missing = "draw"', "age,sex,n\n?,F,1\n30,,1\n", "no row is complete"),
-        ('missing = "draw"', "age,sex,n\n30,M,1\n?,F,1\n", "row 2: nobody in population 'people' matches"),
-        ('missing = "draw"', "age,sex,n\n?,F,1.5\n30,F,1\n", "missing values cannot be drawn with fractional counts"),
         ('missing = "category"', "age,sex,n\n30,missing,1\n31,,1\n", "'missing' is already a value of the attribute"),
         ("", "age,sex,n\n30,F,-1\n", "people.csv: row 1, column 'n': not a number of 0 or more; found '-1'"),
         ("", "age,sex,n\n30,F,many\n", "people.csv: row 1, column 'n': not a number of 0 or more; found 'many'"),
@@ -118,7 +103,7 @@ def test_parquet_is_read_like_text(town, tmp_path):
         ("", f"age,sex,n\n30,F,{2**53}\n", f"people.csv: row 1, column 'n': count too large; found '{2**53}'"),
         ("", "aeg,sex,n\n30,F,1\n", "people.csv: column 'age': column missing.*did you mean 'aeg'"),
         ("", "age,sex,no\n30,F,1\n", "people.csv: column 'n': column missing.*did you mean 'no'"),
-        ('missing = "ignore"', PEOPLE, "'error', 'drop', 'category' or 'draw'"),
+        ('missing = "ignore"', PEOPLE, "'error', 'drop' or 'category'"),
     ],
 )
 def test_what_cannot_be_done_is_said(town, keys, people, problem):
