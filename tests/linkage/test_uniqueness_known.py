@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from reidsim.linkage.group_sizes import GroupFrequencies
 from reidsim.linkage.uniqueness.group_sizes import (
-    TwoParameterModel,
+    PitmanLikelihood,
     estimate_uniqueness,
     log_gamma_ratio,
     progression_sums,
@@ -34,28 +34,28 @@ def test_pitman_is_near_the_truth_of_a_census_population(tennessee, share, toler
     assert estimate.p_unique_given_sample_unique == pytest.approx(unique[alone].mean(), rel=tolerance)
 
 
-class Parabola(TwoParameterModel):
+class Parabola(PitmanLikelihood):
     """A log-likelihood that falls by the square of the distance from the best outer parameter, on a log scale."""
 
     def __init__(self, best):
         self.best = best
 
-    def profile(self, log_outer):
-        return -((log_outer - self.best) ** 2)
+    def profile(self, log_b):
+        return -((log_b - self.best) ** 2)
 
-    def best_inner(self, log_outer):
+    def best_tau(self, log_b):
         return 0.0
 
-    def inner_range(self, log_outer, floor):
+    def tau_range(self, log_b, floor):
         return 0.0, 0.0
 
 
 @pytest.mark.parametrize("best", [1.5, 1.0])
 def test_the_region_ends_where_the_likelihood_has_fallen_so_far(best):
     """-(x - best)^2 falls by .64 at a distance of .8, inside or beyond the grid."""
-    interval = Parabola(best).intervals([0.0, 1.0, 2.0, 3.0], best, LEVEL, lambda outer, inner: math.log(outer))[0]
+    interval = Parabola(best).intervals([0.0, 1.0, 2.0, 3.0], best, LEVEL, lambda b, tau: math.log(b))[0]
     assert interval == pytest.approx((best, best - 0.8, best + 0.8))
-    interval = Parabola(best).intervals([best - 0.5, best + 0.3], best, LEVEL, lambda outer, inner: math.log(outer))[0]
+    interval = Parabola(best).intervals([best - 0.5, best + 0.3], best, LEVEL, lambda b, tau: math.log(b))[0]
     assert interval == pytest.approx((best, best - 0.5, best + 0.3))
 
 

@@ -40,7 +40,7 @@ def fitted(sample):
 def likelihood(sample, theta, a):
     """Return the log-likelihood without constants."""
     model = PitmanLikelihood(sample, sample.records)
-    return model.inner_part(1 - a, theta + a) + model.outer_part(1 - a)
+    return model.founding(1 - a, theta + a) + model.joining(1 - a)
 
 
 def by_definition(sizes, theta, a):

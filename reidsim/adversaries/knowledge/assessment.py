@@ -398,8 +398,8 @@ class EstimatedUniqueness:
 
     Parameters
     ----------
-    method : {"pitman", "ewens", "snb", "zayatz", "log-linear", "benedetti-franconi"}
-        Estimator: the first four use group sizes, "log-linear" the log-linear model that fits (see `fitting_model`),
+    method : {"pitman", "ewens", "zayatz", "log-linear", "benedetti-franconi"}
+        Estimator: the first three use group sizes, "log-linear" the log-linear model that fits (see `fitting_model`),
         "benedetti-franconi" the weights of the unique records.
     population_size : int
         Number of people in the population from which the records are a random sample.

@@ -147,7 +147,7 @@ class UniquenessSection(Section):
         confidence level of the intervals
     """
 
-    method: Literal["fixed", "pitman", "ewens", "snb", "zayatz", "log-linear", "benedetti-franconi", "known"] = "pitman"
+    method: Literal["fixed", "pitman", "ewens", "zayatz", "log-linear", "benedetti-franconi", "known"] = "pitman"
     value: Annotated[Share | None, with_key("method", "fixed")] = None
     population_size: Annotated[Count | None, _ESTIMATES] = None
     level: Annotated[float, Field(gt=0, lt=1), _ESTIMATES] = 0.95

@@ -1,7 +1,7 @@
 """Estimates of population uniqueness from the group sizes of a sample.
 
-Pitman's sampling formula (Hoshino 2001) suits group sizes with a long tail; Ewens's formula is its case a = 0. The
-slide negative binomial model is from Chen & Keller-McNulty 1998, and Zayatz's estimator from Zayatz 1991.
+Pitman's sampling formula (Hoshino 2001) suits group sizes with a long tail; Ewens's formula is its case a = 0. Zayatz's
+estimator is from Zayatz 1991.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, gammaln
 
-from reidsim.core.errors import InputError, refuse_first
+from reidsim.core.errors import refuse_first
 from reidsim.core.randomness import draw_multinomial
 from reidsim.linkage.group_sizes import GroupFrequencies
 
@@ -25,6 +25,8 @@ from reidsim.linkage.group_sizes import GroupFrequencies
 _POINTS = 24
 # Tolerance of a refined extreme, relative to the width of the region; quantities are flat at an extreme.
 _TOLERANCE = 1e-6
+# Tolerances of roots in the log of tau.
+_CLOSE = {"xtol": 1e-14, "rtol": 1e-14}
 # Below this ratio of the progression's length to its start, four terms of a series are exact to 1e-12, while the
 # gamma functions of the closed form cancel.
 _SHORT = 1e-3
@@ -34,188 +36,6 @@ _LARGE = 16.0
 Floats = NDArray[np.float64]
 # An estimate with the lower and the upper end of its interval.
 Interval = tuple[float, float, float]
-
-
-class TwoParameterModel:
-    """A log-likelihood of two positive parameters, the outer and the inner one.
-
-    It is ``inner_part(outer, inner) + outer_part(outer)``; subclasses define the parts. The search is in the logarithms
-    of the parameters. Given the outer parameter, the log-likelihood has one maximum in the inner one. It is at minus or
-    plus infinity if `at_infinity` is not 0.
-
-    Attributes
-    ----------
-    start, lowest, highest : float
-        Log of the inner parameter at which the search begins, and limits of the search.
-    at_infinity : float
-        Log of the inner parameter of the maximum, if it is infinite; else 0.
-    of_best, of_ends : mapping of str to float
-        Tolerances of the best inner parameter and of the ends of a range, as options of `scipy.optimize.brentq`.
-    inner_part : callable
-        Part of the log-likelihood that depends on the inner parameter, as a function of both parameters.
-    slope : callable
-        Derivative of the log-likelihood in the log of the inner parameter.
-    outer_slope : callable
-        Derivative of the log-likelihood in the outer parameter. It can be multiplied by a positive number, because only
-        its sign and zeros are used.
-    """
-
-    start: float = 0.0
-    lowest: float = -math.inf
-    highest: float = math.inf
-    at_infinity: float = 0.0
-    of_best: ClassVar[Mapping[str, float]] = {"xtol": 1e-14, "rtol": 1e-14}
-    of_ends: ClassVar[Mapping[str, float]] = of_best
-
-    inner_part: Callable[[float, float], float]
-    slope: Callable[[float, float], float]
-    outer_slope: Callable[[float, float], float]
-
-    def outer_part(self, outer: float) -> float:
-        """Return the part of the log-likelihood without the inner parameter; here 0."""
-        return 0.0
-
-    def best_inner(self, log_outer: float) -> float:
-        """Return the log of the inner parameter with the largest log-likelihood.
-
-        The outer parameter is fixed, given by its log. The result is near `lowest` or `highest` if the log-likelihood
-        still rises beyond this limit of the search, and `at_infinity` if that is not 0.
-        """
-        if self.at_infinity:
-            return self.at_infinity
-        outer = math.exp(log_outer)
-
-        def slope(log_inner: float) -> float:
-            return self.slope(outer, math.exp(log_inner))
-
-        low = high = self.start
-        while low > self.lowest and slope(low) <= 0:
-            low -= 2
-        while high < self.highest and slope(high) >= 0:
-            high += 2
-        if slope(low) <= 0:
-            return low
-        return high if slope(high) >= 0 else float(scipy.optimize.brentq(slope, low, high, **self.of_best))
-
-    def profile(self, log_outer: float) -> float:
-        """Return the largest log-likelihood over the inner parameter.
-
-        The outer parameter is fixed, given by its log.
-        """
-        outer = math.exp(log_outer)
-        return self.inner_part(outer, math.exp(self.best_inner(log_outer))) + self.outer_part(outer)
-
-    def peaks(self, grid: Sequence[float], **tolerances: float) -> list[float]:
-        """Return the logs of the outer parameter at maxima of the profile.
-
-        A maximum is searched between neighbours on a grid if the profile rises at the first and does not rise at the
-        second. The list is empty if there is none.
-
-        Parameters
-        ----------
-        grid : sequence of float
-            Logs of the outer parameter, ascending.
-        tolerances : float
-            Options of `scipy.optimize.brentq`.
-        """
-
-        def slope(log_outer: float) -> float:
-            return self.outer_slope(math.exp(log_outer), math.exp(self.best_inner(log_outer)))
-
-        rises = [slope(at) > 0 for at in grid]
-        return [
-            scipy.optimize.brentq(slope, *between, **tolerances)
-            for between, rising, still_rising in zip(itertools.pairwise(grid), rises, rises[1:], strict=False)
-            if rising and not still_rising
-        ]
-
-    def inner_range(self, log_outer: float, floor: float) -> tuple[float, float]:
-        """Return the logs of the least and largest inner parameters as likely as `floor`.
-
-        The outer parameter is fixed, given by its log; `floor` is a log-likelihood. If no inner parameter has it, both
-        are `best_inner`. The range is cut off near the limits of the search.
-        """
-        best, outer = self.best_inner(log_outer), math.exp(log_outer)
-        target = floor - self.outer_part(outer)
-
-        def excess(log_inner: float) -> float:
-            return self.inner_part(outer, math.exp(log_inner)) - target
-
-        if excess(best) <= 0:
-            return best, best
-
-        def end(step: float) -> float:
-            if self.at_infinity * step > 0:
-                return best
-            inside = outside = self.start if self.at_infinity else best
-            while self.lowest - 1 < outside < self.highest + 1 and excess(outside) > 0:
-                inside, outside = outside, outside + step
-            if excess(outside) > 0:
-                return outside
-            while excess(inside) < 0:
-                inside -= step
-            low, high = sorted((inside, outside))
-            return float(scipy.optimize.brentq(excess, low, high, **self.of_ends))
-
-        return end(-1.0), end(1.0)
-
-    def intervals(
-        self, grid: Sequence[float], best: float, level: float, *quantities: Callable[[float, float], float]
-    ) -> list[Interval]:
-        """Return estimates and profile likelihood intervals of quantities.
-
-        An interval holds the values for all parameters whose log-likelihood is within half the quantile of chi-square
-        with 1 degree of freedom of the largest.
-
-        Parameters
-        ----------
-        grid : sequence of float
-            Logs of the outer parameter, ascending: from end to end of its range, and as dense as the profile varies.
-        best : float
-            Log of the outer parameter of the largest log-likelihood.
-        level : float
-            Confidence level.
-        quantities : callable
-            Functions of the outer and the inner parameter, monotonic in the inner one.
-
-        Returns
-        -------
-        list of (float, float, float)
-            For each quantity, its value at the best parameters, and the lower and upper end of its interval.
-        """
-        floor = self.profile(best) - float(scipy.stats.chi2.ppf(level, 1)) / 2
-        points = sorted({*grid, best})
-        inside = [at for at, outer in enumerate(points) if outer == best or self.profile(outer) >= floor]
-
-        def edge(within: int, beyond: int) -> float:
-            if not 0 <= beyond < len(points):
-                return points[within]
-            ends = points[within], points[beyond]
-            return float(scipy.optimize.brentq(lambda outer: self.profile(outer) - floor, *ends, xtol=1e-14))
-
-        ends = edge(inside[0], inside[0] - 1), edge(inside[-1], inside[-1] + 1)
-
-        def extreme(quantity: Callable[[float, float], float], sign: float) -> float:
-            """Return the minimum of the quantity in the region, or for sign -1 the maximum.
-
-            The region has the parameters whose log-likelihood is at least `floor`.
-            """
-
-            def at(outer: float) -> float:
-                return min(sign * quantity(math.exp(outer), math.exp(each)) for each in self.inner_range(outer, floor))
-
-            places = np.linspace(*ends, _POINTS).tolist()
-            values = [at(outer) for outer in places]
-            least = int(np.argmin(values))
-            bounds, found = (places[max(least - 1, 0)], places[min(least + 1, _POINTS - 1)]), [values[least]]
-            if bounds[0] < bounds[1]:
-                options = {"xatol": _TOLERANCE * (ends[1] - ends[0])}
-                refined = scipy.optimize.minimize_scalar(at, bounds=bounds, method="bounded", options=options)
-                found.append(float(refined.fun))
-            return sign * min(found)
-
-        parameters = math.exp(best), math.exp(self.best_inner(best))
-        return [(each(*parameters), extreme(each, 1.0), extreme(each, -1.0)) for each in quantities]
 
 
 def progression_sums(start: float, step: float, terms: int) -> tuple[float, float, float]:
@@ -259,7 +79,7 @@ def _stirling_correction(x: Floats) -> Floats:
     return np.asarray((1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / x)
 
 
-UniquenessMethod = Literal["pitman", "ewens", "snb", "zayatz"]
+UniquenessMethod = Literal["pitman", "ewens", "zayatz"]
 # Expected number of people unique in the population and its interval; probability that a record unique in the sample is
 # unique in the population and its interval; parameters of the model; caveat.
 Found = tuple[Interval, Interval, Mapping[str, float], str]
@@ -268,9 +88,6 @@ Found = tuple[Interval, Interval, Mapping[str, float], str]
 _EVEN = 20
 _PER_DECADE = 4
 _SMALLEST_B = 1e-14
-# The search for log shape and log mean goes this far above 0, and this far below the logarithm of the sampling
-# fraction; beyond, the slide negative binomial model no longer changes.
-_FARTHEST = 12.0
 # Number of bootstrap samples of Zayatz's estimator.
 REPLICATES = 1000
 
@@ -380,8 +197,8 @@ def estimate_uniqueness(
         Group sizes of the sample.
     population_size : int
         Number of people in the population, including the sample.
-    method : {"pitman", "ewens", "snb", "zayatz"}
-        Pitman's formula, Ewens's formula, slide negative binomial model, or Zayatz's estimator.
+    method : {"pitman", "ewens", "zayatz"}
+        Pitman's formula, Ewens's formula, or Zayatz's estimator.
     level : float
         Confidence level of the intervals, between 0 and 1.
     rng : numpy.random.Generator, optional
@@ -394,8 +211,8 @@ def estimate_uniqueness(
     Raises
     ------
     InputError
-        If the level is not between 0 and 1; if the population is smaller than the sample or not a whole number; if the
-        sample is a single record of a larger population; or if the slide negative binomial cannot be fitted.
+        If the level is not between 0 and 1; if the population is smaller than the sample or not a whole number; or if
+        the sample is a single record of a larger population.
     """
     require_usable(frequencies, population_size, level)
     sample = frequencies, int(population_size), level
@@ -405,13 +222,13 @@ def estimate_uniqueness(
     elif method == "zayatz":
         found = zayatz(*sample, np.random.default_rng() if rng is None else rng)
     else:
-        found = snb(*sample) if method == "snb" else pitman(*sample, ewens=method == "ewens")
+        found = pitman(*sample, ewens=method == "ewens")
     of_population, of_sample, parameters, note = found
     sizes = int(population_size), frequencies.records, frequencies.uniques
     return UniquenessEstimate(method, *sizes, *of_population, *of_sample, level, parameters, note)
 
 
-class PitmanLikelihood(TwoParameterModel):
+class PitmanLikelihood:
     """Log-likelihood of a sample under Pitman's formula, up to a constant.
 
     The sample has two records or more. Records come one after the other. With n records in U groups, the next one
@@ -420,8 +237,9 @@ class PitmanLikelihood(TwoParameterModel):
     of the number of records. The code holds tau = theta + a > 0 and b = 1 - a in (0, 1]: every factor of the likelihood
     is then a sum of positive numbers, and the second record founds a group with probability tau / (tau + b).
 
-    The omitted factor does not depend on the parameters. The outer parameter is b, the inner one tau. At the maximum,
-    tau is 0 if there is a single group, and infinite if every record is unique.
+    The omitted factor does not depend on the parameters. The log-likelihood is ``founding(b, tau) + joining(b)``. Given
+    b, it has one maximum in tau, which is 0 if there is a single group, and infinite if every record is unique. The
+    search is in the logarithms of the parameters.
 
     Parameters
     ----------
@@ -434,56 +252,158 @@ class PitmanLikelihood(TwoParameterModel):
     def __init__(self, frequencies: GroupFrequencies, population_size: int) -> None:
         self.population_size, self._uniques = population_size, frequencies.uniques
         # Records besides the first of each group; b + size - 1 would lose the digits of a small b.
-        self._others = frequencies.sizes - 1
-        self._frequencies = frequencies.frequencies
+        self._others, self._frequencies = frequencies.sizes - 1, frequencies.frequencies
         self.records, self._groups = frequencies.records, frequencies.groups
-        self.start = math.log(self._groups)
+        # Log of tau at which the search begins; log of the best tau if it is infinite, else 0.
+        self._start, self._at_infinity = math.log(self._groups), 0.0
         if self._groups in (1, self.records):
-            self.at_infinity, self.start = -math.inf if self._groups == 1 else math.inf, math.log(self.records)
+            self._start, self._at_infinity = math.log(self.records), -math.inf if self._groups == 1 else math.inf
 
-    def inner_part(self, outer: float, inner: float) -> float:
+    def founding(self, b: float, tau: float) -> float:
         """Return the part of the log-likelihood that is due to founding groups.
 
-        `outer` is b = 1 - a, and `inner` is tau = theta + a, for the parameters of Pitman's formula. The part is 0 if
-        tau (`inner`) is infinite.
+        It is 0 if tau is infinite.
         """
-        b, tau = outer, inner
         if math.isinf(tau):
             return 0.0
         founded = progression_sums(tau, 1 - b, self._groups - 1)[0] if self._groups > 1 else 0.0
         return founded - progression_sums(tau + b, 1.0, self.records - 1)[0]
 
-    def outer_part(self, outer: float) -> float:
-        """Return the part of the log-likelihood that is due to joining groups.
+    def joining(self, b: float) -> float:
+        """Return the part of the log-likelihood that is due to joining groups."""
+        return float(self._frequencies @ (gammaln(b + self._others) - gammaln(b)))
 
-        `outer` is b = 1 - a, with a the parameter of Pitman's formula.
+    def best_tau(self, log_b: float) -> float:
+        """Return the log of the tau with the largest log-likelihood, given the log of b.
+
+        It is minus infinity with a single group, and infinity if every record is unique.
         """
-        return float(self._frequencies @ (gammaln(outer + self._others) - gammaln(outer)))
+        if self._at_infinity:
+            return self._at_infinity
+        b = math.exp(log_b)
 
-    def slope(self, outer: float, inner: float) -> float:
-        """Return the derivative of the log-likelihood in log tau.
+        def slope(log_tau: float) -> float:
+            # With n records in U groups, U at least 2, it tends to 1 as tau goes to 0 (to U - 1 if a = 0), and to U - n
+            # as tau goes to infinity.
+            tau = math.exp(log_tau)
+            founded = progression_sums(tau, 1 - b, self._groups - 1)[1]
+            return tau * (founded - progression_sums(tau + b, 1.0, self.records - 1)[1])
 
-        With n records in U groups, U at least 2, it tends to 1 as tau goes to 0 (to U - 1 if a = 0), and to U - n as
-        tau goes to infinity. `outer` is b = 1 - a, and `inner` is tau = theta + a, with the parameters of Pitman's
-        formula.
+        low = high = self._start
+        while slope(low) <= 0:
+            low -= 2
+        while slope(high) >= 0:
+            high += 2
+        return float(scipy.optimize.brentq(slope, low, high, **_CLOSE))
+
+    def profile(self, log_b: float) -> float:
+        """Return the largest log-likelihood over tau, given the log of b."""
+        b = math.exp(log_b)
+        return self.founding(b, math.exp(self.best_tau(log_b))) + self.joining(b)
+
+    def peaks(self, grid: Sequence[float]) -> list[float]:
+        """Return the logs of b at maxima of the profile.
+
+        A maximum is searched between neighbours on a grid of logs of b, ascending, if the profile rises at the first
+        and does not rise at the second. There must be two groups or more, and a group with two records or more.
         """
-        b, tau = outer, inner
-        founded = progression_sums(tau, 1 - b, self._groups - 1)[1]
-        return tau * (founded - progression_sums(tau + b, 1.0, self.records - 1)[1])
 
-    def outer_slope(self, outer: float, inner: float) -> float:
-        """Return the derivative of the log-likelihood in b.
+        def slope(log_b: float) -> float:
+            b, tau = math.exp(log_b), math.exp(self.best_tau(log_b))
+            joined = self._frequencies @ (digamma(b + self._others) - digamma(b))
+            founded = progression_sums(tau, 1 - b, self._groups - 1)[2]
+            return float(joined) - founded - progression_sums(tau + b, 1.0, self.records - 1)[1]
 
-        There must be two groups or more, and a group with two records or more. `outer` is b = 1 - a, and `inner` is tau
-        = theta + a, for the parameters of Pitman's formula.
+        rises = [slope(at) > 0 for at in grid]
+        return [
+            scipy.optimize.brentq(slope, *between, xtol=1e-15, rtol=1e-14)
+            for between, rising, still_rising in zip(itertools.pairwise(grid), rises, rises[1:], strict=False)
+            if rising and not still_rising
+        ]
+
+    def tau_range(self, log_b: float, floor: float) -> tuple[float, float]:
+        """Return the logs of the least and the largest tau as likely as `floor`, given the log of b.
+
+        `floor` is a log-likelihood. If no tau has it, both are `best_tau`.
         """
-        b, tau = outer, inner
-        joined = self._frequencies @ (digamma(b + self._others) - digamma(b))
-        return (
-            float(joined)
-            - progression_sums(tau, 1 - b, self._groups - 1)[2]
-            - progression_sums(tau + b, 1.0, self.records - 1)[1]
-        )
+        best, b = self.best_tau(log_b), math.exp(log_b)
+        target = floor - self.joining(b)
+
+        def excess(log_tau: float) -> float:
+            return self.founding(b, math.exp(log_tau)) - target
+
+        if excess(best) <= 0:
+            return best, best
+
+        def end(step: float) -> float:
+            if self._at_infinity * step > 0:
+                return best
+            inside = outside = self._start if self._at_infinity else best
+            while excess(outside) > 0:
+                inside, outside = outside, outside + step
+            while excess(inside) < 0:
+                inside -= step
+            return float(scipy.optimize.brentq(excess, *sorted((inside, outside)), **_CLOSE))
+
+        return end(-1.0), end(1.0)
+
+    def intervals(
+        self, grid: Sequence[float], best: float, level: float, *quantities: Callable[[float, float], float]
+    ) -> list[Interval]:
+        """Return estimates and profile likelihood intervals of quantities.
+
+        An interval holds the values for all parameters whose log-likelihood is within half the quantile of chi-square
+        with 1 degree of freedom of the largest.
+
+        Parameters
+        ----------
+        grid : sequence of float
+            Logs of b, ascending: from end to end of its range, and as dense as the profile varies.
+        best : float
+            Log of b with the largest log-likelihood.
+        level : float
+            Confidence level.
+        quantities : callable
+            Functions of b and tau, monotonic in tau.
+
+        Returns
+        -------
+        list of (float, float, float)
+            For each quantity, its value at the best parameters, and the lower and upper end of its interval.
+        """
+        floor = self.profile(best) - float(scipy.stats.chi2.ppf(level, 1)) / 2
+        points = sorted({*grid, best})
+        inside = [at for at, log_b in enumerate(points) if log_b == best or self.profile(log_b) >= floor]
+
+        def edge(within: int, beyond: int) -> float:
+            if not 0 <= beyond < len(points):
+                return points[within]
+            ends = points[within], points[beyond]
+            return float(scipy.optimize.brentq(lambda log_b: self.profile(log_b) - floor, *ends, xtol=1e-14))
+
+        ends = edge(inside[0], inside[0] - 1), edge(inside[-1], inside[-1] + 1)
+
+        def extreme(quantity: Callable[[float, float], float], sign: float) -> float:
+            """Return the minimum of the quantity in the region, or for sign -1 the maximum.
+
+            The region has the parameters whose log-likelihood is at least `floor`.
+            """
+
+            def at(log_b: float) -> float:
+                return min(sign * quantity(math.exp(log_b), math.exp(each)) for each in self.tau_range(log_b, floor))
+
+            places = np.linspace(*ends, _POINTS).tolist()
+            values = [at(log_b) for log_b in places]
+            least = int(np.argmin(values))
+            bounds, found = (places[max(least - 1, 0)], places[min(least + 1, _POINTS - 1)]), [values[least]]
+            if bounds[0] < bounds[1]:
+                options = {"xatol": _TOLERANCE * (ends[1] - ends[0])}
+                refined = scipy.optimize.minimize_scalar(at, bounds=bounds, method="bounded", options=options)
+                found.append(float(refined.fun))
+            return sign * min(found)
+
+        parameters = math.exp(best), math.exp(self.best_tau(best))
+        return [(each(*parameters), extreme(each, 1.0), extreme(each, -1.0)) for each in quantities]
 
     def staying_unique(self, b: float, tau: float) -> float:
         """Return the probability that a sample unique is unique in the population.
@@ -547,10 +467,10 @@ def pitman(frequencies: GroupFrequencies, population_size: int, level: float, *,
         geometric = np.geomspace(_SMALLEST_B, 1 / _EVEN, _PER_DECADE * decades, endpoint=False)
         grid = [math.log(b) for b in (*geometric.tolist(), *np.linspace(1 / _EVEN, 1, _EVEN).tolist())]
     if 1 < frequencies.groups < frequencies.records and not ewens:
-        candidates += likelihood.peaks(grid, xtol=1e-15, rtol=1e-14)
+        candidates += likelihood.peaks(grid)
     best = max(candidates, key=likelihood.profile)
     a = -math.expm1(best)
-    parameters = {"theta": math.exp(likelihood.best_inner(best)) - a} | ({} if ewens else {"a": a})
+    parameters = {"theta": math.exp(likelihood.best_tau(best)) - a} | ({} if ewens else {"a": a})
     notes = [_NONE_UNIQUE] if frequencies.uniques == 0 else []
     if best == 0 and not ewens:
         notes.append("a = 0 fits best; the estimate equals Ewens's formula")
@@ -560,154 +480,6 @@ def pitman(frequencies: GroupFrequencies, population_size: int, level: float, *,
         notes = ["all records of the sample are in one group: only the upper limits are informative"]
     uniques, staying = likelihood.intervals(grid, best, level, likelihood.uniques, likelihood.staying_unique)
     return uniques, staying, parameters, "; ".join(notes)
-
-
-class SlideNegativeBinomial(TwoParameterModel):
-    """Log-likelihood of group sizes in a sample, slide negative binomial model.
-
-    It is given that the sizes are not 0. A group of the population has 1 + X people, with X negative binomial with a
-    shape and a mean. Each person is in the sample with probability `fraction`. So the first person of a group is a
-    record with this probability, and the number of other records is negative binomial with the same shape and with
-    `fraction` times the mean, the seen mean. The outer parameter is the shape, the inner one the seen mean.
-
-    Parameters
-    ----------
-    frequencies : GroupFrequencies
-        Group sizes of the sample.
-    fraction : float
-        Sample size over population size, in (0, 1).
-    """
-
-    highest = _FARTHEST
-    of_best: ClassVar = {"xtol": 1e-12}
-    of_ends: ClassVar = {"xtol": 1e-10}
-
-    def __init__(self, frequencies: GroupFrequencies, fraction: float) -> None:
-        self.fraction = fraction
-        self.lowest = math.log(fraction) - _FARTHEST
-        self._uniques, self._groups = frequencies.uniques, frequencies.groups
-        self._counts = frequencies.frequencies.astype(np.float64)
-        self._sizes = frequencies.sizes.astype(np.float64)
-        self._others = self._sizes - 1
-
-    def inner_part(self, outer: float, inner: float) -> float:
-        """Return the log-likelihood of the sample's group sizes.
-
-        `outer` is the shape, and `inner` the seen mean: the mean number of records of a group besides its first person.
-        """
-        shape, seen_mean = outer, inner
-        log_none = -math.log1p(seen_mean / shape)
-        return (
-            float(self._counts @ (log_gamma_ratio(shape, self._others) + np.log(self._factor(shape, seen_mean))))
-            - float(self._counts @ log_gamma_ratio(1.0, self._others))
-            + self._groups * shape * log_none
-            + float(self._counts @ self._others) * math.log(seen_mean / (shape + seen_mean))
-            - self._groups * math.log1p(-(1 - self.fraction) * math.exp(shape * log_none))
-        )
-
-    def slope(self, outer: float, inner: float) -> float:
-        """Return the derivative of the log-likelihood in the log of the seen mean.
-
-        `outer` is the shape, and `inner` the seen mean: the mean number of records of a group besides its first person.
-        """
-        ratio, of_factor, odds, _ = self._terms(outer, inner)
-        by_mean = self._others / inner - ratio
-        return inner * float(self._counts @ (by_mean + of_factor * outer * ratio) - odds * outer / (outer + inner))
-
-    def outer_slope(self, outer: float, inner: float) -> float:
-        """Return the derivative of the log-likelihood in the log of the shape.
-
-        `outer` is the shape, and `inner` the seen mean: the mean number of records of a group besides its first person.
-        """
-        ratio, of_factor, odds, log_none = self._terms(outer, inner)
-        by_shape = digamma(outer + self._others) - digamma(outer) + log_none + 1 - ratio
-        of_none = odds * (log_none + 1 - outer / (outer + inner))
-        return outer * float(self._counts @ (by_shape + of_factor * inner * (1 - ratio)) + of_none)
-
-    def _terms(self, shape: float, seen_mean: float) -> tuple[Floats, Floats, float, float]:
-        """Return four terms of both derivatives of the log-likelihood.
-
-        The first two are arrays by distinct group size: ``(shape + others) / (shape + seen_mean)``, where the others
-        are the records besides one; and the derivative term of `_factor`. The last two are numbers: the odds that a
-        group has no record, times the number of groups; and the log of the probability of no other record, divided by
-        the shape.
-        """
-        log_none = -math.log1p(seen_mean / shape)
-        ratio = (shape + self._others) / (shape + seen_mean)
-        of_factor = (1 - self.fraction) / self._sizes / (shape + seen_mean) / self._factor(shape, seen_mean)
-        unseen = (1 - self.fraction) * math.exp(shape * log_none)
-        return ratio, of_factor, self._groups * unseen / (1 - unseen), log_none
-
-    def _factor(self, shape: float, seen_mean: float) -> Floats:
-        """Return the factor of a group's first person in the likelihood.
-
-        It is an array with one item per distinct group size of the sample. The first person is a record, or all records
-        of the group are among the others.
-        """
-        one_more = seen_mean / (shape + seen_mean) * (shape + self._others) / self._sizes
-        return self.fraction + (1 - self.fraction) * one_more
-
-    def staying_unique(self, shape: float, seen_mean: float) -> float:
-        """Return the probability that a sample unique is unique in the population.
-
-        `seen_mean` is the mean number of records of a group besides its first person.
-        """
-        # Shares of all groups: single people in the sample, and larger groups with a single record there.
-        alone = self.fraction * self._alone(shape, seen_mean)
-        none_of_others = math.exp(-shape * math.log1p(seen_mean / shape))
-        one_of_others = (1 - self.fraction) * shape * seen_mean / (shape + seen_mean)
-        return alone / (none_of_others * (self.fraction + one_of_others))
-
-    def uniques(self, shape: float, seen_mean: float) -> float:
-        """Return the expected number of population uniques, in the sample and elsewhere.
-
-        It is given the sample's groups. `seen_mean` is the mean number of records of a group besides its first person.
-        """
-        unseen = (1 - self.fraction) * math.exp(-shape * math.log1p(seen_mean / shape))
-        all_groups = self._groups / (1 - unseen)
-        not_seen = all_groups * (1 - self.fraction) * self._alone(shape, seen_mean)
-        return self._uniques * self.staying_unique(shape, seen_mean) + not_seen
-
-    def _alone(self, shape: float, seen_mean: float) -> float:
-        """Return the share of the population's groups that have one person.
-
-        `seen_mean` is the mean number of records of a group besides its first person.
-        """
-        return math.exp(-shape * math.log1p(seen_mean / self.fraction / shape))
-
-
-def snb(frequencies: GroupFrequencies, population_size: int, level: float) -> Found:
-    """Estimate population uniqueness by the slide negative binomial.
-
-    The result has four items: the expected number of population uniques with its interval; the probability that a
-    sample unique is a population unique with its interval; the parameters ``shape`` and ``mean``, by name; and a
-    caveat, which can be empty. Parameters are estimated by maximum likelihood; intervals are profile likelihood
-    intervals.
-
-    Parameters
-    ----------
-    frequencies : GroupFrequencies
-        Group sizes of a sample of at least two records, drawn independently of their group.
-    population_size : int
-        Number of people in the population, more than the sample; the estimate depends only on the sample's share of it.
-    level : float
-        Confidence level of the intervals.
-
-    Raises
-    ------
-    InputError
-        If no parameters fit best: group sizes are all equal, or vary less than under the model.
-    """
-    model = SlideNegativeBinomial(frequencies, frequencies.records / population_size)
-    grid = np.arange(model.lowest, _FARTHEST + 1).tolist()
-    tops = model.peaks(grid, xtol=1e-12) if len(frequencies.sizes) > 1 else []
-    best = max([grid[0], *tops, grid[-1]], key=model.profile)
-    if best not in tops:
-        reason = "the likelihood has no maximum" if len(frequencies.sizes) > 1 else "all groups have the same size"
-        raise InputError(f"the slide negative binomial cannot be fitted: {reason}", hint="use another method")
-    parameters = {"shape": math.exp(best), "mean": math.exp(model.best_inner(best)) / model.fraction}
-    uniques, staying = model.intervals(grid, best, level, model.uniques, model.staying_unique)
-    return uniques, staying, parameters, _NONE_UNIQUE if frequencies.uniques == 0 else ""
 
 
 def zayatz(frequencies: GroupFrequencies, population_size: int, level: float, rng: np.random.Generator) -> Found:
