@@ -62,7 +62,7 @@ def by_rows_and_people(file: Path, person: str, columns: Sequence[str]) -> pd.Da
         summary, studies[units] = scenario.run().summary, scenario.build()
         table[f"by {units}"] = {
             "counted": f"{studies[units].n_subjects:,}",
-            "alone in their group": f"{described.profile.unique_share:.1%}",
+            "alone in their group": f"{described.profile.share_below(2):.1%}",
             "in groups of fewer than 5": f"{described.profile.share_below(5):.1%}",
             "average risk of the original file": f"{described.profile.average_risk:.3f}",
             "average risk under `basic`": f"{summary.loc['basic', 'risk']:.4f}",

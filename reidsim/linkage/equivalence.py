@@ -231,11 +231,6 @@ class Elements:
     n_persons: int
     holders: Holders = _NO_HOLDERS
 
-    @property
-    def n_elements(self) -> int:
-        """Number of elements: queries for people, and groups of equal records."""
-        return len(self.asks)
-
 
 def make_elements(
     persons: Codes,

@@ -462,16 +462,6 @@ class KAnonymityProfile:
         return float(self.sizes[np.searchsorted(np.cumsum(self.records), middle, side="right")].mean())
 
     @property
-    def unique_share(self) -> float:
-        """Share of records with group size 1, in [0, 1]."""
-        return self.share_below(2)
-
-    @property
-    def highest_risk(self) -> float:
-        """Success probability of a uniform guess in the smallest group: 1 / its size."""
-        return 1.0 / self.smallest
-
-    @property
     def average_risk(self) -> float:
         """Mean over all records of the success probability of a uniform guess: 1 / size."""
         return float((1.0 / self.sizes) @ self.records) / self.total

@@ -238,7 +238,7 @@ class AttributeLimits:
 
     def __bool__(self) -> bool:
         """Return whether at least one of the three limits is set."""
-        return any(limit is not None for limit in (self.l_diversity, self.t_closeness, self.max_inference))
+        return self != AttributeLimits()
 
     def hold(self, values: GroupValues) -> NDArray[np.bool_]:
         """Return whether each group is within all limits, shape (n_groups,).

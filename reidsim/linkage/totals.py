@@ -236,13 +236,8 @@ class Tries:
             Distribution of the total number of successes, if already computed. It is used if failures pay nothing and
             all gains are equal.
         """
-        chance, numbers, gain, attempted, failure = (
-            self.chance,
-            self.numbers,
-            self.amounts,
-            self.attempted,
-            self.failure,
-        )
+        chance, numbers, gain = self.chance, self.numbers, self.amounts
+        attempted, failure = self.attempted, self.failure
         free = attempted is None or failure is None
         distinct = np.unique(gain[(chance > 0) & (numbers > 0)])
         if attempted is None or failure is None:

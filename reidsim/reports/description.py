@@ -233,7 +233,7 @@ class FileDescription:
     @property
     def uniques(self) -> int:
         """Number of unique records, or of people with a unique combination of values."""
-        return self.frequencies.uniques if self.people is None else round(self.profile.unique_share * self.people)
+        return self.frequencies.uniques if self.people is None else round(self.profile.share_below(2) * self.people)
 
 
 def describe_file(

@@ -81,10 +81,10 @@ def description_tables(description: FileDescription) -> Iterator[Table]:
         "Records": f"{description.records:,}",
         **({} if people is None else {"People": f"{people:,}"}),
         "Cells (combinations that occur)": f"{description.cells:,}",
-        f"Unique {several}": f"{description.uniques:,} ({profile.unique_share:.2%})",
+        f"Unique {several}": f"{description.uniques:,} ({profile.share_below(2):.2%})",
         "Smallest group (k)": f"{profile.smallest:,}",
         f"Median group size of a {one}": f"{profile.median:,g}",
-        "Risk of a uniform guess: highest": f"{profile.highest_risk:.4f}",
+        "Risk of a uniform guess: highest": f"{1 / profile.smallest:.4f}",
         "Risk of a uniform guess: average": f"{profile.average_risk:.4f}",
     }
     caption = (

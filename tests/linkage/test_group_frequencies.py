@@ -39,8 +39,7 @@ def test_a_file_is_described_as_its_records_are_one_by_one(groups):
     assert profile.total == len(hides_in)
     assert profile.smallest == min(hides_in)
     assert profile.median == statistics.median(hides_in)
-    assert profile.unique_share == hides_in.count(1) / len(hides_in)
-    assert profile.highest_risk == 1 / min(hides_in)
+    assert profile.share_below(2) == hides_in.count(1) / len(hides_in)
     # One guess per record re-identifies one record of each group.
     assert profile.average_risk == pytest.approx(len(groups) / len(hides_in), rel=1e-12)
     for k in THRESHOLDS:

@@ -237,7 +237,7 @@ def risks_of(
     for part in parts:
         column = elements.columns[part[0]]
         if len(part) > 1:
-            joined = distinct_rows([elements.columns[attribute] for attribute in part], elements.n_elements)[1]
+            joined = distinct_rows([elements.columns[attribute] for attribute in part], len(elements.asks))[1]
             column = joined.astype(np.int32)
         columns.append((column, np.zeros(int(column.max(initial=0)) + 1, dtype=np.int64)))
     ordered = [paths[number] for number in order]
