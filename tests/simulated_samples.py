@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reidsim.linkage.group_sizes import GroupFrequencies
-from reidsim.linkage.uniqueness.log_linear import SampleCells
+from reidsim.linkage.uniqueness import SampleCells
 
 SHAPE = (40, 2, 8, 6, 9, 5)
 PEOPLE = 100_000

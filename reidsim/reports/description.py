@@ -20,8 +20,14 @@ from reidsim.core.files import require_no_device, require_parquet_fits
 from reidsim.drafts.people import may_name_weight, names_weight
 from reidsim.linkage.group_sizes import GroupFrequencies, KAnonymityProfile
 from reidsim.linkage.people import RowSets
-from reidsim.linkage.uniqueness.group_sizes import UniquenessEstimate, require_usable
-from reidsim.linkage.uniqueness.log_linear import SampleCells, Uniqueness, require_weights, uniqueness_of_sample
+from reidsim.linkage.uniqueness import (
+    SampleCells,
+    Uniqueness,
+    UniquenessEstimate,
+    require_usable,
+    require_weights,
+    uniqueness_of_sample,
+)
 from reidsim.populations.files import population_metadata
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.adversary_schema import AgentsSection

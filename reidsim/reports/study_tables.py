@@ -24,7 +24,7 @@ from reidsim.engine.switch import SwitchResult
 from reidsim.games.cross_play import row_name
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
 from reidsim.linkage.group_sizes import THRESHOLDS
-from reidsim.linkage.uniqueness.log_linear import Uniqueness
+from reidsim.linkage.uniqueness import Uniqueness
 from reidsim.reports.description import FileDescription
 from reidsim.reports.terminal import columns_that_fit, table_of, text_with_interval, texts_of, titled_table
 from reidsim.reports.writer import lines_of

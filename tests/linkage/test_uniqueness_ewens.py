@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from simulated_samples import frequencies_of
 
-from reidsim.linkage.uniqueness import group_sizes
-from reidsim.linkage.uniqueness.group_sizes import estimate_uniqueness
+from reidsim.linkage import uniqueness
+from reidsim.linkage.uniqueness import estimate_uniqueness
 
 CHI_SQUARE = 3.841458820694124
 
@@ -115,7 +115,7 @@ def test_the_probability_is_that_of_exact_fractions(sample, extra):
 
 
 def test_intervals_are_percentiles_over_groups_drawn_again(monkeypatch):
-    monkeypatch.setattr(group_sizes, "REPLICATES", 4000)
+    monkeypatch.setattr(uniqueness, "REPLICATES", 4000)
     # With two groups, one of them a single record, a draw has 0, 1 or 2 single records with probabilities 1/4, 1/2,
     # 1/4.
     middle = float(by_fractions({1: 1, 3: 1}, 40)[0])

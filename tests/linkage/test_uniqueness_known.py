@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.linkage.group_sizes import GroupFrequencies
-from reidsim.linkage.uniqueness.group_sizes import (
+from reidsim.linkage.uniqueness import (
     PitmanLikelihood,
     estimate_uniqueness,
     log_gamma_ratio,

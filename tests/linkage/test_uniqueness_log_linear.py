@@ -10,9 +10,9 @@ from simulated_samples import POPULATIONS, sample
 from tiers import cases
 
 from reidsim.core.errors import InputError
+from reidsim.linkage import uniqueness as log_linear
 from reidsim.linkage.group_sizes import individual_risk
-from reidsim.linkage.uniqueness import log_linear
-from reidsim.linkage.uniqueness.log_linear import (
+from reidsim.linkage.uniqueness import (
     LogLinearModel,
     SampleCells,
     all_pairs,

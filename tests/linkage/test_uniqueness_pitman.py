@@ -18,7 +18,7 @@ from simulated_samples import frequencies_of
 from tiers import examples
 
 from reidsim.core.errors import InputError
-from reidsim.linkage.uniqueness.group_sizes import PitmanLikelihood, estimate_uniqueness
+from reidsim.linkage.uniqueness import PitmanLikelihood, estimate_uniqueness
 
 VECTORS = at_least(3, json.loads((Path(__file__).parent / "pitman_vectors.json").read_text(encoding="utf-8")))
 SIZES = {vector["name"]: {int(size): count for size, count in vector["sizes"].items()} for vector in VECTORS}

@@ -12,7 +12,7 @@ from rich.console import Console
 from tiers import examples
 
 from reidsim.core.errors import InputError
-from reidsim.linkage.uniqueness.group_sizes import estimate_uniqueness
+from reidsim.linkage.uniqueness import estimate_uniqueness
 from reidsim.reports.description import describe_file, group_sizes
 from reidsim.reports.study_tables import description_tables
 

@@ -9,7 +9,7 @@ from reidsim.adversaries.knowledge.assessment import assess
 from reidsim.core.errors import InputError
 from reidsim.kinds.assessment.kind import assess_release
 from reidsim.kinds.assessment.study import build_risk_study
-from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness
+from reidsim.linkage.uniqueness import FixedUniqueness
 from reidsim.scenarios.load import Scenario
 
 PEOPLE = """

@@ -248,7 +248,7 @@ def test_what_needs_people_to_be_counted_is_refused(tmp_path, adversary, said):
 
 
 def test_a_table_too_large_for_the_model_is_refused_with_a_way_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("reidsim.linkage.uniqueness.log_linear.MOST_CELLS", 5)
+    monkeypatch.setattr("reidsim.linkage.uniqueness.MOST_CELLS", 5)
     with pytest.raises(InputError) as error:
         build_study(Scenario.load(written(tmp_path, survey(), 'weight = "w"')))
     assert "release.estimator: too many cells for a log-linear model; found 18" in str(error.value)

@@ -13,7 +13,7 @@ from reidsim.kinds.assessment.kind import ASSESSMENT, RiskAnalysis, reduction
 from reidsim.kinds.assessment.schema import WORST_CASE
 from reidsim.kinds.assessment.study import RiskStudy
 from reidsim.linkage.group_sizes import GroupFrequencies
-from reidsim.linkage.uniqueness.group_sizes import estimate_uniqueness
+from reidsim.linkage.uniqueness import estimate_uniqueness
 from reidsim.populations.population import distinct_rows
 from reidsim.scenarios.load import Scenario
 from reproduction.ledger import Computed, Found, Ledger, compared

@@ -31,13 +31,15 @@ from reidsim.linkage.equivalence import (
 )
 from reidsim.linkage.group_sizes import GroupFrequencies
 from reidsim.linkage.people import RowSets
-from reidsim.linkage.uniqueness.group_sizes import (
+from reidsim.linkage.uniqueness import (
     FixedUniqueness,
+    SampleCells,
     UniquenessEstimate,
     UniquenessMethod,
+    benedetti_franconi_uniqueness,
     estimate_uniqueness,
+    fitting_model,
 )
-from reidsim.linkage.uniqueness.log_linear import SampleCells, benedetti_franconi_uniqueness, fitting_model
 from reidsim.populations.population import Codes, added_up, distinct_rows
 
 Floats = NDArray[np.float64]

@@ -25,8 +25,7 @@ from reidsim.kinds.assessment.schema import (
 )
 from reidsim.linkage.equivalence import TOP, ValueTree
 from reidsim.linkage.people import largest_in_groups
-from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness
-from reidsim.linkage.uniqueness.log_linear import weights_in
+from reidsim.linkage.uniqueness import FixedUniqueness, weights_in
 from reidsim.populations.population import Attribute, Codes, Domain, Population, distinct_rows, natural_categories
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.lattice import Floats

@@ -33,7 +33,7 @@ from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, polic
 from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
 from reidsim.linkage.group_sizes import SampledPeople
 from reidsim.linkage.sensitive_values import SensitiveValues
-from reidsim.linkage.uniqueness.log_linear import SampleCells, fitting_model, weights_in
+from reidsim.linkage.uniqueness import SampleCells, fitting_model, weights_in
 from reidsim.populations.population import Codes, Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
 from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups

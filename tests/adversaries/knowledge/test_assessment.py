@@ -20,7 +20,7 @@ from reidsim.adversaries.knowledge.groups import (
 from reidsim.core.errors import InputError
 from reidsim.linkage.equivalence import TOP, ValueTree
 from reidsim.linkage.group_sizes import GroupFrequencies
-from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness, estimate_uniqueness
+from reidsim.linkage.uniqueness import FixedUniqueness, estimate_uniqueness
 
 HALF = FixedUniqueness(0.5)
 TREE = ValueTree.from_groups("a", {"01": ["0", "1"], "all": ["01", "2"]})

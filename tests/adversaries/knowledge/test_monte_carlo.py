@@ -18,7 +18,7 @@ from reidsim.adversaries.knowledge.groups import (
     draw_sets,
     everything,
 )
-from reidsim.linkage.uniqueness.group_sizes import FixedUniqueness
+from reidsim.linkage.uniqueness import FixedUniqueness
 
 NETWORK = Network(p_m=0.4, p_fm=0.7, p_cu=0.3, p_c=0.6)
 HALF = FixedUniqueness(0.5)
