@@ -14,10 +14,10 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ from reidsim.engine.results import (
     require_sound,
     sha256_of,
     sync,
+    unfinished_beside,
     write_json,
 )
 from reidsim.populations.census import SEGMENTS
@@ -104,7 +105,7 @@ def only_writer(folder: Path) -> Iterator[None]:
 def _hold(path: Path) -> int:
     while True:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
+            descriptor = _open_private(str(path), os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", source=path.parent) from None
         try:
@@ -131,12 +132,10 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-@contextlib.contextmanager
-def journal(path: Path) -> Iterator[Callable[[Iterable[RunOutcome]], None]]:
-    """Open the journal of a batch; yield a function that writes outcomes.
+def write_outcomes(path: Path, outcomes: Iterable[RunOutcome]) -> None:
+    """Append outcomes to the journal of a batch; return when they are on disk.
 
-    The function returns when the outcomes are on disk. An empty file is removed at the end. An incomplete last line is
-    removed when the file is opened again. A line that is damaged in another way remains in the file but is not read, so
+    An incomplete last line is removed. A line that is damaged in another way remains in the file but is not read, so
     that its run is repeated.
 
     Raises
@@ -144,31 +143,23 @@ def journal(path: Path) -> Iterator[Callable[[Iterable[RunOutcome]], None]]:
     InputError
         If the disk is full or the file cannot be written; complete lines stay.
     """
-    with _keeping(path):
-        # Unbuffered, so that closing the file after an error does not write again.
-        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab", buffering=0)
-        file.truncate(path.read_bytes().rfind(b"\n") + 1)
+    lines = memoryview(b"".join(map(_line, outcomes)))
+    # Unbuffered, so that closing the file after an error does not write again.
+    with _keeping(path), open(path, "a+b", buffering=0, opener=_open_private) as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - 1, 0))
+        if file.read() not in (b"", b"\n"):
+            file.truncate(path.read_bytes().rfind(b"\n") + 1)
+        try:
+            while lines:
+                lines = lines[file.write(lines) :]
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(path.read_bytes().rfind(b"\n") + 1)
+            raise
 
-    def append(outcomes: Iterable[RunOutcome]) -> None:
-        lines = b"".join(map(_line, outcomes))
-        end, written = file.seek(0, os.SEEK_END), 0
-        with _keeping(path):
-            try:
-                while written < len(lines):
-                    written += file.write(memoryview(lines)[written:])
-                os.fsync(file.fileno())
-            except OSError:
-                # Remove an incomplete line now to free its space; it would be dropped later anyway.
-                os.ftruncate(file.fileno(), end + lines.rfind(b"\n", 0, written) + 1)
-                raise
 
-    try:
-        yield append
-    finally:
-        file.close()
-        with contextlib.suppress(OSError):
-            if not path.stat().st_size:
-                path.unlink()
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags | _NO_LINK, 0o600)
 
 
 def read_journal(path: Path, tasks: Iterable[RunTask], *, by_place: bool = False) -> list[RunOutcome]:
@@ -419,8 +410,7 @@ def finish(folder: Path, write: Callable[[Path], Mapping[str, Any]]) -> None:
         If the files cannot be written, for example because the disk is full; the journal remains.
     """
     with _keeping(folder / JOURNAL):
-        with tempfile.TemporaryDirectory(prefix=".finishing-", dir=folder, ignore_cleanup_errors=True) as made:
-            unfinished = Path(made)
+        with unfinished_beside(folder / "finishing") as unfinished:
             manifest = write(unfinished)
             hashes = {path.name: sha256_of(path) for path in sorted(unfinished.glob("*.parquet"))}
             keep_private(unfinished)
@@ -441,17 +431,11 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     InputError
         If the manifest cannot be written.
     """
-    path = folder / f".{MANIFEST}"
-    try:
-        with _keeping(folder / JOURNAL):
-            write_json(path, {**manifest, "code_version": code_version()})
-            path.chmod(0o600)
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-            path.replace(folder / MANIFEST)
-    finally:
-        with contextlib.suppress(OSError):
-            path.unlink()
+    with _keeping(folder / JOURNAL), unfinished_beside(folder / MANIFEST) as unfinished:
+        write_json(unfinished / MANIFEST, {**manifest, "code_version": code_version()})
+        keep_private(unfinished)
+        sync(unfinished)
+        (unfinished / MANIFEST).replace(folder / MANIFEST)
 
 
 # Keys of scenarios and recipes that name a recipe, or whose section has such keys.
@@ -489,56 +473,38 @@ class DataFiles:
         options: Mapping[str, Any] | None = None,
         source: Path | None = None,
     ) -> None:
-        found = _Files(loaded.folder.absolute())
-        for name in _UNNAMED:
-            found.note(bundled_folder("populations") / "figures" / name)
         # A swept value can be a file name, the name of a recipe, or a section with such names.
         swept = {
             key: [*{repr(value): value for value in column if isinstance(value, str | dict | list | tuple)}.values()]
             for key, column in design.points.items()
         }
-        first = at_point(loaded, design.values(0)).content
-        for content in ({"recipe": list(_UNNAMED_RECIPES)}, first, options or {}, swept):
-            found.follow(content, found.home)
-        self._paths = {name: found.paths[name][0] for name in sorted(found.paths)}
+        unnamed = [bundled_folder("populations") / "figures" / name for name in _UNNAMED]
+        contents = unnamed, {"recipe": _UNNAMED_RECIPES}, at_point(loaded, design.values(0)).content, options, swept
+        found = _files_named(contents, loaded.folder.absolute(), set())
+        self._paths = dict(sorted({_shared_name(path, loaded.folder): path for path in found}.items()))
         self._source = source or loaded.path
-        # Taken before the files are hashed, so that a change in between is detected.
-        self._stamps = self._stamps_now()
-        self.hashes = self._hashes_now(self._paths)
+        # The attributes of a file change when it is written or replaced; only then is it read again.
+        self._sha256 = cache(lambda path, *_attributes: sha256_of(path))
+        self.hashes = self._hashes_now()
 
-    def _stamps_now(self) -> dict[str, tuple[int, ...] | None]:
-        """Return, by file name, attributes that change when a file is written.
-
-        They also change if it is replaced; None if it is missing.
-        """
-        stamps: dict[str, tuple[int, ...] | None] = dict.fromkeys(self._paths)
-        for name, path in self._paths.items():
-            with contextlib.suppress(OSError):
-                status = path.stat()
-                stamps[name] = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-        return stamps
-
-    def _hashes_now(self, names: Iterable[str]) -> dict[str, str]:
+    def _hashes_now(self) -> dict[str, str]:
         hashes = dict[str, str]()
-        for name in names:
-            with contextlib.suppress(InputError):
-                hashes[name] = sha256_of(self._paths[name])
+        for name, path in self._paths.items():
+            with contextlib.suppress(OSError, InputError):
+                seen = path.stat()
+                attributes = seen.st_dev, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns
+                hashes[name] = self._sha256(path, *attributes)
         return hashes
 
     def require_unchanged(self) -> None:
         """Check that no file has changed since the batch began.
-
-        Read a file only if its stamp changed.
 
         Raises
         ------
         InputError
             If a file changed or is missing; the message names the files.
         """
-        before, self._stamps = self._stamps, self._stamps_now()
-        touched = {name for name in self.hashes if self._stamps[name] != before[name]}
-        now = {name: content for name, content in self.hashes.items() if name not in touched}
-        require_unchanged(self.hashes, now | self._hashes_now(touched), self._source)
+        require_unchanged(self.hashes, self._hashes_now(), self._source)
 
 
 def files_named(loaded: Scenario[ScenarioHead], values: Iterable[tuple[str, Any]]) -> list[Path]:
@@ -552,11 +518,9 @@ def files_named(loaded: Scenario[ScenarioHead], values: Iterable[tuple[str, Any]
     values : iterable of tuple
         Pairs of key path and value, in addition to the scenario's own.
     """
-    found = _Files(loaded.folder.absolute())
-    for content in (loaded.content, *({key: value} for key, value in values)):
-        found.follow(content, found.home)
-    own = [paths for name, paths in found.paths.items() if not name.startswith(BUNDLED)]
-    return sorted({Path(os.path.abspath(path)) for paths in own for path in paths})
+    found = _files_named([loaded.content, *({key: value} for key, value in values)], loaded.folder.absolute(), set())
+    own = (path for path in found if not _shared_name(path, loaded.folder).startswith(BUNDLED))
+    return sorted({Path(os.path.abspath(path)) for path in own})
 
 
 def changed_files(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -590,73 +554,52 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source:
         )
 
 
-class _Files:
-    """Files named in the content of a scenario and, recursively, of its recipes.
+def _files_named(content: Any, base: Path, followed: set[Path], key: str = "") -> Iterator[Path]:
+    """Yield every existing file named in plain data and, recursively, in TOML files named there.
 
     Parameters
     ----------
-    home : Path
-        Folder of the scenario; names of files are relative to it.
-
-    Attributes
-    ----------
-    paths : dict of str to list of Path
-        Paths of each file, by file name.
+    content : object
+        Content of a scenario or recipe.
+    base : Path
+        Folder to which relative paths in the content refer.
+    followed : set of Path
+        TOML files whose content is not searched again; extended.
+    key : str
+        Key path of the content; only texts under some keys can be names of recipes.
     """
+    if isinstance(content, Mapping):
+        if {"folder", "state"} <= content.keys():
+            # A recipe of census files, which names only their folder and state.
+            folder = data_file(str(content["folder"]), base, "populations")
+            segments = ("geo", *(f"000{segment}" for segment in SEGMENTS.values()))
+            yield from filter(os.path.isfile, (folder / f"{content['state']}{part}2010.sf1" for part in segments))
+        for name, value in content.items():
+            yield from _files_named(value, base, followed, f"{key}.{name}")
+    elif isinstance(content, list | tuple):
+        for value in content:
+            yield from _files_named(value, base, followed, key)
+    elif isinstance(content, str | Path) and str(content):
+        # A text that is not a valid path, for example because it is too long, is no file.
+        for path in filter(os.path.isfile, _meant(str(content), base, key)):
+            yield path
+            if path.suffix == ".toml" and (true := path.resolve()) not in followed:
+                followed.add(true)
+                with contextlib.suppress(InputError):
+                    yield from _files_named(read_toml(path), path.parent, followed)
 
-    def __init__(self, home: Path) -> None:
-        self.home, self.paths = home, dict[str, list[Path]]()
 
-    def follow(self, content: Any, base: Path, key: str = "") -> None:
-        """Add every existing file named in plain data.
+def _shared_name(path: Path, home: Path) -> str:
+    """Return the name of a file that is the same on other computers; see `DataFiles.hashes`.
 
-        Parameters
-        ----------
-        content : object
-            Content of a scenario or recipe.
-        base : Path
-            Folder to which relative paths in the content refer.
-        key : str
-            Key path of the content; only texts under some keys can be names of recipes.
-        """
-        if isinstance(content, Mapping):
-            if {"folder", "state"} <= content.keys():
-                # A recipe of census files, which names only their folder and state.
-                folder = data_file(str(content["folder"]), base, "populations")
-                for part in ("geo", *(f"000{segment}" for segment in SEGMENTS.values())):
-                    self.note(folder / f"{content['state']}{part}2010.sf1")
-            for name, value in content.items():
-                self.follow(value, base, f"{key}.{name}")
-        elif isinstance(content, list | tuple):
-            for value in content:
-                self.follow(value, base, key)
-        elif isinstance(content, str | Path) and str(content):
-            for path in _meant(str(content), base, key):
-                if self.note(path) and path.suffix == ".toml":
-                    with contextlib.suppress(InputError):
-                        self.follow(read_toml(path), path.parent)
-
-    def note(self, path: Path) -> bool:
-        """Add the path of an existing file to `paths`; return whether the file is new.
-
-        The result is False if there is no such file, or the path is not valid.
-        """
-        try:
-            if not path.is_file():
-                return False
-            true, home = path.resolve(), self.home.resolve()
-            folders = {f"{BUNDLED}{among}/": bundled_folder(among).resolve() for among in ("scenarios", "populations")}
-        except (OSError, ValueError):
-            # The text is not a valid path; for example, it is too long.
-            return False
-        names = (
-            f"{start}{true.relative_to(folder).as_posix()}"
-            for start, folder in {**folders, "": home}.items()
-            if true.is_relative_to(folder)
-        )
-        paths = self.paths.setdefault(next(names, true.as_posix()), [])
-        paths.append(path)
-        return len(paths) == 1
+    `home` is the folder of the scenario.
+    """
+    folders = {f"{BUNDLED}{among}/": bundled_folder(among) for among in ("scenarios", "populations")}
+    true = path.resolve()
+    for start, folder in {**folders, "": home}.items():
+        if true.is_relative_to(folder.resolve()):
+            return f"{start}{true.relative_to(folder.resolve()).as_posix()}"
+    return true.as_posix()
 
 
 def _meant(text: str, base: Path, key: str) -> Iterator[Path]:

@@ -244,20 +244,18 @@ def run_tasks(
     """
     by_key, again = {task.key: task for task in tasks}, set(again)
     done: dict[str, RunOutcome] = {}
-    with contextlib.ExitStack() as stack:
-        write = None
-        if folder is not None:
-            before = store.read_journal(folder / store.JOURNAL, by_key.values())
-            done |= {outcome.task.key: outcome for outcome in before if outcome.state not in again}
-            write = stack.enter_context(store.journal(folder / store.JOURNAL))
-        report = progress or (lambda task, done, total: None)
-        report("running", len(done), len(by_key))
-        missing = [task for key, task in by_key.items() if key not in done]
-        for group in stack.enter_context(closing((executor or AutomaticExecutor()).execute(work, missing))):
+    if folder is not None:
+        before = store.read_journal(folder / store.JOURNAL, by_key.values())
+        done |= {outcome.task.key: outcome for outcome in before if outcome.state not in again}
+    report = progress or (lambda task, done, total: None)
+    report("running", len(done), len(by_key))
+    missing = [task for key, task in by_key.items() if key not in done]
+    with closing((executor or AutomaticExecutor()).execute(work, missing)) as groups:
+        for group in groups:
             if files is not None:
                 files.require_unchanged()
-            if write is not None:
-                write(group)
+            if folder is not None:
+                store.write_outcomes(folder / store.JOURNAL, group)
             for outcome in group:
                 task, level = outcome.task, logging.INFO if outcome.state == COMPLETE else logging.WARNING
                 done[task.key] = outcome
