@@ -97,10 +97,10 @@ class CrossPlayOptions(OpponentOptions):
 
         ``equilibrium`` is missing if it is False, ``double_oracle`` and ``tolerance`` if no double oracle is run.
         """
-        asked = {"knowledge": self.knowledge, "stages": self.stages, "attack_rate": self.attack_rate}
-        equilibrium = {"equilibrium": True} if self.equilibrium else {}
         oracle = {"double_oracle": self.double_oracle, "tolerance": self.tolerance} if self.double_oracle else {}
-        return asked | equilibrium | oracle
+        equilibrium = {"equilibrium": True} if self.equilibrium else {}
+        players = {"knowledge": self.knowledge, "stages": self.stages, "attack_rate": self.attack_rate}
+        return players | equilibrium | oracle
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -288,7 +288,7 @@ class CrossPlayWork(ScenarioWork):
         replies are requested.
         """
         with locating(self.loaded.path):
-            tables, left_out = self._players(task).play(self.play, lambda task, done, total: None)
+            tables, left_out = self._players(self.study_at(task), task).play(self.play, lambda task, done, total: None)
         return {name: columns_of_table(found) for name, found in tables.items()}, left_out
 
     def fingerprint(self, task: RunTask) -> str | None:
@@ -300,11 +300,10 @@ class CrossPlayWork(ScenarioWork):
             If a file of the scenario, or a player that must play, cannot be used.
         """
         with locating(self.loaded.path):
-            self._players(task)
-            return self.study_at(task).fingerprint
+            self._players(study := self.study_at(task), task)
+            return study.fingerprint
 
-    def _players(self, task: RunTask) -> Players:
-        study = self.study_at(task)
+    def _players(self, study: Any, task: RunTask) -> Players:
         return Players(study, self.play, draw_of(study.scenario, task.replication))
 
 
@@ -314,13 +313,13 @@ def has_several_plays(scenario: ScenarioHead) -> bool:
     It is a batch if the scenario has several replications, a sweep, or uncertain parameters other than the choice among
     named adversaries: in cross-play, all of these play.
     """
-    drawn = set() if scenario.uncertainty is None else {*scenario.uncertainty.parameters}
-    drawn -= {WHO_COMES} if who_may_come(scenario.uncertainty) else set()
-    return scenario.replications > 1 or scenario.sweep is not None or bool(drawn)
+    chosen = {WHO_COMES} if who_may_come(scenario.uncertainty) else set()
+    is_uncertain = scenario.uncertainty is not None and bool(scenario.uncertainty.parameters.keys() - chosen)
+    return scenario.replications > 1 or scenario.sweep is not None or is_uncertain
 
 
 def cross_play_loaded(
-    loaded: Scenario[ScenarioHead],
+    loaded: Scenario[Any],
     options: CrossPlayOptions | None = None,
     executor: Executor | None = None,
     **keeping: Any,
@@ -348,17 +347,9 @@ def cross_play_loaded(
         If a file of the scenario or an option cannot be used, or the scenario has no policies.
     """
     options, loaded = options or CrossPlayOptions(), without_adversary_uncertainty(loaded)
-    if not has_several_plays(loaded.scenario):
-        return _once(loaded, options, keeping.get("progress"))
-    return run_job(CrossPlayWork(loaded, play=options), partial(_result, options), executor, **keeping)
-
-
-def _once(loaded: Scenario[ScenarioHead], options: CrossPlayOptions, progress: Progress | None) -> CrossPlayResult:
-    """Play every defender against every adversary once; return the result.
-
-    The scenario has its own values. An error in a game is raised, not part of the result as in a batch.
-    """
-    kind, clock, report = begun(loaded, progress)
+    if has_several_plays(loaded.scenario):
+        return run_job(CrossPlayWork(loaded, play=options), partial(_result, options), executor, **keeping)
+    kind, clock, report = begun(loaded, keeping.get("progress"))
     with locating(loaded.path):
         # Called before data are read, so that a scenario without policies fails at once.
         kind.policies_of(loaded.scenario)
@@ -376,9 +367,8 @@ def _result(options: CrossPlayOptions, ended: Ended) -> CrossPlayResult:
 
     The equilibria that `options` request are computed from the tables of the batch, `ended`.
     """
-    tables = ended.tables
-    runs = tables["cross_play" if ended.stored else "runs"]
-    replies = {name: table for name, table in tables.items() if name.startswith("double_oracle")}
+    runs = ended.tables["cross_play" if ended.stored else "runs"]
+    replies = {name: table for name, table in ended.tables.items() if name.startswith("double_oracle")}
     result = _with_equilibria(CrossPlayResult(runs, ended.design, replies, **ended.common), options)
     # The stored warnings already include the warnings about equilibria.
     return replace(result, warnings=ended.warnings) if ended.stored else result
@@ -464,20 +454,24 @@ def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
         return {}, gone
     payoff, adversary_payoff, regret = (table.to_numpy()[known] for table in wide)
     value = zero_sum(payoff)
+    games = {
+        MAXIMIN: (payoff, -payoff),
+        MINIMAX_REGRET: (-regret, regret),
+        BEST: (payoff, adversary_payoff),
+        WORST: (payoff, adversary_payoff),
+    }
     found: dict[str, Mixtures] = {MAXIMIN: value, MINIMAX_REGRET: zero_sum(-regret)}
     for concept, which in ((BEST, "best"), (WORST, "worst")):
         try:
             found[concept] = equilibrium(payoff, adversary_payoff, for_rows=which)  # type: ignore[arg-type]
         except InputError as error:
             gone.append(f"{concept}: {error}")
-    against = {MAXIMIN: (payoff, -payoff), MINIMAX_REGRET: (-regret, regret)}
+    players = [("defender", *each) for each in rows] + [("adversary", name, "") for name in adversaries]
     equilibria, mixtures = [], []
     for concept, mixed in found.items():
-        games = against.get(concept, (payoff, adversary_payoff))
         payoffs = (float(mixed.rows @ each @ mixed.columns) for each in (payoff, adversary_payoff))
         worth = -mixed.row_payoff if concept == MINIMAX_REGRET else mixed.row_payoff
-        equilibria.append((concept, *payoffs, worth, exploitability(*games, mixed)))
-        players = [("defender", *each) for each in rows] + [("adversary", name, "") for name in adversaries]
+        equilibria.append((concept, *payoffs, worth, exploitability(*games[concept], mixed)))
         probabilities = zip(players, (*mixed.rows.tolist(), *mixed.columns.tolist()), strict=True)
         mixtures += [(concept, *who, probability) for who, probability in probabilities if probability > 0]
     reply = adversary_payoff.argmax(axis=1)
@@ -536,9 +530,12 @@ def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
     groups = found.groups
     rows, adversaries = groups[ROWS].drop_duplicates(), groups["adversary"].drop_duplicates().tolist()
     row, column = (groups.groupby(keys, sort=False, observed=True).ngroup() for keys in (ROWS, ["adversary"]))
-    shown = found.swept.map(lambda value: f"{value:g}" if isinstance(value, float) else str(value))
-    points = [[f"{key} = {value}" for key, value in point.items()] for point in shown.to_dict("records")]
-    cells = [", ".join((str(name), *point)) for point in points for name in adversaries]
+    points = found.swept.map(lambda value: f"{value:g}" if isinstance(value, float) else str(value)).to_dict("records")
+    cells = [
+        ", ".join((str(name), *(f"{key} = {value}" for key, value in point.items())))
+        for point in points
+        for name in adversaries
+    ]
 
     def by_cell(measure: str) -> Floats:
         """Return a measure as an array.
@@ -574,8 +571,8 @@ def _extreme(by_cell: Floats, cells: list[str], name: str, *, sign: float) -> pd
     # A mean over only the runs in which a defender could play is not comparable with the means of other defenders.
     missing = (np.isfinite(values) != np.isfinite(values).any(axis=0)).any(axis=(1, 2, 3))
     interval = mean_interval(values, 1 - (1 - LEVEL) / len(names))
-    at = np.argmax(np.where(np.isnan(interval.mean), -np.inf, interval.mean), axis=1)
-    mean, low, high = (sign * part.max(axis=1) for part in (interval.mean, interval.low, interval.high))
+    at = np.argmax(np.where(np.isnan(interval["mean"]), -np.inf, interval["mean"]), axis=1)
+    mean, low, high = (sign * interval[part].max(axis=1) for part in ("mean", "low", "high"))
     bounds = {name: mean, f"{name}_low": np.minimum(low, high), f"{name}_high": np.maximum(low, high)}
     where = pd.Series(np.where(missing, None, names[at]), dtype="str")
     return pd.DataFrame(bounds).mask(pd.Series(missing), axis=0).assign(**{f"{name}_at": where})

@@ -37,7 +37,6 @@ from reidsim.games.reidentified import Reidentified
 from reidsim.scenarios.kind import kind_of, kind_of_content
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kinds
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import AnalysisTables, once_each
 
 if TYPE_CHECKING:
@@ -159,12 +158,11 @@ def require_free(folder: Path) -> None:
     """
     require_no_standard_output(folder)
     with writing_results(folder):
-        parent, is_folder = next((path for path in folder.absolute().parents if path.exists()), Path()), folder.is_dir()
-        if is_folder and any(folder.iterdir()):
+        if folder.is_dir() and any(folder.iterdir()):
             raise InputError("folder is not empty", source=folder, expected="a new folder: results are not overwritten")
-        is_file = not is_folder and (folder.exists() or folder.is_symlink())
-        if is_file or not parent.is_dir():
-            raise InputError("is a file", source=folder if is_file else parent, expected="a folder for results")
+        for path in (folder, *folder.absolute().parents):
+            if not path.is_dir() and (path.exists() or path.is_symlink()):
+                raise InputError("is a file", source=path, expected="a folder for results")
 
 
 def require_no_standard_output(path: Path) -> None:
@@ -204,9 +202,7 @@ def next_free_folder(parent: Path, name: str) -> Path:
     return next(itertools.filterfalse(Path.exists, folders))
 
 
-def make_manifest(
-    loaded: Scenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any]
-) -> dict[str, Any]:
+def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the manifest of a results folder.
 
     It holds the scenario with its hash and seed, the sources of its values (see `origins_of`), versions of packages,
@@ -231,14 +227,13 @@ def make_manifest(
 
 
 def common_fields(
-    loaded: Scenario[ScenarioHead], timings: Mapping[str, float], facts: Mapping[str, Any], warnings: Iterable[str] = ()
+    loaded: Scenario[Any], timings: Mapping[str, float], facts: Mapping[str, Any], warnings: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Return the fields of every `Result`: ``name``, ``manifest``, ``warnings``.
 
     See `make_manifest` for `timings` and `facts`.
     """
-    manifest = make_manifest(loaded, timings, facts)
-    return {"name": loaded.name, "manifest": manifest, "warnings": tuple(warnings)}
+    return {"name": loaded.name, "manifest": make_manifest(loaded, timings, facts), "warnings": tuple(warnings)}
 
 
 def measures_in_manifest(manifest: Mapping[str, Any]) -> tuple[Measure, ...]:
@@ -289,8 +284,7 @@ class Result:
 
     def plot(self) -> Figure:
         """Return the main figure, drawn with matplotlib; see `reidsim.plot`."""
-        figure: Figure = import_module("reidsim").plot(self)
-        return figure
+        return import_module("reidsim").plot(self)  # type: ignore[no-any-return]
 
     def report(self, path: str | Path | None = None, *, author: str = "", institution: str = "") -> Any:
         """Return the report of the result as a `Report`; write it, if `path` is given.
@@ -300,8 +294,7 @@ class Result:
         return import_module("reidsim").report(self, path, author=author, institution=institution)
 
     def _repr_html_(self) -> str:
-        text: str = import_module("reidsim.reports.python").result_html(self)
-        return text
+        return import_module("reidsim.reports.python").result_html(self)  # type: ignore[no-any-return]
 
     def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:
         """Write the results folder: manifest, tables, and figures.
@@ -380,7 +373,7 @@ class Clock:
         self.laps[name] = self._last - before
 
 
-def begun(loaded: Scenario[ScenarioHead], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
+def begun(loaded: Scenario[Any], progress: Progress | None) -> tuple[Kind, Clock, Progress]:
     """Import a scenario's user-defined parts; return its kind, a clock and a reporter.
 
     The clock starts now. The reporter is `progress`, or does nothing if that is None.
@@ -404,10 +397,6 @@ def sync(folder: Path) -> None:
                 os.fsync(file.fileno())
 
 
-# Subfolders of results folders whose files reidsim reads or replaces; links in other subfolders do no harm.
-_READ = ("figures",)
-
-
 def require_no_links(folder: Path) -> None:
     """Check that no file of a results folder is a symbolic link, pipe or device.
 
@@ -424,13 +413,13 @@ def require_no_links(folder: Path) -> None:
         If there is such a file; the message names the first one.
     """
     with reading(folder):
-        for place in (folder, *(folder / name for name in _READ)):
-            for path in sorted(place.iterdir()) if place.is_dir() else ():
-                if path.is_symlink():
-                    problem, found = "the file is a symbolic link, which is not followed", os.readlink(path)
-                    expected, hint = "a file in the folder", "copy the file into the folder"
-                    raise InputError(problem, source=path, found=found, expected=expected, hint=hint)
-                require_no_device(path)
+        # Links in other subfolders do no harm.
+        for path in (*sorted(folder.glob("*")), *sorted(folder.glob("figures/*"))):
+            if path.is_symlink():
+                problem, found = "the file is a symbolic link, which is not followed", os.readlink(path)
+                expected, hint = "a file in the folder", "copy the file into the folder"
+                raise InputError(problem, source=path, found=found, expected=expected, hint=hint)
+            require_no_device(path)
 
 
 def add_figures(result: Result, folder: Path, illustrate: Illustrator) -> None:
@@ -444,15 +433,14 @@ def add_figures(result: Result, folder: Path, illustrate: Illustrator) -> None:
     InputError
         If the figures cannot be written.
     """
-    manifest = folder / "manifest.json"
     with writing_results(folder / "figures"), unfinished_beside(folder) as unfinished:
         figures = illustrate(result, unfinished / "figures")
-        told = {**json.loads(manifest.read_text(encoding="utf-8")), "figures": figures}
-        write_json(unfinished / manifest.name, told)
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        write_json(unfinished / "manifest.json", {**manifest, "figures": figures})
         sync(unfinished)
         keep_private(unfinished)
-        (unfinished / "figures").replace(folder / "figures")
-        (unfinished / manifest.name).replace(manifest)
+        for name in ("figures", "manifest.json"):
+            (unfinished / name).replace(folder / name)
 
 
 # Columns that identify a run and its state; other columns are measures.
@@ -526,8 +514,7 @@ class RunResult(Result):
 
         `options` are its further arguments.
         """
-        table: pd.DataFrame = import_module("reidsim").share(self, policy, **options)
-        return table
+        return import_module("reidsim").share(self, policy, **options)  # type: ignore[no-any-return]
 
     def stored_tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the results folder, by name.
@@ -552,7 +539,7 @@ def run_table(name: str, seed: int, replication: int, summary: pd.DataFrame) -> 
 _BUNDLED_AMONG = "scenarios"
 
 
-def release_file_facts(loaded: Scenario[ScenarioHead]) -> dict[str, Any]:
+def release_file_facts(loaded: Scenario[Any]) -> dict[str, Any]:
     """Return path and SHA-256 of the file with a scenario's records.
 
     Returns
@@ -667,11 +654,12 @@ def quantile_rows(
     list of dict
         The columns of `group`, ``measure`` (the outcome) and one quantile per name in `LEVELS`.
     """
-    rows, levels = [], list(LEVELS.values())
-    for name, values in outcomes.items():
-        found = np.quantile(values, levels).tolist() if weights is None else weighted_quantiles(values, weights, levels)
-        rows.append({**group, "measure": name, **dict(zip(LEVELS, found, strict=True))})
-    return rows
+    levels = [*LEVELS.values()]
+    found = {
+        name: np.quantile(values, levels).tolist() if weights is None else weighted_quantiles(values, weights, levels)
+        for name, values in outcomes.items()
+    }
+    return [{**group, "measure": name, **dict(zip(LEVELS, each, strict=True))} for name, each in found.items()]
 
 
 def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any]]:
@@ -723,9 +711,8 @@ def distributions_of_result(result: RunResult) -> pd.DataFrame:
     if "success_probability" in records and "attacked" in records:
         records = records.assign(risk=np.where(records["attacked"], records["success_probability"], 0.0))
     measures = [column for column in _BY_RECORD if column in records]
-    grouped = records.groupby(groups, sort=False, observed=True)
-    rows = [
+    rows = (
         quantile_rows(dict(zip(groups, names, strict=True)), {name: group[name].to_numpy(float) for name in measures})
-        for names, group in grouped
-    ]
-    return pd.DataFrame([row for part in rows for row in part])
+        for names, group in records.groupby(groups, sort=False, observed=True)
+    )
+    return pd.DataFrame([*itertools.chain.from_iterable(rows)])

@@ -38,7 +38,6 @@ from reidsim.scenarios.load import anchored
 from reidsim.scenarios.python_objects import SOURCE, InMemory
 from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
 from reidsim.scenarios.registry import DEFAULT_KIND, scenario_kind
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, Study
 
 _AMOUNTS = ("benefit", "loss", "gain", "cost")
@@ -85,7 +84,7 @@ def _outside(error: InputError, path: Path, place: TemporaryDirectory[str] | Non
     return error.but(source=source.name) if folder is not None and source.is_relative_to(folder) else error
 
 
-class Scenario(load.Scenario[ScenarioHead]):
+class Scenario(load.Scenario[Any]):
     """Description of a study: data, adversary, payoff parameters and policies.
 
     A scenario does not change; `with_` returns a changed copy. Two scenarios are equal if their values, defaults
@@ -212,7 +211,7 @@ class Scenario(load.Scenario[ScenarioHead]):
                     content = _joined(content, {key: memory.plain(anchored({key: value}, Path())[key], key)})
             if population is None and game == DEFAULT_KIND:
                 content["adversary"] = {"risk": "prosecutor", **content.get("adversary", {})}
-            start = cls(name, path, None, content, {}, allow_code, memory.objects, folder)  # type: ignore[arg-type]
+            start = cls(name, path, None, content, {}, allow_code, memory.objects, folder)
             return start.overridden({}, own=content)
         except InputError as error:
             raise _outside(error, path, folder) from None

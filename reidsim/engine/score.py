@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,6 @@ from reidsim.games.shapley import exact_shares, sampled_shares
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress, counted_units, equilibria_of
 
 
@@ -61,7 +61,7 @@ class ScoreResult(Result):
 
 
 def score_loaded(
-    loaded: Scenario[ScenarioHead], file: str | Path, *, key: str | None = None, progress: Progress | None = None
+    loaded: Scenario[Any], file: str | Path, *, key: str | None = None, progress: Progress | None = None
 ) -> ScoreResult:
     """Return the outcomes of a released file, treated like a policy's release.
 
@@ -150,7 +150,7 @@ class AttributesResult(Result):
 
 
 def attributes_loaded(
-    loaded: Scenario[ScenarioHead], *, orders: int = ORDERS, progress: Progress | None = None
+    loaded: Scenario[Any], *, orders: int = ORDERS, progress: Progress | None = None
 ) -> AttributesResult:
     """Return the outcomes of a scenario with and without each quasi-identifier.
 

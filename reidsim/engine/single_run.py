@@ -42,7 +42,6 @@ from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTAC
 from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import PERSON, AnalysisTables, Played, PolicyOutcome, Progress, Study, equilibria_of
 
 # Measures of the table of runs that are means over all rounds.
@@ -368,10 +367,10 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
     Its table ``broken_guarantees`` is empty.
     """
     people, records = _over_draws(played)
-    rows = [quantile_rows({"policy": policy}, *each) for policy, each in records.items()]
+    rows = [row for policy, each in records.items() for row in quantile_rows({"policy": policy}, *each)]
     tables: dict[str, Any] = {name: _stacked([each.tables[name] for each in played]) for name in played[0].tables}
-    distributions = pd.DataFrame([*itertools.chain(*rows), *quantiles_of_people(people)])
-    return AgentAnalysis(reidentified=distribution_table(people), distributions=distributions, **tables)
+    tables["distributions"] = pd.DataFrame([*rows, *quantiles_of_people(people)])
+    return AgentAnalysis(reidentified=distribution_table(people), **tables)
 
 
 def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:
@@ -395,10 +394,13 @@ def budget_warnings(profiles: Sequence[AdversaryProfile]) -> tuple[str, ...]:
 
     There is one warning per such adversary, or a single one if no adversary can attack; none if all can.
     """
-    poor = [profile for profile in profiles if profile.budget < profile.cheapest]
-    amounts = [f"{profile.name!r} has {profile.budget:,g}, an attack costs {profile.cheapest:,g}" for profile in poor]
+    amounts = tuple(
+        f"{profile.name!r} has {profile.budget:,g}, an attack costs {profile.cheapest:,g}"
+        for profile in profiles
+        if profile.budget < profile.cheapest
+    )
     below = "below the cost of the cheapest attack"
-    if poor and len(poor) == len(profiles):
+    if amounts and len(amounts) == len(profiles):
         return (f"no adversary can attack, because budgets are {below}: {'; '.join(amounts)}",)
     return tuple(f"an adversary cannot attack, because the budget is {below}: {each}" for each in amounts)
 
@@ -419,7 +421,7 @@ EXPECTED_LOSSES = "expected_losses"
 
 
 def run_once(
-    loaded: Scenario[ScenarioHead],
+    loaded: Scenario[Any],
     *,
     study: Study[Any] | None = None,
     progress: Progress | None = None,
@@ -465,7 +467,7 @@ def run_once(
     return RunResult(played.runs, played.records, played.analysis, played.by, played.measured, **common)
 
 
-def check_once(loaded: Scenario[ScenarioHead]) -> str:
+def check_once(loaded: Scenario[Any]) -> str:
     """Check all inputs of one run of a scenario; return a line of text on its size.
 
     No game is solved. With agents, the line has the numbers of adversaries, rounds and, if there may be several,
@@ -484,8 +486,8 @@ def check_once(loaded: Scenario[ScenarioHead]) -> str:
             return kind.describe(study)
         setting = kind.settings(study)(kind.policies_of(study.scenario)[0], 0, 0)
         adversaries = counted(len(setting.profiles), "adversary", "adversaries")
-        draws = f", {counted(study.draws, 'replication')}" if kind.numbers_draws else ""
-        return f"{kind.describe_setting(setting)}, {adversaries}, {counted(setting.rounds, 'round')}{draws}"
+        sizes = [kind.describe_setting(setting), adversaries, counted(setting.rounds, "round")]
+        return ", ".join(sizes + [counted(study.draws, "replication")] * kind.numbers_draws)
 
 
 def play_policies(study: Study[Any], report: Progress) -> Played:
@@ -496,30 +498,25 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
     distribution of the number of people re-identified cover all draws.
     """
     kind, scenario = kind_of(study.scenario), study.scenario
-    runs, runtimes = [], []
-    people: dict[str, list[Reidentified]] = {}
+    runs, runtimes, people = [], [], []
     for draw in range(study.draws):
-        single = study.draws == 1
-        if not single:
+        is_single = study.draws == 1
+        if not is_single:
             report("playing", draw, study.draws)
-        outcomes = kind.play(study, draw, progress=(lambda *done: report("playing", *done)) if single else None)
+        outcomes = kind.play(study, draw, progress=(lambda *done: report("playing", *done)) if is_single else None)
         equilibria = equilibria_of(outcomes)
-        found = kind.reidentified(study, draw, equilibria)
-        summary = kind.summarise(study, draw, equilibria).join(measures_table(found))
-        for policy, each in found.items():
-            people.setdefault(policy, []).append(each)
+        people.append(kind.reidentified(study, draw, equilibria))
+        summary = kind.summarise(study, draw, equilibria).join(measures_table(people[draw]))
         runs.append(run_table(study.loaded.name, scenario.seed, draw, summary))
-        seconds = kind.runtimes(outcomes)
-        seconds.insert(0, "replication", draw)
-        runtimes.append(seconds)
+        runtimes.append(kind.runtimes(outcomes))
+        runtimes[draw].insert(0, "replication", draw)
         if draw == 0:
             records = kind.records(study, draw, equilibria)
             analysis = kind.analyse(study, outcomes, report)
             warnings = (*analysis.left_out, *kind.warnings(study, draw, outcomes))
-            facts = {"policies": kind.facts_of_policies(study, outcomes)}
-    mixed = {policy: evenly_mixed(each) for policy, each in people.items()}
-    analysis = replace(
-        analysis, runtimes=pd.concat(runtimes, ignore_index=True), reidentified=distribution_table(mixed)
-    )
-    losses = {name: each.lost / each.n for name, each in mixed.items() if each.lost is not None}
-    return Played(pd.concat(runs, ignore_index=True), records, analysis, {**facts, EXPECTED_LOSSES: losses}, warnings)
+            facts: dict[str, Any] = {"policies": kind.facts_of_policies(study, outcomes)}
+    mixed = {policy: evenly_mixed([found[policy] for found in people]) for policy in people[0]}
+    seconds = pd.concat(runtimes, ignore_index=True)
+    analysis = replace(analysis, runtimes=seconds, reidentified=distribution_table(mixed))
+    facts[EXPECTED_LOSSES] = {name: each.lost / each.n for name, each in mixed.items() if each.lost is not None}
+    return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)

@@ -31,7 +31,7 @@ from reidsim.games.measures import PUBLISHER_PAYOFF, averages
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Kind, gain_goes_with_loss, kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, economics_of
+from reidsim.scenarios.schema import EconomicsSection, economics_of
 from reidsim.scenarios.study import Progress, Study
 
 LOSS, GAIN = "economics.loss", "economics.gain"
@@ -168,7 +168,7 @@ class Amounts:
         economics = self.economics(amount)
         return max(economics.benefit + economics.loss, 1e-300)
 
-    def _scenario_at(self, amount: float) -> Scenario[ScenarioHead]:
+    def _scenario_at(self, amount: float) -> Scenario[Any]:
         linked = {GAIN: amount} if self.link_gain else {}
         return at_point(self._study.loaded, {**self._fixed, **linked, self.key: amount})
 
@@ -233,7 +233,7 @@ class BreakEven:
         return tuple(each for each in self.best if each.policy == policy)
 
 
-def break_even(loaded: Scenario[ScenarioHead], *, progress: Progress | None = None) -> BreakEven:
+def break_even(loaded: Scenario[Any], *, progress: Progress | None = None) -> BreakEven:
     """Return the best policy at losses from 0.1 to 50 times the scenario's loss.
 
     The game is solved at the losses `TIMES_OWN`. Changes of the best policy between neighbouring losses are located by
@@ -366,7 +366,7 @@ class SwitchResult(Result):
 
 
 def switch_loaded(
-    loaded: Scenario[ScenarioHead],
+    loaded: Scenario[Any],
     key: str = LOSS,
     *,
     low: float | None = None,

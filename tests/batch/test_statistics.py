@@ -26,11 +26,11 @@ def test_replications_alone_have_students_interval(values, level, are_points):
     table = np.array(values)[:, None] if are_points else np.array(values)[None]
     found = mean_interval(table, level)
     error = scipy.stats.sem(values)
-    assert found.n == len(values)
-    assert found.mean == pytest.approx(np.mean(values), abs=1e-6)
-    assert found.standard_error == pytest.approx(error, rel=1e-6, abs=1e-6)
+    assert found["runs"] == len(values)
+    assert found["mean"] == pytest.approx(np.mean(values), abs=1e-6)
+    assert found["standard_error"] == pytest.approx(error, rel=1e-6, abs=1e-6)
     half = scipy.stats.t.ppf((1 + level) / 2, len(values) - 1) * error
-    assert (found.high - found.low) / 2 == pytest.approx(half, rel=1e-6, abs=1e-4)
+    assert (found["high"] - found["low"]) / 2 == pytest.approx(half, rel=1e-6, abs=1e-4)
 
 
 @pytest.mark.parametrize(("n_points", "n_replications"), [(1, 6), (15, 1), (8, 5), (3, 3)])
@@ -42,7 +42,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(n_points, n_replications
     of_draws = 0.7 * rng.normal(size=(n, 1, n_replications)) * (n_replications > 1)
     values = 3 + of_points + of_draws + 0.5 * rng.normal(size=(n, n_points, n_replications))
     found = mean_interval(values)
-    coverage = np.mean((found.low <= 3) & (found.high >= 3))
+    coverage = np.mean((found["low"] <= 3) & (found["high"] >= 3))
     # Three standard errors of the simulation; intervals may be too wide if both vary.
     assert coverage > 0.95 - 0.009
     if 1 in (n_points, n_replications):
@@ -52,11 +52,11 @@ def test_intervals_cover_the_truth_as_often_as_they_say(n_points, n_replications
 def test_runs_without_a_value_are_left_out_and_counted():
     values = np.array([[1.0, np.nan, 3.0, 5.0], [np.nan, np.nan, 4.0, np.nan], [np.nan] * 4])
     found = mean_interval(values[:, None])
-    assert found.n.tolist() == [3, 1, 0]
-    assert found.mean[:2].tolist() == [3.0, 4.0]
-    assert found.standard_error[0] == pytest.approx(scipy.stats.sem([1, 3, 5]))
-    assert np.isnan(found.standard_error[1:]).all()
-    assert np.isnan(found.mean[2])
+    assert found["runs"].tolist() == [3, 1, 0]
+    assert found["mean"][:2].tolist() == [3.0, 4.0]
+    assert found["standard_error"][0] == pytest.approx(scipy.stats.sem([1, 3, 5]))
+    assert np.isnan(found["standard_error"][1:]).all()
+    assert np.isnan(found["mean"][2])
 
 
 def test_pairing_takes_out_what_both_share():
@@ -65,8 +65,8 @@ def test_pairing_takes_out_what_both_share():
     first, second = shared + 1 + 0.1 * rng.normal(size=(1, 50)), shared + 0.1 * rng.normal(size=(1, 50))
     difference = mean_interval(first - second)
     test = scipy.stats.ttest_rel(first[0], second[0]).confidence_interval()
-    assert (difference.low, difference.high) == pytest.approx((test.low, test.high))
-    assert difference.high - difference.low < 0.01 * (mean_interval(first).high - mean_interval(first).low)
+    assert (difference["low"], difference["high"]) == pytest.approx((test.low, test.high))
+    assert difference["high"] - difference["low"] < 0.01 * (mean_interval(first)["high"] - mean_interval(first)["low"])
 
 
 @pytest.mark.parametrize("half_width", [1.0, 2.5, 4.0, 10.0])

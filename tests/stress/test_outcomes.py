@@ -38,7 +38,8 @@ def town(tmp_path):
 def test_outcomes_are_those_of_single_runs(tmp_path, kind, solver):
     path = write_town(tmp_path, more="")
     loaded = Scenario.load(path, {"publisher.solver": solver})
-    evaluator = Evaluator(loaded, POLICIES, 0.9, amounts=kind(build_study(loaded)))
+    evaluator = Evaluator(loaded, POLICIES, 0.9)
+    vars(evaluator)["plans"] = kind(build_study(loaded))
     table = evaluator.at(POINTS, "informed").table.set_index(["point", "policy"])
     for point, values in enumerate(POINTS.to_dict("records")):
         result = reidsim.run(path, overrides={**values, "publisher.solver": solver})

@@ -4,7 +4,7 @@ import pytest
 from stress_scenarios import TOWN, write_town
 
 from reidsim.engine.stress.run import (
-    belief_key,
+    belief_pair,
     belief_points,
     believed_values,
     known_keys,
@@ -29,7 +29,7 @@ def town(tmp_path):
     ],
 )
 def test_counterparts(name, key, expected):
-    assert belief_key(Scenario.load(name).scenario, key) == expected
+    assert belief_pair(Scenario.load(name).scenario, key) == (key, expected)
 
 
 def test_beliefs_are_held_at_the_scenarios_own_values(tmp_path, town):

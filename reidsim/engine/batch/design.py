@@ -135,7 +135,7 @@ def draw_of(scenario: ScenarioHead, replication: int) -> int:
     return replication if has_numbered_replications(scenario) else 0
 
 
-def design_of(loaded: Scenario[ScenarioHead]) -> Design:
+def design_of(loaded: Scenario[Any]) -> Design:
     """Return the points of a sweep, crossed with the samples of uncertain parameters.
 
     Without either, there is one point, without keys.
@@ -208,9 +208,7 @@ def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> p
     return pd.DataFrame(table)
 
 
-def at_point(
-    loaded: Scenario[ScenarioHead], values: Mapping[str, Any], seed: int | None = None
-) -> Scenario[ScenarioHead]:
+def at_point(loaded: Scenario[Any], values: Mapping[str, Any], seed: int | None = None) -> Scenario[Any]:
     """Return the scenario of a single run, with the values of a point.
 
     Sections on replications, sweep, uncertainty, stress tests and figures are removed.
@@ -241,16 +239,16 @@ def at_point(
     return loaded.with_content(content)
 
 
-def content_of_run(loaded: Scenario[ScenarioHead]) -> dict[str, Any]:
+def content_of_run(loaded: Scenario[Any]) -> dict[str, Any]:
     """Return the scenario of a single run as plain data, in a canonical order.
 
     The keys of a section have the order of the schema. Names chosen by the user, such as names of attributes, keep the
     order of the file, because this order can change outcomes.
     """
-    return at_point(loaded, {}).scenario.model_dump(by_alias=True)
+    return at_point(loaded, {}).scenario.model_dump(by_alias=True)  # type: ignore[no-any-return]
 
 
-def scenarios_at(loaded: Scenario[ScenarioHead], design: Design) -> Iterator[Scenario[ScenarioHead]]:
+def scenarios_at(loaded: Scenario[Any], design: Design) -> Iterator[Scenario[Any]]:
     """Yield the scenario at every point.
 
     Raises
@@ -270,13 +268,13 @@ def scenarios_at(loaded: Scenario[ScenarioHead], design: Design) -> Iterator[Sce
         yield found
 
 
-def check_points(loaded: Scenario[ScenarioHead], design: Design) -> None:
+def check_points(loaded: Scenario[Any], design: Design) -> None:
     """Check that the scenario is valid at every point; see `scenarios_at`."""
     for _ in scenarios_at(loaded, design):
         pass
 
 
-def makers_of(loaded: Scenario[ScenarioHead], design: Design) -> dict[str, dict[str, str]]:
+def makers_of(loaded: Scenario[Any], design: Design) -> dict[str, dict[str, str]]:
     """Import the user-defined parts that any point names; return origins by name.
 
     Parts are adversaries, policies and the kind. An origin has module, package and version; see `made_by`.
@@ -551,7 +549,7 @@ def error_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def tasks_of(loaded: Scenario[ScenarioHead], design: Design, content: Mapping[str, Any]) -> list[RunTask]:
+def tasks_of(loaded: Scenario[Any], design: Design, content: Mapping[str, Any]) -> list[RunTask]:
     """Return the tasks of a batch, sorted so that neighbours can share a study.
 
     Tasks are sorted by replication, then by the values of keys other than payoff parameters, then by point. The key of
@@ -621,7 +619,7 @@ class Studies(threading.local):
         """Pickle as an empty cache, because studies are large."""
         return Studies, ()
 
-    def get(self, loaded: Scenario[ScenarioHead]) -> Study[Any]:
+    def get(self, loaded: Scenario[Any]) -> Study[Any]:
         """Return the study of a scenario, from the cache if its data are the same.
 
         A cached study gets the values of `loaded`. Otherwise, the study is built, and replaces the one that has not
@@ -644,7 +642,7 @@ class Studies(threading.local):
         return study.with_loaded(loaded)
 
 
-def data_key(loaded: Scenario[ScenarioHead]) -> str:
+def data_key(loaded: Scenario[Any]) -> str:
     """Return a text that identifies the data of a scenario's study.
 
     Scenarios with equal keys differ only in values on which no data depend, such as payoff parameters and beliefs; they
@@ -671,7 +669,7 @@ class ScenarioWork:
         Name of the table of runs in results folders.
     """
 
-    loaded: Scenario[ScenarioHead]
+    loaded: Scenario[Any]
     studies: Studies = field(default_factory=Studies, repr=False, compare=False)
     table: ClassVar[str] = "runs"
 
@@ -725,7 +723,7 @@ class ScenarioWork:
 ROUND_TABLES = ("rounds", "adversaries", "through")
 
 
-def _run_any(loaded: Scenario[ScenarioHead]) -> tuple[Tables, tuple[str, ...]]:
+def _run_any(loaded: Scenario[Any]) -> tuple[Tables, tuple[str, ...]]:
     result = run_once(loaded)
     runs, analysis = result.runs, result.analysis.tables()
     if "knowledge" in runs:

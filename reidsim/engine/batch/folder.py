@@ -54,7 +54,6 @@ from reidsim.engine.results import (
 from reidsim.populations.census import SEGMENTS
 from reidsim.scenarios.load import RECIPE_KEYS, Scenario
 from reidsim.scenarios.registry import scenario_kind
-from reidsim.scenarios.schema import ScenarioHead
 
 MANIFEST = "manifest.json"
 JOURNAL = "journal.jsonl"
@@ -328,7 +327,7 @@ def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
         raise InputError(problem, source=path, hint=_RUN_AGAIN) from None
 
 
-def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Scenario[ScenarioHead]:
+def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Scenario[Any]:
     """Return the scenario that a manifest records.
 
     Parameters
@@ -468,7 +467,7 @@ class DataFiles:
 
     def __init__(
         self,
-        loaded: Scenario[ScenarioHead],
+        loaded: Scenario[Any],
         design: Design,
         options: Mapping[str, Any] | None = None,
         source: Path | None = None,
@@ -507,7 +506,7 @@ class DataFiles:
         require_unchanged(self.hashes, self._hashes_now(), self._source)
 
 
-def files_named(loaded: Scenario[ScenarioHead], values: Iterable[tuple[str, Any]]) -> list[Path]:
+def files_named(loaded: Scenario[Any], values: Iterable[tuple[str, Any]]) -> list[Path]:
     """Return the existing files named by a scenario, its recipes and swept values.
 
     Bundled files are left out. Paths are absolute and sorted.

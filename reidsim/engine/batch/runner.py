@@ -47,7 +47,6 @@ from reidsim.engine.results import Illustrator, Result, RunResult, begun, make_m
 from reidsim.engine.single_run import run_once
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import Progress
 
 _LOGGER = logging.getLogger(__name__)
@@ -73,7 +72,7 @@ class Ended:
         Whether the folder already held the complete batch, so that no run was done.
     """
 
-    loaded: Scenario[ScenarioHead]
+    loaded: Scenario[Any]
     design: Design
     tables: Mapping[str, pd.DataFrame]
     manifest: dict[str, Any]
@@ -265,7 +264,7 @@ def run_tasks(
 
 
 def evaluate(
-    loaded: Scenario[ScenarioHead],
+    loaded: Scenario[Any],
     points: pd.DataFrame,
     *,
     replications: int = 1,
@@ -469,7 +468,7 @@ def _verdict(
 
 
 def run_loaded(
-    loaded: Scenario[ScenarioHead], *, executor: Executor | None = None, progress: Progress | None = None
+    loaded: Scenario[Any], *, executor: Executor | None = None, progress: Progress | None = None
 ) -> RunResult:
     """Return the result of a scenario: of a batch if it is one, else of a single run.
 
@@ -481,7 +480,7 @@ def run_loaded(
     return run_once(loaded, progress=progress, explain=True)
 
 
-def run_batch_loaded(loaded: Scenario[ScenarioHead], executor: Executor | None = None, **keeping: Any) -> RunResult:
+def run_batch_loaded(loaded: Scenario[Any], executor: Executor | None = None, **keeping: Any) -> RunResult:
     """Return the result of all points and replications of a loaded scenario.
 
     `keeping` are further arguments of `run_job`, such as ``folder`` and ``progress``. For the class of the result, see

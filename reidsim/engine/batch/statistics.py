@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -195,16 +195,15 @@ def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.Data
     runs : DataFrame
         Table ``runs`` from `batch_tables`.
     """
-    warnings = []
+    warnings, n_runs = [], len(outcomes)
     for state in sorted({outcome.state for outcome in outcomes} - {COMPLETE}):
         own = [outcome for outcome in outcomes if outcome.state == state]
         warnings.append(
-            f"{len(own)} of {len(outcomes)} runs ended as {state!r} and are left out of the statistics; the first, run "
+            f"{len(own)} of {n_runs} runs ended as {state!r} and are left out of the statistics; the first, run "
             f"{own[0].task.key}: {own[0].error}"
         )
     said = Counter(warning for outcome in outcomes for warning in outcome.warnings)
-    for warning, number in said.items():
-        warnings.append(warning if number == len(outcomes) else f"{number} of {len(outcomes)} runs: {warning}")
+    warnings += [each if number == n_runs else f"{number} of {n_runs} runs: {each}" for each, number in said.items()]
     if design.replications > 1:
         complete = runs[runs["state"] == COMPLETE]
         run = complete.groupby(["point", "replication"], observed=True)["point"]
@@ -222,30 +221,8 @@ _SHARES = np.arange(0.05, 1, 0.05)
 QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 
 
-class MeanInterval(NamedTuple):
-    """Means with confidence intervals; arrays of the same shape, NaN where unknown.
-
-    Attributes
-    ----------
-    mean : ndarray of float64
-    standard_error : ndarray of float64
-    low, high : ndarray of float64
-        Bounds of the confidence interval.
-    n : ndarray of int64
-        Number of runs with a value.
-    """
-
-    mean: Floats
-    standard_error: Floats
-    low: Floats
-    high: Floats
-    n: NDArray[np.int64]
-
-
-def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
-    """Return the mean of runs with its confidence interval.
-
-    Standard error and bounds are NaN if there are fewer than two runs. See the module for the method.
+def mean_interval(values: Floats, level: float = LEVEL) -> dict[str, NDArray[Any]]:
+    """Return the mean of runs with its confidence interval; see the module for the method.
 
     Parameters
     ----------
@@ -253,6 +230,12 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
         NaN for runs without a value, which are ignored.
     level : float
         Confidence level, in (0, 1).
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``runs`` (number of runs with a value), ``mean``, ``standard_error``, and the bounds ``low`` and ``high``. The
+        mean is NaN without a run, the others if there are fewer than two runs.
     """
     from scipy.special import stdtrit
 
@@ -267,7 +250,7 @@ def mean_interval(values: Floats, level: float = LEVEL) -> MeanInterval:
     standard_error = np.where(n > 1, np.sqrt(errors), np.nan)
     freedom = np.divide(errors**2, degrees, out=np.ones_like(degrees), where=degrees > 0)
     half = stdtrit(freedom, (1 + level) / 2) * standard_error
-    return MeanInterval(mean, standard_error, mean - half, mean + half, n)
+    return {"runs": n, "mean": mean, "standard_error": standard_error, "low": mean - half, "high": mean + half}
 
 
 def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats) -> Floats:
@@ -283,15 +266,10 @@ def _required(variance: Floats, n: NDArray[np.int64], half_width: float | Floats
     wanted = np.broadcast_to(np.asarray(half_width, dtype=np.float64), variance.shape)
     usable = (n > 1) & (wanted > 0)
     scaled = np.where(usable, variance, 0.0) / np.where(usable, wanted, 1.0) ** 2
-    # The t quantile depends on the number of draws, so start with the normal quantile and increase until it suffices.
+    # The t quantile depends on the number of draws. The number for the normal quantile is too small by a few draws.
     needed = np.maximum(np.ceil(ndtri(share) ** 2 * scaled), 2.0)
-    for _ in range(50):
-        next_needed = np.maximum(np.ceil(stdtrit(needed - 1, share) ** 2 * scaled), 2.0)
-        lacking = next_needed > needed
-        if not lacking.any():
-            break
-        # Steps of at most 2 % (at least 1), so that the smallest sufficient number is not overshot.
-        needed = np.where(lacking, np.minimum(next_needed, np.maximum(needed + 1, np.floor(needed * 1.02))), needed)
+    while (is_lacking := stdtrit(needed - 1, share) ** 2 * scaled > needed).any():
+        needed += is_lacking
     return np.where(usable, needed, np.nan)
 
 
@@ -317,9 +295,10 @@ def required_runs(values: Floats, half_width: float | Floats) -> tuple[Floats, F
         is not positive.
     """
     # The means over replications vary with the points, and the means over points with the replications.
-    points, replications = (_moments(np.moveaxis(values, axis, -1))[0] for axis in (-1, -2))
-    wanted = np.broadcast_to(np.asarray(half_width, dtype=np.float64), points.shape[:-1])
-    (of_points, n_points), (of_replications, n_replications) = (_moments(means)[1:] for means in (points, replications))
+    (of_points, n_points), (of_replications, n_replications) = (
+        _moments(_moments(np.moveaxis(values, axis, -1))[0])[1:] for axis in (-1, -2)
+    )
+    wanted = np.broadcast_to(half_width, of_points.shape)
     # Results of identical draws may differ by rounding errors.
     rounding = (1e-6 * wanted) ** 2
     points_differ, replications_differ = of_points > rounding, of_replications > rounding
@@ -330,8 +309,9 @@ def required_runs(values: Floats, half_width: float | Floats) -> tuple[Floats, F
         for variance, n, part in ((of_points, n_points, shares), (of_replications, n_replications, 1 - shares))
     )
     runs = needed_points * needed_replications
-    best = runs.argmin(axis=0)[None]
-    fewest, of_them = (np.take_along_axis(needed, best, axis=0)[0] for needed in (runs, needed_points))
+    fewest, of_them = (
+        np.take_along_axis(needed, runs.argmin(axis=0)[None], axis=0)[0] for needed in (runs, needed_points)
+    )
     return fewest, np.where(np.isfinite(fewest), of_them, np.nan)
 
 
@@ -413,13 +393,6 @@ class Measured:
     swept: pd.DataFrame
     groups: pd.DataFrame
 
-    def columns(self, of_groups: pd.DataFrame | None = None) -> pd.DataFrame:
-        """Return the columns that identify the rows of a table of statistics.
-
-        There is one row per point of the sweep and group; the group changes fastest. `of_groups` replaces the groups.
-        """
-        return self.swept.merge(self.groups if of_groups is None else of_groups, how="cross")
-
 
 def measured(runs: pd.DataFrame, design: Design) -> Measured:
     """Return the measures of runs by swept point, group, sample and replication.
@@ -487,16 +460,13 @@ def statistics_table(found: Measured) -> pd.DataFrame:
     for measure, values in found.values.items():
         interval = mean_interval(values)
         levels = quantiles(values.reshape(*values.shape[:2], -1), QUANTILES.values())
-        needed = required_runs(values, 0.01 * np.abs(interval.mean))
-        parts[measure] = {
-            **_interval_columns(interval),
-            **dict(zip(QUANTILES, levels, strict=True)),
-            **dict(zip(("runs_for_1_percent", "points_for_1_percent"), needed, strict=True)),
-        }
+        needed = required_runs(values, 0.01 * np.abs(interval["mean"]))
+        named = zip((*QUANTILES, "runs_for_1_percent", "points_for_1_percent"), (*levels, *needed), strict=True)
+        parts[measure] = interval | dict(named)
         if found.errors:
             errors = found.errors.get(measure, np.full_like(values, np.nan))
             parts[measure]["estimation_error"] = error_of_estimates(errors)
-    return _interleaved(found.columns(), parts)
+    return _interleaved(found.swept.merge(found.groups, how="cross"), parts)
 
 
 def differences_table(found: Measured) -> pd.DataFrame:
@@ -520,22 +490,16 @@ def differences_table(found: Measured) -> pd.DataFrame:
     by = [found.groups[name] for name in strata] or [number * 0]
     first = number.groupby(by, observed=True).transform("min").to_numpy()
     others = np.flatnonzero(number != first)
-    if not len(others):
-        return pd.DataFrame()
     reference = first[others]
     groups = found.groups.iloc[others].assign(reference=found.groups[compared].to_numpy()[reference])
     parts = {}
     for measure, values in found.values.items():
         one, other = values[:, others], values[:, reference]
         # Both values come from the same run with the same random draws, so common variation cancels out.
-        interval = mean_interval(one - other)
-        above = (one > other).sum(axis=(-2, -1)) / np.maximum(interval.n, 1)
-        parts[measure] = {**_interval_columns(interval), "share_above": np.where(interval.n > 0, above, np.nan)}
-    return _interleaved(found.columns(groups), parts)
-
-
-def _interval_columns(interval: MeanInterval) -> dict[str, NDArray[Any]]:
-    return {"runs": interval.n, **dict(zip(interval._fields[:-1], interval[:-1], strict=True))}
+        parts[measure] = interval = mean_interval(one - other)
+        above = (one > other).sum(axis=(-2, -1)) / np.maximum(interval["runs"], 1)
+        interval["share_above"] = np.where(interval["runs"] > 0, above, np.nan)
+    return _interleaved(found.swept.merge(groups, how="cross"), parts)
 
 
 def _interleaved(about: pd.DataFrame, parts: Mapping[str, dict[str, NDArray[Any]]]) -> pd.DataFrame:
@@ -543,9 +507,9 @@ def _interleaved(about: pd.DataFrame, parts: Mapping[str, dict[str, NDArray[Any]
 
     Rows of the same point and group are neighbours, one per measure. `about` has the columns that identify point and
     group; `parts` holds, by measure, further columns with one item per row of `about`. Columns are removed from `parts`
-    as they are combined, to limit memory. Without measures, the result is empty.
+    as they are combined, to limit memory. Without measures or groups, the result is empty.
     """
-    if not parts:
+    if not parts or about.empty:
         return pd.DataFrame()
     rows = about.loc[about.index.repeat(len(parts))].reset_index(drop=True)
     rows["measure"] = np.tile(np.array([*parts], dtype=object), len(about))

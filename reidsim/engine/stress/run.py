@@ -74,6 +74,7 @@ from reidsim.scenarios.study import Progress
 Floats = NDArray[np.float64]
 Planning = Literal["informed", "as-believed"]
 _WHERE = f"uncertainty.parameters.{WHO_COMES}"
+_PLACE = ["point", "replication", "policy"]
 
 
 def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
@@ -145,18 +146,15 @@ class Evaluator:
         Folder that keeps finished runs; a repeated call reads them instead of running them again.
     report : callable, optional
         Called with the progress.
-    amounts : object, optional
-        Planner under any payoff parameters; default: the planner of the scenario's kind.
     """
 
-    loaded: Scenario[ScenarioHead]
+    loaded: Scenario[Any]
     policies: tuple[str, ...]
     risk_level: float
     people: bool = False
     executor: Executor | None = None
     folder: Path | None = None
     report: Progress = lambda task, done, total: None
-    amounts: Any = None
 
     @cached_property
     def plans(self) -> Any:
@@ -165,9 +163,7 @@ class Evaluator:
         Only for kinds that have one.
         """
         kind = kind_of(self.loaded.scenario)
-        points = self.amounts or kind.amount_points(kind.build(self.loaded))
-        assert points is not None  # noqa: S101 - ensured by `amounts_at_once` or `plans_under_amounts`
-        return points
+        return kind.amount_points(kind.build(self.loaded))
 
     def at(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:
         """Return the outputs of every policy at every point.
@@ -198,15 +194,14 @@ class Evaluator:
 
         See `at` for the arguments. No runs of the batch engine are needed, and none can fail.
         """
-        economics, (_, own_belief) = self.economics(points), economics_of(self.loaded.scenario)
-        fixed = {policy: self.plans.plan(policy, own_belief) for policy in self.policies}
-        rows = []
-        for point, (truth, believed) in enumerate(economics):
-            for policy, plan in fixed.items():
-                if planning == "informed" and believed != own_belief:
+        own, rows = economics_of(self.loaded.scenario)[1], []
+        plans = {policy: self.plans.plan(policy, own) for policy in self.policies}
+        for point, (truth, believed) in enumerate(self.economics(points)):
+            for policy, plan in plans.items():
+                if planning == "informed" and believed != own:
                     plan = self.plans.plan(policy, believed)
                 rows.append({"point": point, "policy": policy, **self.measures(plan, truth, point)})
-            self.report(task, point + 1, len(economics))
+            self.report(task, point + 1, len(points))
         return Outcomes(pd.DataFrame(rows), pd.DataFrame({"point": pd.Series(dtype=np.int64), "error": []}))
 
     def by_batch(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:
@@ -221,14 +216,15 @@ class Evaluator:
         InputError
             If every run failed, or a named adversary cannot play.
         """
-        scenario, informed, named = self.loaded.scenario, planning == "informed", name_adversaries(points)
-        keys = [str(key) for key in points.columns if key != WHO_COMES or not named]
-        planned = {} if informed else planned_amounts(scenario, keys)
+        scenario, named, planned = self.loaded.scenario, name_adversaries(points), dict[str, Any]()
         if named:
             check_opponents(self.loaded, points[WHO_COMES].unique().tolist())
-        work = StressWork(self.loaded, policies=self.policies, informed=informed, planned=planned, named=named)
-        if not informed:
+        if planning == "as-believed":
+            keys = [str(key) for key in points.columns if key != WHO_COMES or not named]
+            planned = planned_amounts(scenario, keys)
             points = points.assign(**believed_values(scenario, keys))
+        informed = planning == "informed"
+        work = StressWork(self.loaded, policies=self.policies, informed=informed, planned=planned, named=named)
         tables = evaluate(
             self.loaded,
             points,
@@ -239,18 +235,17 @@ class Evaluator:
             known=(WHO_COMES,) if named else (),
             work=work if named or planned else None,
         )
-        runs, distributions, level = tables["runs"], tables.get("distributions"), QUANTILE_COLUMNS.get(self.risk_level)
-        if level is not None and distributions is not None and "policy" in distributions:
-            risk = distributions[distributions["measure"] == "risk"].rename(columns={level: RISK_QUANTILE.column})
-            place = ["point", "replication", "policy"]
-            runs = runs.merge(risk[[*place, RISK_QUANTILE.column]], on=place, how="left")
-        ended_well = runs["state"] == COMPLETE
-        failures = runs[~ended_well].groupby("point", observed=True)["error"].first().reset_index()
-        if not ended_well.any():
+        runs, quantiles, level = tables["runs"], tables.get("distributions"), QUANTILE_COLUMNS.get(self.risk_level)
+        if level is not None and quantiles is not None and "policy" in quantiles:
+            risk = quantiles[quantiles["measure"] == "risk"].rename(columns={level: RISK_QUANTILE.column})
+            runs = runs.merge(risk[[*_PLACE, RISK_QUANTILE.column]], on=_PLACE, how="left")
+        failures = runs[runs["state"] != COMPLETE].groupby("point", observed=True)["error"].first().reset_index()
+        runs = runs[runs["state"] == COMPLETE]
+        if runs.empty:
             raise InputError("every run failed", source=self.loaded.path, found=str(failures["error"].iloc[0]))
         measures = [column for column in columns_of(outputs_among(kind_of(scenario).measures)) if column in runs]
-        kept = runs[ended_well & runs["policy"].isin(self.policies)]
-        table = kept.groupby(["point", "policy"], sort=False, observed=True)[measures].mean().reset_index()
+        grouped = runs[runs["policy"].isin(self.policies)].groupby(["point", "policy"], sort=False, observed=True)
+        table = grouped[measures].mean().reset_index()
         # A mean over only the successful replications could not be compared with other points.
         table.loc[table["point"].isin(failures["point"]), measures] = np.nan
         return Outcomes(table, failures)
@@ -341,7 +336,7 @@ class StressWork(ScenarioWork):
             return run_tables(study, draw, equilibria), ()
 
 
-def check_opponents(loaded: Scenario[ScenarioHead], names: list[str]) -> None:
+def check_opponents(loaded: Scenario[Any], names: list[str]) -> None:
     """Check that the named adversaries can play at the scenario's own values.
 
     Raises
@@ -373,19 +368,22 @@ def opponent_named(players: Players, name: str) -> Opponent:
     raise error.but(hint=reasons[0]) if reasons else error
 
 
-def belief_key(scenario: ScenarioHead, key: str) -> str | None:
-    """Return the key path of the publisher's belief about `key`.
+def belief_pair(scenario: ScenarioHead, key: str) -> tuple[str, str | None]:
+    """Return the key paths of a true value and of the publisher's belief about it.
 
-    None if the kind of scenario has no such belief.
+    `key` is one of the two. The second is None if the kind of scenario has no such belief.
     """
-    beliefs = getattr(scenario, "beliefs", None)
-    known = () if beliefs is None else type(beliefs).model_fields
+    known = getattr(type(getattr(scenario, "beliefs", None)), "model_fields", ())
     match key.split("."):
         case ["economics" | "adversary", name] if name in known:
-            return f"beliefs.{name}"
+            return key, f"beliefs.{name}"
         case ["resources", name, "size"] if "sizes" in known:
-            return f"beliefs.sizes.{name}"
-    return None
+            return key, f"beliefs.sizes.{name}"
+        case ["beliefs", "sizes", name]:
+            return f"resources.{name}.size", key
+        case ["beliefs", *names]:
+            return ".".join(("economics" if names[0] in EconomicsSection.model_fields else "adversary", *names)), key
+    return key, None
 
 
 def own_value(scenario: ScenarioHead, key: str) -> Any:
@@ -411,14 +409,7 @@ def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, An
     believed gain is added; it equals the believed loss.
     """
     pinned = {}
-    for key in keys:
-        beliefs, truth = belief_key(scenario, key), key
-        match key.split("."):
-            case ["beliefs", "sizes", name]:
-                beliefs, truth = key, f"resources.{name}.size"
-            case ["beliefs", *names]:
-                section = "economics" if names[0] in EconomicsSection.model_fields else "adversary"
-                beliefs, truth = key, ".".join((section, *names))
+    for truth, beliefs in (belief_pair(scenario, key) for key in keys):
         if beliefs is not None:
             stated = own_value(scenario, beliefs)
             pinned[beliefs] = own_value(scenario, truth) if stated is None else stated
@@ -433,8 +424,8 @@ def planned_amounts(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, An
     """
     kind = kind_of(scenario)
     amounts = () if not kind.decides or kind.in_rounds(scenario) else kind.amount_keys
-    fixed = [key for key in keys if key in amounts and key.startswith("economics.") and not belief_key(scenario, key)]
-    return {key: own_value(scenario, key) for key in fixed}
+    unbelieved = [key for key in keys if key in amounts and belief_pair(scenario, key)[1] is None]
+    return {key: own_value(scenario, key) for key in unbelieved if key.startswith("economics.")}
 
 
 def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
@@ -442,7 +433,7 @@ def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
 
     These are keys without a belief, except the payoff parameters in `planned_amounts`.
     """
-    others = [key for key in keys if belief_key(scenario, key) is None and not key.startswith("beliefs.")]
+    others = [key for key in keys if belief_pair(scenario, key)[1] is None]
     return [key for key in others if key not in planned_amounts(scenario, others)]
 
 
@@ -472,19 +463,20 @@ def belief_points(
     InputError
         If the key has no belief key, or the scenario has no own value where `true` or `believed` is not given.
     """
-    beliefs = belief_key(scenario, key)
-    if beliefs is None:
+    truth, beliefs = belief_pair(scenario, key)
+    if beliefs is None or truth != key:
         fields = getattr(type(getattr(scenario, "beliefs", None)), "model_fields", ())
         names = [f"economics.{name}" for name in fields if name not in ("sizes", "lists")]
         expected = f"a parameter with beliefs: {listed(names)}" if names else "a game with beliefs"
         raise InputError("the publisher has no belief about this parameter", where="key", found=key, expected=expected)
-    own = {"true": own_value(scenario, key), "believed": believed_values(scenario, [key])[beliefs]}
-    values = {"true": true, "believed": believed}
-    for name in own:
-        if values[name] is None and own[name] is None:
+    values = {
+        "true": [own_value(scenario, key)] if true is None else true,
+        "believed": [believed_values(scenario, [key])[beliefs]] if believed is None else believed,
+    }
+    for name, each in values.items():
+        if each == [None]:
             raise InputError("the scenario sets no value for the key", where=name, expected=f"values of {key}")
-    true_values, beliefs_in = ([own[name]] if given is None else list(given) for name, given in values.items())
-    rows = [{key: t, **_with_gain(scenario, {beliefs: b})} for b in beliefs_in for t in true_values]
+    rows = [{key: t, **_with_gain(scenario, {beliefs: b})} for b in values["believed"] for t in values["true"]]
     return pd.DataFrame(rows).astype(object)
 
 
@@ -495,13 +487,12 @@ def _with_gain(scenario: ScenarioHead, beliefs: dict[str, Any]) -> dict[str, Any
     """
     economics = getattr(scenario, "economics", None)
     follows = isinstance(economics, EconomicsSection) and economics.gain is None
-    unstated = own_value(scenario, "beliefs.gain") is None
-    if "beliefs.loss" in beliefs and "beliefs.gain" not in beliefs and follows and unstated:
-        return {**beliefs, "beliefs.gain": beliefs["beliefs.loss"]}
+    if follows and "beliefs.loss" in beliefs and own_value(scenario, "beliefs.gain") is None:
+        return {**beliefs, "beliefs.gain": beliefs.get("beliefs.gain", beliefs["beliefs.loss"])}
     return beliefs
 
 
-def with_method(loaded: Scenario[ScenarioHead], method: str | None, samples: int | None) -> Scenario[ScenarioHead]:
+def with_method(loaded: Scenario[Any], method: str | None, samples: int | None) -> Scenario[Any]:
     """Return the scenario with another sensitivity method or number of samples.
 
     The result requests a sensitivity analysis, even if the scenario did not. If both options are None, the scenario is
@@ -528,9 +519,9 @@ def wanted_parts(scenario: ScenarioHead) -> schema.StressSection:
     """
     section, added = scenario.stress or schema.StressSection(), dict[str, Any]()
     if not section.has_parts:
-        added = {"sensitivity": schema.SensitivitySection(), "robustness": schema.RobustnessSection()}
-    elif section.discovery is not None and section.robustness is None:
-        added = {"robustness": schema.RobustnessSection()}
+        added["sensitivity"] = schema.SensitivitySection()
+    if added or (section.discovery is not None and section.robustness is None):
+        added["robustness"] = schema.RobustnessSection()
     return section.model_copy(update=added)
 
 
@@ -570,17 +561,17 @@ def parts_of(scenario: ScenarioHead, section: schema.StressSection) -> Iterator[
         points = sensitivity_design(uncertainty, section.sensitivity, scenario.seed).points(uncertainty)
         yield "sensitivity", section.sensitivity, section.planning, [points]
     if section.robustness is not None:
-        uncertainty, samples = uncertainty_of(scenario), section.robustness.samples
-        if samples is not None:
-            uncertainty = uncertainty.model_copy(update={"samples": samples})
-        yield "robustness", section.robustness, "as-believed", [draw_points(uncertainty, scenario.seed)]
+        uncertainty = uncertainty_of(scenario)
+        own = {"samples": section.robustness.samples or uncertainty.samples}
+        points = draw_points(uncertainty.model_copy(update=own), scenario.seed)
+        yield "robustness", section.robustness, "as-believed", [points]
     if section.beliefs:
         curves = []
         for number, curve in enumerate(section.beliefs):
-            sweeps = [
-                values and schema.SweepSection(values={curve.key: values}) for values in (curve.true, curve.believed)
-            ]
-            true, believed = (sweep and sweep_points(sweep)[curve.key].tolist() for sweep in sweeps)
+            true, believed = (
+                values and sweep_points(schema.SweepSection(values={curve.key: values}))[curve.key].tolist()
+                for values in (curve.true, curve.believed)
+            )
             with locating(where=f"stress.beliefs[{number}]"):
                 curves.append(belief_points(scenario, curve.key, true, believed))
         yield "belief_curves", section.beliefs, "informed", curves
@@ -588,7 +579,7 @@ def parts_of(scenario: ScenarioHead, section: schema.StressSection) -> Iterator[
         yield "policy_map", section.map, section.planning, [sweep_points(section.map.as_sweep())]
 
 
-def check_stress(loaded: Scenario[ScenarioHead]) -> None:
+def check_stress(loaded: Scenario[Any]) -> None:
     """Check every analysis and point of a stress test, without solving a game.
 
     Raises
@@ -599,8 +590,8 @@ def check_stress(loaded: Scenario[ScenarioHead]) -> None:
     section = wanted_parts(loaded.scenario)
     with locating(loaded.path):
         _check_section(loaded.scenario, section)
-        for _, _, planning, drawn in parts_of(loaded.scenario, section):
-            for points in drawn:
+        for _, _, planning, tables in parts_of(loaded.scenario, section):
+            for points in tables:
                 if planning == "as-believed":
                     points = points.assign(**believed_values(loaded.scenario, map(str, points.columns)))
                 check_points(loaded, Design(points.drop(columns=WHO_COMES) if name_adversaries(points) else points))
@@ -617,25 +608,24 @@ def _check_section(scenario: ScenarioHead, section: schema.StressSection) -> Non
     policies, kind = chosen_policies(scenario, section.policies), kind_of(scenario)
     drawn = section.sensitivity is not None or section.robustness is not None
     at_once = can_be_played_at_once(scenario, tuple(uncertainty_of(scenario).parameters) if drawn else ())
-    wanted = [("stress.outputs", output) for output in chosen_outputs(scenario, section)]
-    if section.discovery is not None:
-        wanted.append(("stress.discovery.output", section.discovery.output))
-        if section.discovery.policy is not None:
-            own, where = (section.discovery.policy,), "stress.discovery.policy"
-            require_among("not among the compared policies", own, policies, where=where)
-    for where, output in wanted:
-        if output == RISK_QUANTILE.column and not at_once and section.risk_level not in QUANTILE_COLUMNS:
-            problem, expected = "batches do not compute this quantile", listed(x for x in LEVELS.values() if 0 < x < 1)
-            where, found = "stress.risk_level", section.risk_level
-            raise InputError(problem, where=where, found=found, expected=f"one of {expected}")
+    wanted = {"stress.outputs": chosen_outputs(scenario, section)}
+    if (discovery := section.discovery) is not None:
+        wanted["stress.discovery.output"] = (discovery.output,)
+        own = () if discovery.policy is None else (discovery.policy,)
+        require_among("not among the compared policies", own, policies, where="stress.discovery.policy")
+    for where, outputs in wanted.items():
+        if RISK_QUANTILE.column in outputs and not at_once and section.risk_level not in QUANTILE_COLUMNS:
+            problem, levels = "batches do not compute this quantile", listed(x for x in LEVELS.values() if 0 < x < 1)
+            found, expected = section.risk_level, f"one of {levels}"
+            raise InputError(problem, where="stress.risk_level", found=found, expected=expected)
         problem, has = f"not an output of game {kind.name!r}", sorted(columns_of(outputs_among(kind.measures)))
-        require_among(problem, (output,), has, where=where, shown=20)
+        require_among(problem, outputs, has, where=where, shown=20)
     if section.guarantee and not kind.plans_under_amounts(scenario):
         raise InputError("the guarantee needs a record-level game", where="stress.guarantee")
 
 
 def stress_loaded(
-    loaded: Scenario[ScenarioHead],
+    loaded: Scenario[Any],
     *,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -673,9 +663,7 @@ def stress_loaded(
 class _Stress:
     """A running stress test; each analysis adds tables and warnings."""
 
-    def __init__(
-        self, loaded: Scenario[ScenarioHead], executor: Executor | None, report: Progress, folder: Path | None
-    ) -> None:
+    def __init__(self, loaded: Scenario[Any], executor: Executor | None, report: Progress, folder: Path | None) -> None:
         self._loaded, self._scenario = loaded, loaded.scenario
         self._section = section = wanted_parts(loaded.scenario)
         self._policies = chosen_policies(loaded.scenario, section.policies)
@@ -788,9 +776,9 @@ class _Stress:
     def _belief_curves(
         self, curves: Sequence[schema.BeliefCurveSection], *found: tuple[pd.DataFrame, Outcomes]
     ) -> None:
-        keys = [(curve.key, belief_key(self._scenario, curve.key)) for curve in curves]
         parts = (
-            analyses.curve_table(*key, *each, self._columns(each[1])) for key, each in zip(keys, found, strict=True)
+            analyses.curve_table(*belief_pair(self._scenario, curve.key), *each, self._columns(each[1]))
+            for curve, each in zip(curves, found, strict=True)
         )
         table = pd.concat(parts, ignore_index=True)
         plain = {column: numbers_or_text(table[column].tolist()) for column in ("true", "believed")}
@@ -835,7 +823,7 @@ class StressResult(Result):
         return self.tables
 
 
-def describe(loaded: Scenario[ScenarioHead]) -> str:
+def describe(loaded: Scenario[Any]) -> str:
     """Check the inputs of a scenario; return one line on its size.
 
     For a batch, the values of every point are checked, but data files are read for the first point only. No game is
