@@ -94,10 +94,10 @@ class Design:
 
         The result has shape (n_points,) and holds numbers of points.
         """
-        columns = [column for key, column in self.columns.items() if key not in free]
         first: dict[str, int] = {}
-        texts = [json.dumps([column[point] for column in columns], default=str) for point in range(len(self.points))]
-        return np.array([first.setdefault(text, point) for point, text in enumerate(texts)], dtype=np.int64)
+        fixed = [[value for key, value in self.values(n).items() if key not in free] for n in range(len(self.points))]
+        alike = (first.setdefault(json.dumps(values, default=str), n) for n, values in enumerate(fixed))
+        return np.fromiter(alike, dtype=np.int64)
 
 
 def is_batch(scenario: ScenarioHead) -> bool:
@@ -154,7 +154,7 @@ def design_of(loaded: Scenario[Any]) -> Design:
         expected = "reidsim stress or reidsim cross-play, which support named adversaries"
         raise InputError(problem, source=loaded.path, where=where, found=found, expected=expected)
     with locating(loaded.path):
-        swept = pd.DataFrame(index=range(1))
+        swept = drawn = pd.DataFrame(index=range(1))
         if scenario.sweep is not None:
             own = {}
             for key in scenario.sweep.one_at_a_time:
@@ -165,10 +165,10 @@ def design_of(loaded: Scenario[Any]) -> Design:
                     problem, where = "the scenario sets no value for the key", "sweep.one_at_a_time"
                     raise InputError(problem, where=where, found=key, expected=expected) from None
             swept = sweep_points(scenario.sweep, own)
-        drawn = None if scenario.uncertainty is None else draw_points(scenario.uncertainty, scenario.seed)
-    points = swept if drawn is None else swept.merge(drawn, how="cross")
-    samples = 1 if drawn is None else len(drawn)
-    return Design(points, scenario.replications, tuple(map(str, swept.columns)), samples)
+        if scenario.uncertainty is not None:
+            drawn = draw_points(scenario.uncertainty, scenario.seed)
+    points = swept.merge(drawn, how="cross")
+    return Design(points, scenario.replications, tuple(map(str, swept.columns)), len(drawn))
 
 
 def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> pd.DataFrame:
@@ -182,16 +182,15 @@ def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> p
     own : mapping of str to object, optional
         The scenario's values of the keys that are swept one at a time.
     """
-    axes = []
+    axes = list[list[dict[str, Any]]]()
     for axis in sweep.axes:
-        rows = []
+        axes.append([])
         for group in axis:
             # Keys of the other groups of an axis have the scenario's own values.
             keep = {key: own[key] for other in axis if other != group for key in other} if own else {}
             columns = (_values(sweep.values[key]) for key in group)
-            rows += [{**keep, **dict(zip(group, values, strict=True))} for values in zip(*columns, strict=True)]
-        axes.append(rows)
-    points = [{key: value for part in parts for key, value in part.items()} for parts in itertools.product(*axes)]
+            axes[-1] += [{**keep, **dict(zip(group, values, strict=True))} for values in zip(*columns, strict=True)]
+    points = [dict(itertools.chain(*(part.items() for part in parts))) for parts in itertools.product(*axes)]
     if sweep.one_at_a_time:
         # Every key of a one-at-a-time sweep may contribute the point of the scenario's own values; keep it once.
         by_text = {}
@@ -203,8 +202,8 @@ def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> p
     table = {}
     for key in sweep.values:
         values = [point[key] for point in points]
-        kinds = set(map(type, values))
-        table[key] = pd.Series(values, dtype=None if kinds <= {int, float} or kinds == {bool} else object)
+        types = set(map(type, values))
+        table[key] = pd.Series(values, dtype=None if types <= {int, float} or types == {bool} else object)
     return pd.DataFrame(table)
 
 
@@ -233,9 +232,7 @@ def at_point(loaded: Scenario[Any], values: Mapping[str, Any], seed: int | None 
         for key, value in loaded.content.items()
         if key not in _NOT_OF_A_RUN
     }
-    if seed is not None:
-        content["seed"] = seed
-    override(content, values)
+    override(content, values if seed is None else {"seed": seed, **values})
     return loaded.with_content(content)
 
 
@@ -341,8 +338,8 @@ def draw_points(section: schema.UncertaintySection, seed: int) -> pd.DataFrame:
     if section.correlations:
         correlation = np.eye(len(keys))
         for each in section.correlations:
-            first, second = (keys.index(key) for key in each.keys)
-            correlation[first, second] = correlation[second, first] = each.rank
+            pair = [keys.index(key) for key in each.keys]
+            correlation[pair, pair[::-1]] = each.rank
         correlated = np.flatnonzero((correlation != 0).sum(axis=0) > 1)
         shares[:, correlated] = correlate(shares[:, correlated], correlation[np.ix_(correlated, correlated)], rng)
     columns = {key: quantiles(section.parameters[key], shares[:, number]) for number, key in enumerate(keys)}
@@ -356,12 +353,12 @@ def spread(method: str, n: int, n_parameters: int, rng: np.random.Generator) -> 
     """
     from scipy.stats import qmc
 
-    if method == "sobol":
-        shares = qmc.Sobol(n_parameters, scramble=True, seed=rng).random(n)
-    elif method == "latin-hypercube":
-        shares = qmc.LatinHypercube(n_parameters, seed=rng).random(n)
-    else:
-        shares = rng.random((n, n_parameters))
+    match method:
+        case "random":
+            shares = rng.random((n, n_parameters))
+        case _:
+            make = qmc.Sobol if method == "sobol" else qmc.LatinHypercube
+            shares = make(n_parameters, scramble=True, seed=rng).random(n)
     # Some distributions have no finite quantile at levels 0 and 1.
     return np.clip(np.asarray(shares, dtype=np.float64), 2.0**-53, 1 - 2.0**-53)
 
@@ -385,24 +382,16 @@ def quantiles(distribution: schema.Distribution, shares: Floats) -> NDArray[Any]
         weights = np.ones(len(distribution.values)) if distribution.weights is None else np.array(distribution.weights)
         bounds = np.cumsum(weights / weights.sum())
         at = np.minimum(np.searchsorted(bounds, shares, side="right"), np.flatnonzero(weights)[-1])
-        chosen = [distribution.values[number] for number in at.tolist()]
-        values = np.empty(len(chosen), dtype=object)
-        values[:] = [round(value) for value in chosen] if distribution.whole else chosen
-        return values
-    low, high = (
-        default if bound is None else float(bound)
-        for bound, default in ((distribution.low, -np.inf), (distribution.high, np.inf))
-    )
-    found = np.clip(_continuous(distribution, low, high, shares), low, high)
-    return np.rint(found).astype(np.int64) if distribution.whole else found
-
-
-def _continuous(distribution: Any, low: float, high: float, shares: Floats) -> Floats:
+        values = np.empty(len(at), dtype=object)
+        values[:] = [distribution.values[number] for number in at.tolist()]
+        return np.array([*map(round, values)], dtype=object) if distribution.whole else values
     from scipy import stats
 
+    low = -np.inf if distribution.low is None else float(distribution.low)
+    high = np.inf if distribution.high is None else float(distribution.high)
     match distribution:
         case schema.Uniform():
-            return low + (high - low) * shares
+            found = low + (high - low) * shares
         case schema.LogUniform():
             found = stats.loguniform.ppf(shares, low, high)
         case schema.Triangular(mode=mode):
@@ -411,11 +400,12 @@ def _continuous(distribution: Any, low: float, high: float, shares: Floats) -> F
             found = stats.beta.ppf(shares, a, b, low, high - low)
         case schema.Normal(mean=mean, sd=sd):
             found = stats.truncnorm.ppf(shares, (low - mean) / sd, (high - mean) / sd, mean, sd)
-        case _:
+        case schema.LogNormal(median=median, sigma=sigma):
             with np.errstate(divide="ignore"):
-                ends = (np.log([max(low, 0.0), high]) - np.log(distribution.median)) / distribution.sigma
-            found = np.exp(stats.truncnorm.ppf(shares, *ends, np.log(distribution.median), distribution.sigma))
-    return np.asarray(found, dtype=np.float64)
+                ends = (np.log([max(low, 0.0), high]) - np.log(median)) / sigma
+            found = np.exp(stats.truncnorm.ppf(shares, *ends, np.log(median), sigma))
+    found = np.clip(np.asarray(found, dtype=np.float64), low, high)
+    return np.rint(found).astype(np.int64) if distribution.whole else found
 
 
 def correlate(shares: Floats, correlation: Floats, rng: np.random.Generator) -> Floats:
@@ -452,7 +442,7 @@ def correlate(shares: Floats, correlation: Floats, rng: np.random.Generator) -> 
     if n <= 2 * n_parameters:
         problem, expected = "too few samples for correlated parameters", f"more than {2 * n_parameters} samples"
         raise InputError(problem, where="uncertainty.samples", found=n, expected=expected)
-    scores = np.asarray(ndtri(np.arange(1, n + 1) / (n + 1)))
+    scores = ndtri(np.arange(1, n + 1) / (n + 1))
     shuffled = np.column_stack([rng.permutation(scores) for _ in range(n_parameters)])
     found = np.linalg.cholesky(np.corrcoef(shuffled, rowvar=False))
     target = shuffled @ np.linalg.inv(found).T @ np.linalg.cholesky(of_scores).T
@@ -744,15 +734,10 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
     """
     kind = kind_of(study.scenario)
     found, rows = kind.reidentified(study, draw, equilibria), kind.row_of_subject(study, draw)
-    measures = [
-        kind.summarise(study, draw, equilibria),
-        measures_table(found),
-        kind.further_measures(study, equilibria),
-    ]
-    policies = pd.Index([*equilibria], name="policy")
     runs: dict[str, list[Any]] = {"policy": [*equilibria]}
-    for table in measures:
-        runs |= columns_of_table(table if table.index.equals(policies) else table.reindex(policies))
+    further = kind.further_measures(study, equilibria)
+    for table in (kind.summarise(study, draw, equilibria), measures_table(found), further):
+        runs |= columns_of_table(table if [*table.index] == runs["policy"] else table.reindex(runs["policy"]))
     by_record = quantiles_of_records({policy: each.expand(rows) for policy, each in equilibria.items()})
     distributions = pd.DataFrame([*by_record, *quantiles_of_people(found)], columns=["policy", "measure", *LEVELS])
     return {"runs": runs, "distributions": columns_of_table(distributions)}

@@ -49,7 +49,8 @@ _WORKER_BYTES = 300 * 1024**2
 # This number of processes is always allowed: it is harmless on a computer with fewer cores, and allows comparisons
 # between numbers of processes.
 _ALWAYS = 4
-# A run is reported as killed after its process has died this often; a single death may have another cause.
+# A run is reported as killed after its process, or a worker of dask on which it ran alone, has died this often; one
+# death may have another cause.
 _DEATHS = 2
 # The batch fails after this many processes in a row have died before they were ready.
 _FAILED_STARTS = 3
@@ -119,11 +120,9 @@ def _resident() -> int:
 
     It is 0 if the operating system does not report it.
     """
-    try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
 
 
 class AutomaticExecutor:
@@ -154,20 +153,16 @@ class AutomaticExecutor:
                     stop_if_interrupted()
                     left = len(tasks) - done
                     # The first run also reads files and compiles, so its duration is not multiplied.
-                    expected = outcome.seconds * (left if done > 1 else 1)
-                    if workers > 1 and left > 1 and expected >= WORTH_SECONDS:
+                    if workers > 1 and left > 1 and outcome.seconds * (left if done > 1 else 1) >= WORTH_SECONDS:
                         break
                     if time.monotonic() - since >= HAND_OVER_SECONDS:
                         ended, group = group, []
                         yield ended
                         since = time.monotonic()
-            except KeyboardInterrupt:
-                # Yield the outcomes of the runs before the error, so that they are kept.
+            finally:
+                # Also after an interrupt, so that the outcomes of the runs before it are kept.
                 if group:
                     yield group
-                raise
-        if group:
-            yield group
         if done < len(tasks):
             yield from ProcessExecutor(workers).execute(work, tasks[done:])
 
@@ -293,8 +288,7 @@ class _Pool:
         """
         while len(self.workers) < min(self._size, self.unfinished):
             self.workers.add(_Worker(self._work, self._events))
-        group: list[RunOutcome] = []
-        until = time.monotonic() + HAND_OVER_SECONDS
+        group, until = list[RunOutcome](), time.monotonic() + HAND_OVER_SECONDS
         while (wait := until - time.monotonic()) > 0 and len(group) < self.unfinished:
             for idle in self.workers:
                 if idle.is_ready and idle.task is None and self._left:
@@ -314,15 +308,15 @@ class _Pool:
         process.kill()
 
     def _handle(self, process: _Worker, message: Any) -> list[RunOutcome]:
-        if process not in self.workers:
-            return []  # removed by this pool, which has already handled its task
-        if message is None:
+        # The pool has already handled the task of a process that it removed.
+        if process in self.workers and message is None:
             return self._died(process)
         if message == worker.READY:
             process.is_ready, self._failed_starts = True, 0
-            return []
-        process.task = None
-        return [message]
+        elif process in self.workers:
+            process.task = None
+            return [message]
+        return []
 
     def _died(self, process: _Worker) -> list[RunOutcome]:
         self.remove(process)
@@ -334,10 +328,10 @@ class _Pool:
         if task is None:
             return []
         self._deaths[task.key] += 1
-        if self._deaths[task.key] < _DEATHS:
-            self._left.appendleft(task)
-            return []
-        return [RunOutcome(task, KILLED, error=f"the process that executed the run {reason}, twice")]
+        if self._deaths[task.key] == _DEATHS:
+            return [RunOutcome(task, KILLED, error=f"the process that executed the run {reason}, twice")]
+        self._left.appendleft(task)
+        return []
 
 
 EXECUTORS = ("auto", "serial", "processes", "dask")
@@ -345,8 +339,7 @@ EXECUTORS = ("auto", "serial", "processes", "dask")
 # scheduler without workers later, shorter ones fail on slow networks and computers.
 _CONNECT_SECONDS = 5
 _FIRST_WORKER_SECONDS = 30
-# A run is reported as killed after workers have died this often while it ran alone; one death may have another cause.
-_DEATHS_ALONE = 2
+
 # Packages that log every failed attempt to reach a scheduler.
 _TALKATIVE = ("distributed", "tornado", "asyncio")
 
@@ -377,11 +370,10 @@ def executor_named(
         refuse_first((workers < 1, "number of processes out of range", "workers", workers, "1 or more"))
         require_carried(workers)
     stops, several = name in ("auto", "processes"), "executor auto or processes"
-    seconds, stranger = "a number of seconds above 0", "a scheduler needs executor dask"
-    time_limit = "this executor does not support a time limit"
-    alone = "the number of processes cannot be set for this executor"
+    stranger, time_limit = "a scheduler needs executor dask", "this executor does not support a time limit"
+    alone, above = "the number of processes cannot be set for this executor", "a number of seconds above 0"
     refuse_first(
-        (timeout is not None and not timeout > 0, "time limit out of range", "timeout", timeout, seconds),
+        (timeout is not None and not timeout > 0, "time limit out of range", "timeout", timeout, above),
         (scheduler is not None and name != "dask", stranger, "scheduler", scheduler, "executor dask"),
         (scheduler is None and name == "dask", "executor dask needs a scheduler", "scheduler", None, "its address"),
         (workers is not None and not stops, alone, "workers", None, several),
@@ -447,7 +439,7 @@ class DaskExecutor:
                     suspects += [task for task, outcome in ended if outcome is None]
                     yield [outcome for _, outcome in ended if outcome is not None]
                 for task in suspects:
-                    alone = (_outcome(send([task])[0]) for _ in range(_DEATHS_ALONE))
+                    alone = (_outcome(send([task])[0]) for _ in range(_DEATHS))
                     killed = RunOutcome(task, KILLED, error="every worker that executed the run died")
                     yield [next((outcome for outcome in alone if outcome is not None), killed)]
             finally:
@@ -487,10 +479,9 @@ def _without_logs() -> Iterator[None]:
     They would repeat that the scheduler is lost, which is reported as an error instead.
     """
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _TALKATIVE]
-    levels = {logging.getLogger(name): logging.getLogger(name).level for name in names}
     with contextlib.ExitStack() as restored:
-        for logger, level in levels.items():
-            restored.callback(logger.setLevel, level)
+        for logger in map(logging.getLogger, names):
+            restored.callback(logger.setLevel, logger.level)
             logger.setLevel(logging.CRITICAL + 1)
         yield
 

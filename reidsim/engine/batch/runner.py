@@ -173,6 +173,15 @@ def run_job(
 
 
 @contextlib.contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Create and lock a folder; remove it if the block fails and the folder is empty."""
+    with kept.removing_unused(folder):
+        kept.make_folder(folder)
+        with store.only_writer(folder):
+            yield
+
+
+@contextlib.contextmanager
 def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterator[dict[str, Any] | None]:
     """Lock the folder of a new or resumed batch (`go_on`), and write its manifest.
 
@@ -182,13 +191,8 @@ def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterat
     """
     if go_on and not folder.is_dir():
         raise InputError("no batch to continue", source=folder, expected="the folder of a batch")
-    with contextlib.ExitStack() as held:
-        if not go_on:
-            kept.require_free(folder)
-            held.enter_context(kept.removing_unused(folder))
-            kept.make_folder(folder)
-        kept.require_no_links(folder)
-        held.enter_context(store.only_writer(folder))
+    (kept.require_no_links if go_on else kept.require_free)(folder)
+    with _made(folder):
         if go_on and store.require_same(folder, manifest) == COMPLETE and not store.keeps_runs(folder):
             yield store.read_manifest(folder)
             return
@@ -317,11 +321,7 @@ def evaluate(
     # The folder has no manifest, so the hashes of the data files are part of the keys of the runs.
     files = DataFiles(loaded, of_scenario)
     tasks = tasks_of(loaded, design, {**content_of_run(loaded), **work.options, "files": files.hashes})
-    with contextlib.ExitStack() as stack:
-        if folder is not None:
-            stack.enter_context(kept.removing_unused(folder))
-            kept.make_folder(folder)
-            stack.enter_context(store.only_writer(folder))
+    with contextlib.nullcontext() if folder is None else _made(folder):
         outcomes = run_tasks(work, tasks, executor, progress=progress, folder=folder, files=files)
     return batch_tables(loaded.name, design, outcomes)
 
@@ -402,7 +402,6 @@ def rerun_one(
         such a key, records are not available, or the scenario names modules that may not be imported. An error of the
         run itself is raised unchanged.
     """
-    report = progress or (lambda task, done, total: None)
     manifest = store.read_manifest(folder)
     if "cross_play" in manifest:
         expected = "a results folder of a batch from reidsim run"
@@ -410,7 +409,14 @@ def rerun_one(
     loaded = store.scenario_of(manifest, allow_code=allow_code)
     design = design_of(loaded)
     stored, where = store.read_runs(folder), "--run"
-    place = key if "/" in key else _place(stored, key, folder)
+    place = key
+    if "/" not in key:
+        found = stored.loc[stored["run"].str.startswith(key), ["run", "point", "replication"]].drop_duplicates()
+        if len(found) != 1:
+            problem = "no such run" if found.empty else "several runs have keys that begin with this text"
+            expected = "a key from column run, or POINT/REPLICATION"
+            raise InputError(problem, source=folder, where=where, found=key, expected=expected)
+        place = f"{found['point'].iloc[0]}/{found['replication'].iloc[0]}"
     tasks = {f"{each.point}/{each.replication}": each for each in tasks_of(loaded, design, content_of_run(loaded))}
     if place not in tasks:
         expected = f"points 0 to {len(design.points) - 1}, replications 0 to {design.replications - 1}"
@@ -421,7 +427,7 @@ def rerun_one(
     if with_records and has_numbered_replications(loaded.scenario) and task.replication:
         problem, expected = "records are kept only for the first replication", "a run of replication 0, or no option -o"
         raise InputError(problem, where=where, found=key, expected=expected)
-    report("running", 0, 1)
+    (progress or (lambda task, done, total: None))("running", 0, 1)
     tables, warnings = ScenarioWork(replace(loaded, path=loaded.path.absolute()))(task)
     runs = batch_tables(loaded.name, design, [RunOutcome(task, COMPLETE, tables)])["runs"]
     result = run_once(single, progress=progress) if with_records else None
@@ -430,24 +436,6 @@ def rerun_one(
     return Repeated(
         loaded.name, task, runs, _verdict(stored, runs, task, manifest, changed), warnings, measures, result
     )
-
-
-def _place(stored: pd.DataFrame, key: str, folder: Path) -> str:
-    """Return the text ``POINT/REPLICATION`` of the run whose key begins with `key`.
-
-    `stored` is the table of runs in `folder`, which is named in messages.
-
-    Raises
-    ------
-    InputError
-        If no run, or more than one, has such a key.
-    """
-    found = stored.loc[stored["run"].str.startswith(key), ["run", "point", "replication"]].drop_duplicates()
-    if len(found.drop_duplicates("run")) != 1:
-        problem = "no such run" if found.empty else "several runs have keys that begin with this text"
-        expected = "a key from column run, or POINT/REPLICATION"
-        raise InputError(problem, source=folder, where="--run", found=key, expected=expected)
-    return f"{found['point'].iloc[0]}/{found['replication'].iloc[0]}"
 
 
 def _verdict(
@@ -461,7 +449,7 @@ def _verdict(
     compared = [column for column in runs.columns if column not in ("run", "error") and column in before]
     if before[compared].reset_index(drop=True).astype(object).equals(runs[compared].astype(object)):
         return "All values equal the values in the folder."
-    version = str(manifest.get("code_version"))
+    version = manifest.get("code_version")
     by = "" if version == code_version() else f", which was written by another version of the program ({version})"
     since = f"; data files changed since then: {listed(changed)}" if changed else ""
     return f"Some values differ from the folder{by}{since}."
@@ -509,15 +497,12 @@ def _with_first_draw(ended: Ended) -> RunResult:
     the first replication, which is played again.
     If runs failed, the table of runs keeps the columns that describe the failures.
     """
-    tables = ended.tables
     single = run_once(ended.loaded.with_sections(replications=1), progress=ended.report)
-    runs = tables["runs"].drop(columns="run", errors="ignore")
+    runs = ended.tables["runs"].drop(columns="run", errors="ignore")
     if (runs["state"] == COMPLETE).all():
         runs = runs[list(single.runs.columns)]
     analysis = single.analysis
-    if "runtimes" in tables:
-        analysis = replace(analysis, runtimes=tables["runtimes"].drop(columns="point", errors="ignore"))
-    warnings = tuple(dict.fromkeys((*single.warnings, *ended.warnings)))
-    return replace(
-        single, runs=runs, analysis=analysis, manifest={**single.manifest, **ended.manifest}, warnings=warnings
-    )
+    if "runtimes" in ended.tables:
+        analysis = replace(analysis, runtimes=ended.tables["runtimes"].drop(columns="point", errors="ignore"))
+    manifest, warnings = single.manifest | ended.manifest, dict.fromkeys((*single.warnings, *ended.warnings))
+    return replace(single, runs=runs, analysis=analysis, manifest=manifest, warnings=tuple(warnings))

@@ -7,40 +7,20 @@ only after this is ensured, because an import takes seconds (minutes, if memory 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import pickle
 import signal
 import sys
 import threading
 import time
-from typing import IO
 
 READY = "ready"
-# Constant from <sys/prctl.h>.
-_PR_SET_PDEATHSIG = 1
-# Interval at which a worker checks that its parent exists, where the system sends no signal at the parent's end.
+# Interval at which a worker checks that its parent exists.
 _LOOK_SECONDS = 0.2
 
 
 def end_with_parent(parent: int) -> None:
-    """Ensure that this process ends as soon as its parent ends.
-
-    If the parent has already ended, this process ends now.
-
-    Parameters
-    ----------
-    parent : int
-        Process ID of the parent.
-    """
-    if not (sys.platform == "linux" and ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) == 0):
-        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    # The parent may have ended before the signal was requested.
-    if os.getppid() != parent:
-        os._exit(1)
-
-
-def _watch(parent: int) -> None:
+    """End this process soon after the process with the ID `parent`, even in the middle of a run."""
     while os.getppid() == parent:
         time.sleep(_LOOK_SECONDS)
     os._exit(1)
@@ -61,18 +41,15 @@ def main() -> None:
         work = pickle.load(inbox)  # noqa: S301 - sent by the parent process
         from reidsim.engine.batch.design import attempt
 
-        _send(outbox, READY)
+        message: object = READY
         while True:
-            _send(outbox, attempt(work, pickle.load(inbox)))  # noqa: S301
+            pickle.dump(message, outbox)
+            outbox.flush()
+            message = attempt(work, pickle.load(inbox))  # noqa: S301
     except (EOFError, BrokenPipeError):
         os._exit(0)
 
 
-def _send(outbox: IO[bytes], message: object) -> None:
-    pickle.dump(message, outbox)
-    outbox.flush()
-
-
 if __name__ == "__main__":
-    end_with_parent(int(sys.argv[1]))
+    threading.Thread(target=end_with_parent, args=(int(sys.argv[1]),), daemon=True).start()
     main()
