@@ -14,6 +14,7 @@ and increases with the cost, which bounds the payoffs in between.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.core.errors import InputError, locating, not_among
+from reidsim.core.errors import InputError, locating, not_among, refuse_first
 from reidsim.engine.batch.design import at_point
 from reidsim.engine.results import Result, begun, common_fields
 from reidsim.games.measures import PUBLISHER_PAYOFF, averages
@@ -103,12 +104,12 @@ class Amounts:
         economics = getattr(scenario, "economics", None)
         if key not in KEYS or not isinstance(economics, EconomicsSection):
             raise not_among("not a payoff parameter of the scenario", key, KEYS, where="--key")
-        if link_gain and key != LOSS:
-            raise InputError("the gain can be linked to the loss only", where="--link-gain", found=key, expected=LOSS)
         columns = {each: column for each, column in getattr(economics, "columns", ()) if column is not None}
-        if name in columns:
-            found, expected = f"{key}, column {columns[name]!r}", "one amount for all records"
-            raise InputError("the payoff parameter differs by record", where="--key", found=found, expected=expected)
+        column, one = f"{key}, column {columns.get(name)!r}", "one amount for all records"
+        refuse_first(
+            (link_gain and key != LOSS, "the gain can be linked to the loss only", "--link-gain", key, LOSS),
+            (name in columns, "the payoff parameter differs by record", "--key", column, one),
+        )
         self.key, self.link_gain, self._study = key, link_gain, study
         self.policies = kind.policies_of(scenario)
         self.own = economics.adversary_gain if key == GAIN else float(getattr(economics, name))
@@ -127,7 +128,7 @@ class Amounts:
         """
         policies = self.policies if policies is None else policies
         if self._points is not None:
-            _, believed = economics_of(self._scenario_at(amount).scenario)
+            believed = economics_of(self._scenario_at(amount).scenario)[1]
             plans = {policy: self._points.plan(policy, believed) for policy in policies}
         else:
             study = self._study_at(amount)
@@ -190,7 +191,7 @@ class BestAt(NamedTuple):
     """A range of losses in which one policy has the highest payoff.
 
     Losses are in currency units. The first range begins at 0 and the last one ends at infinity, although no game was
-    solved beyond `BreakEven.tried`.
+    solved beyond the losses of `BreakEven.payoffs`.
     """
 
     low: float
@@ -220,18 +221,6 @@ class BreakEven:
     payoffs: Mapping[float, Mapping[str, float]]
     best: tuple[BestAt, ...]
 
-    @property
-    def tried(self) -> tuple[float, float]:
-        """The lowest and the highest loss at which the game was solved."""
-        return min(self.payoffs), max(self.payoffs)
-
-    def for_policy(self, policy: str) -> tuple[BestAt, ...]:
-        """Return the ranges of losses in which a policy is the best.
-
-        The result is empty if there is none.
-        """
-        return tuple(each for each in self.best if each.policy == policy)
-
 
 def break_even(loaded: Scenario[Any], *, progress: Progress | None = None) -> BreakEven:
     """Return the best policy at losses from 0.1 to 50 times the scenario's loss.
@@ -257,22 +246,21 @@ def break_even(loaded: Scenario[Any], *, progress: Progress | None = None) -> Br
         If a file of the scenario cannot be used, or the scenario has no loss, or one that is 0 or differs between
         records.
     """
-    kind = kind_of(loaded.scenario)
+    kind, report = kind_of(loaded.scenario), progress or (lambda task, done, total: None)
     with locating(loaded.path):
         amounts = Amounts(kind.build(loaded), LOSS, link_gain=gain_goes_with_loss(loaded.content, (LOSS,)))
         if amounts.own <= 0:
             raise InputError("the loss is not above 0", where=LOSS, found=amounts.own, expected="more than 0")
         compared = [name for name in amounts.policies if not kind.policy(name).in_another_game]
-        solved: dict[float, dict[str, dict[str, float]]] = {}
+        solved: dict[float, PlannedAt] = {}
 
+        @functools.cache
         def best(loss: float) -> str:
-            if loss not in solved:
-                solved[loss] = amounts.at(loss, compared).outcomes
-                if progress is not None:
-                    progress("break-even", len(solved), max(len(solved), len(TIMES_OWN)))
-            payoffs = payoffs_of(solved[loss])
-            tie = max(payoffs.values()) - SAME * amounts.scale(loss)
-            return min((name for name in compared if payoffs[name] >= tie), key=lambda name: solved[loss][name]["risk"])
+            solved[loss] = found = amounts.at(loss, compared)
+            report("break-even", len(solved), max(len(solved), len(TIMES_OWN)))
+            tie = max(found.payoffs.values()) - SAME * amounts.scale(loss)
+            tied = (name for name in compared if found.payoffs[name] >= tie)
+            return min(tied, key=lambda name: found.outcomes[name]["risk"])
 
         def halve(low: float, high: float) -> None:
             if best(low) != best(high) and high / low > PRECISION:
@@ -287,7 +275,7 @@ def break_even(loaded: Scenario[Any], *, progress: Progress | None = None) -> Br
     # A change of the best policy is placed at the geometric mean of the two losses around it.
     ends = [math.sqrt(below[-1] * above[0]) for (_, below), (_, above) in itertools.pairwise(groups)]
     ranges = zip(itertools.pairwise([0.0, *ends, math.inf]), groups, strict=True)
-    payoffs = {loss: payoffs_of(solved[loss]) for loss in sorted(solved)}
+    payoffs = {loss: solved[loss].payoffs for loss in sorted(solved)}
     return BreakEven(amounts.own, gain, payoffs, tuple(BestAt(*ends, policy) for ends, (policy, _) in ranges))
 
 
@@ -445,7 +433,7 @@ def switch_loaded(
         "unsettled": bool((table["policy"] == "").any()),
         "values_tried": search.tried,
     }
-    paid = [(value, policy, payoff) for (value, policy), payoff in sorted(search.payoffs.items())]
+    paid = [(*place, payoff) for place, payoff in sorted(search.payoffs.items())]
     lines = pd.DataFrame(paid, columns=["value", "policy", "publisher_payoff"])
     warnings = [*left_out_of_rounds(loaded.scenario)]
     if loaded.scenario.sweep is not None or loaded.scenario.uncertainty is not None:
@@ -519,21 +507,20 @@ def _merged(stretches: Iterable[Stretch], narrowest: float) -> tuple[list[Stretc
     list of float
         Largest error of the boundary between each stretch and the next one; 0 if it is exact.
     """
-    joined: list[Stretch] = []
-    precisions: list[float] = []
-    gap = 0.0
-    for stretch in stretches:
-        if joined and not stretch.best and stretch.high - joined[-1].high <= 2 * narrowest:
-            gap = stretch.high - joined[-1].high
-        elif joined and joined[-1].best == stretch.best:
-            joined[-1], gap = Stretch(joined[-1].low, stretch.high, stretch.best), 0.0
+    first, *others = stretches
+    joined, precisions, gap = [first], list[float](), 0.0
+    for stretch in others:
+        last = joined[-1]
+        if not stretch.best and stretch.high - last.high <= 2 * narrowest:
+            gap = stretch.high - last.high
+            continue
+        if stretch.best == last.best:
+            joined[-1] = last._replace(high=stretch.high)
         else:
-            if joined:
-                middle = joined[-1].high + gap / 2
-                joined[-1], stretch = joined[-1]._replace(high=middle), stretch._replace(low=middle)
-                precisions.append(gap / 2)
-            joined.append(stretch)
-            gap = 0.0
+            middle = last.high + gap / 2
+            joined[-1:] = last._replace(high=middle), stretch._replace(low=middle)
+            precisions.append(gap / 2)
+        gap = 0.0
     joined[-1] = joined[-1]._replace(high=joined[-1].high + gap)
     return joined, precisions
 
@@ -542,13 +529,12 @@ def _interval(amounts: Amounts, kind: Kind, stretch: Stretch) -> tuple[Any, ...]
     low, high, best = stretch
     if not best:
         return (low, high, "", "", *[math.nan] * (len(INTERVAL_COLUMNS) - 4))
-    middle, margin = (low + high) / 2, 1e-9 * (high - low)
-    found = amounts.at(middle, best).outcomes
+    found, margin = amounts.at((low + high) / 2, best).outcomes, 1e-9 * (high - low)
     chosen = min(best, key=lambda name: (round(found[name]["risk"], 12), not kind.policy(name).forbids_attacks))
     gains = [amounts.economics(value).adversary_gain for value in (low, high)]
     payoffs = [amounts.at(value, (chosen,)).payoffs[chosen] for value in (low + margin, high - margin)]
-    told = [found[chosen][name] for name in ("utility", "share_attacked", "risk")]
-    return (low, high, chosen, TOGETHER.join(best), *gains, *payoffs, *told)
+    means = (found[chosen][name] for name in ("utility", "share_attacked", "risk"))
+    return (low, high, chosen, TOGETHER.join(best), *gains, *payoffs, *means)
 
 
 def _switches(own: float, table: pd.DataFrame, precisions: Sequence[float]) -> Iterator[tuple[Any, ...]]:
