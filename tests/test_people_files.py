@@ -12,7 +12,7 @@ from shared_files import unknown
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.drafts.draft import draft_scenario
-from reidsim.engine.score import attributes_loaded, score_loaded
+from reidsim.engine.single_run import attributes_loaded, score_loaded
 from reidsim.engine.stress.run import describe
 from reidsim.reports.description import describe_file
 from reidsim.reports.page.report import report_text

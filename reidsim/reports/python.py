@@ -25,8 +25,7 @@ from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.results import Result, RunResult, keep_private, measures_in_manifest, write_results
 from reidsim.engine.scenario import Scenario
-from reidsim.engine.score import AttributesResult, ScoreResult
-from reidsim.engine.single_run import AgentAnalysis
+from reidsim.engine.single_run import AgentAnalysis, AttributesResult, ScoreResult
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.figures.runs import (
