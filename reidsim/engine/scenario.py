@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -192,7 +192,7 @@ class Scenario(load.Scenario[Any]):
             raise InputError("not a table", source=SOURCE, where="records", found=found, expected=expected)
         if population is not None and not isinstance(population, Mapping):
             population = {"recipe": population}
-        given: list[tuple[str, Any]] = [
+        arguments: list[tuple[str, Any]] = [
             (place, None if records is None else {_RECORDS[place]: records}),
             ("population", population),
             ("attributes", None if hierarchies is None else {key: {"hierarchy": h} for key, h in hierarchies.items()}),
@@ -206,7 +206,7 @@ class Scenario(load.Scenario[Any]):
         memory = InMemory(folder := TemporaryDirectory(prefix="reidsim-"), {})
         path = Path(folder.name, f"{name}.toml")
         try:
-            for key, value in given:
+            for key, value in arguments:
                 if value is not None:
                     content = _joined(content, {key: memory.plain(anchored({key: value}, Path())[key], key)})
             if population is None and game == DEFAULT_KIND:
@@ -312,8 +312,8 @@ class Scenario(load.Scenario[Any]):
         InputError
             If a file, adversary or policy that the scenario names cannot be used.
         """
-        executor = SerialExecutor() if self.objects else None
-        return replace(run_loaded(self, executor=executor, progress=progress), held=self)
+        result = run_loaded(self, executor=SerialExecutor() if self.objects else None, progress=progress)
+        return replace(result, held=self)
 
     @scenario_method
     def rounds(self, rounds: int, *, progress: Progress | None = None, **agents: object) -> RunResult:
@@ -524,9 +524,13 @@ class Scenario(load.Scenario[Any]):
         if given is not None and not has_several_plays(self.scenario):
             expected = "replications, sweep or uncertainty in the scenario"
             raise InputError("the scenario is a single run", source=self.path, found=given, expected=expected)
-        recipe = None if stages is None else str(stages)
         options = CrossPlayOptions(
-            knowledge, recipe, attack_rate, equilibrium=equilibrium, double_oracle=double_oracle, tolerance=tolerance
+            knowledge,
+            None if stages is None else str(stages),
+            attack_rate,
+            equilibrium=equilibrium,
+            double_oracle=double_oracle,
+            tolerance=tolerance,
         )
         return cross_play_loaded(
             self, options, executor=used, folder=into, resume=resume, rerun_failed=rerun_failed, progress=progress
@@ -565,8 +569,8 @@ class Scenario(load.Scenario[Any]):
             If the scenario has no such amount, it differs between records, `link_gain` is set for another amount than
             the loss, or the range is invalid.
         """
-        key = f"economics.{key}" if key in _AMOUNTS else key
-        return switch_loaded(self, key, low=low, high=high, link_gain=link_gain, progress=progress)
+        path = f"economics.{key}" if key in _AMOUNTS else key
+        return switch_loaded(self, path, low=low, high=high, link_gain=link_gain, progress=progress)
 
     @scenario_method
     def attributes(self, *, orders: int = ORDERS, progress: Progress | None = None) -> AttributesResult:
@@ -602,17 +606,13 @@ class Scenario(load.Scenario[Any]):
         InputError
             For any other name.
         """
-        if name in _AMOUNTS:
-            return f"economics.{name}"
-        if name == "policies":
-            return f"{kind_of(self.scenario).decider or 'publisher'}.policies"
-        if "__" in name:
-            return name.replace("__", ".")
-        if name not in type(self.scenario).model_fields:
+        short = {each: f"economics.{each}" for each in _AMOUNTS}
+        short["policies"] = f"{kind_of(self.scenario).decider or 'publisher'}.policies"
+        if not (name in short or "__" in name or name in type(self.scenario).model_fields):
             expected = f"{listed(_AMOUNTS)}, a section, or a key of a scenario with __ in place of dots"
             hint = nearest(name, _AMOUNTS)
             raise InputError("no such parameter", source=SOURCE, where=name, hint=hint, expected=expected)
-        return name
+        return short.get(name) or name.replace("__", ".")
 
     def _executor(self, name: str | None, **options: Any) -> Executor:
         """Return the executor with a name; by default, ``auto``.
@@ -809,12 +809,10 @@ def _distribution(key: str, given: Any) -> Any:
         return given
     if key == WHO_COMES:
         return {"distribution": "discrete", "values": _several(key, given)}
-    try:
-        low, high = given
-    except (TypeError, ValueError):
+    if not isinstance(given, Iterable) or len(bounds := [*given]) != 2:
         expected = "the lowest and the highest value, such as (100, 500)"
-        raise InputError("not a range", source=SOURCE, where=key, found=given, expected=expected) from None
-    return {"distribution": "uniform", "low": low, "high": high}
+        raise InputError("not a range", source=SOURCE, where=key, found=given, expected=expected)
+    return {"distribution": "uniform", "low": bounds[0], "high": bounds[1]}
 
 
 def _results_folder(folder: str | Path | None, goes_on: bool) -> Path | None:

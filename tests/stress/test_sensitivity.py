@@ -95,13 +95,13 @@ def test_blocks_with_a_failed_run_are_left_out_whole(method, failed, place, what
     """Indices equal those without the blocks that contain a failed run."""
     make = sobol_design if method == "sobol" else morris_design
     design = make(("a", "b"), 32, 7)
-    output = design.probabilities @ np.array([2.0, 1.0])
+    output, size = design.probabilities @ np.array([2.0, 1.0]), len(design.probabilities) // 32
     broken, other = output.copy(), output.copy()
     for block in failed:
-        inside = slice(block * design.block_size, (block + 1) * design.block_size)
+        inside = slice(block * size, (block + 1) * size)
         other[inside] = 1e6
         for values in (broken, other):
-            values[block * design.block_size + place % design.block_size] = what
+            values[block * size + place % size] = what
     table = analyse(design, broken, seed=1)
     assert table["blocks_left_out"].eq(len(failed)).all()
     assert table["blocks"].eq(32 - len(failed)).all()

@@ -16,6 +16,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -120,12 +121,10 @@ def best_policies(payoffs: Floats) -> tuple[NDArray[np.int64], Floats]:
     """
     complete = np.isfinite(payoffs).all(axis=0)
     known = np.where(complete, payoffs, 0.0)
-    top = known.max(axis=0)
-    alike = known >= top - _SAME * np.abs(known).max(axis=0)
-    best = np.where(complete, alike.argmax(axis=0), -1)
+    tied = known >= known.max(axis=0) - _SAME * np.abs(known).max(axis=0)
     second = np.sort(known, axis=0)[-2] if len(payoffs) > 1 else np.nan
-    margin = np.where(alike.sum(axis=0) > 1, 0.0, top - second)
-    return best, np.where(complete, margin, np.nan)
+    margin = np.where(tied.sum(axis=0) > 1, 0.0, known.max(axis=0) - second)
+    return np.where(complete, tied.argmax(axis=0), -1), np.where(complete, margin, np.nan)
 
 
 def robustness_table(policies: Sequence[str], payoffs: Floats, quantile: float) -> pd.DataFrame:
@@ -154,20 +153,19 @@ def robustness_table(policies: Sequence[str], payoffs: Floats, quantile: float) 
         known = np.full((len(policies), 1), np.nan)
     behind = regret(known)
     share = (behind <= _SAME * np.abs(known).max(axis=0)).mean(axis=1)
-    worst, largest = known.min(axis=1), behind.max(axis=1)
-    low = np.quantile(known, quantile, axis=1, method="inverted_cdf")
-    first = {"maximin": worst, "minimax_regret": -largest, "quantile_best": low}
-    marks = {name: (np.arange(len(policies)) == values.argmax()) & (n_points > 0) for name, values in first.items()}
     measures = {
         "policy": list(policies),
         "mean_payoff": known.mean(axis=1),
-        "worst_payoff": worst,
-        "quantile_payoff": low,
+        "worst_payoff": known.min(axis=1),
+        "quantile_payoff": np.quantile(known, quantile, axis=1, method="inverted_cdf"),
         "mean_regret": behind.mean(axis=1),
-        "largest_regret": largest,
+        "largest_regret": behind.max(axis=1),
         "share_best": share if n_points else np.nan,
         "points": n_points,
     }
+    criteria = {"maximin": known.min(axis=1), "minimax_regret": -behind.max(axis=1)}
+    criteria["quantile_best"] = np.asarray(measures["quantile_payoff"])
+    marks = {name: (np.arange(len(policies)) == each.argmax()) & (n_points > 0) for name, each in criteria.items()}
     return pd.DataFrame({**measures, **marks})
 
 
@@ -212,13 +210,19 @@ def strategy_table(kind: Kind, study: Study[Any], choices: Mapping[schema.Criter
         ``withheld`` if the record is not shared) and ``value``, the value of the criterion in currency units: the worst
         payoff over the points, their quantile, or the largest regret; see `RobustChoice`.
     """
-    parts, space, rows = [], study.world(0).truth.space, kind.row_of_record(study, 0)
-    for criterion, robust in choices.items():
-        distinct, cells = np.unique(robust.strategies, return_inverse=True)
-        names = ["withheld" if number == WITHHELD else space.describe(number) for number in distinct.tolist()]
-        strategy, value = np.array(names, dtype=object)[cells][rows], robust.value[rows]
-        of_record = {"record": np.arange(len(rows)), "criterion": criterion, "strategy": strategy, "value": value}
-        parts.append(pd.DataFrame(of_record))
+    space, rows = study.world(0).truth.space, kind.row_of_record(study, 0)
+    describe = cache(lambda number: "withheld" if number == WITHHELD else space.describe(number))
+    parts = [
+        pd.DataFrame(
+            {
+                "record": np.arange(len(rows)),
+                "criterion": criterion,
+                "strategy": np.array([*map(describe, robust.strategies.tolist())], dtype=object)[rows],
+                "value": robust.value[rows],
+            }
+        )
+        for criterion, robust in choices.items()
+    ]
     return pd.concat(parts, ignore_index=True).astype({"criterion": "category", "strategy": "category"})
 
 
@@ -316,9 +320,8 @@ def box_table(
         if boxes.empty:
             boxes = pd.DataFrame([(0, "", *[np.nan] * 5)], columns=list(BOX_COLUMNS))
         share = float(bad.mean()) if known.any() else np.nan
-        about = pd.DataFrame({"policy": policy, "output": section.output, "share_bad": share}, index=boxes.index)
-        parts.append(pd.concat([about, boxes], axis=1))
-    return pd.concat(parts, ignore_index=True)
+        parts.append(boxes.assign(policy=policy, output=section.output, share_bad=share))
+    return pd.concat(parts, ignore_index=True)[["policy", "output", "share_bad", *BOX_COLUMNS]]
 
 
 def numeric_columns(points: pd.DataFrame, uncertainty: schema.UncertaintySection) -> tuple[list[str], Floats]:
@@ -443,9 +446,8 @@ def guarantee_table(points: Any, policies: tuple[str, ...], believed: EconomicsS
         find = _by_bisection if plan.one_shot_success is None else _of_one_shot
         share, cost, gain = find(plan, weights, believed)
         for parameter, value, breaking in (("cost", believed.cost, cost), ("gain", believed.adversary_gain, gain)):
-            error = breaking - value
-            relative = error / value if value > 0 else np.nan
-            rows.append((policy, parameter, value, breaking, error, relative, share))
+            relative = (breaking - value) / value if value > 0 else np.nan
+            rows.append((policy, parameter, value, breaking, breaking - value, relative, share))
     return pd.DataFrame(rows, columns=list(GUARANTEE_COLUMNS))
 
 
@@ -458,12 +460,10 @@ def _of_one_shot(plan: Any, weights: Counts, believed: EconomicsSection) -> tupl
     """
     success, gain, cost = np.asarray(plan.one_shot_success), believed.adversary_gain, believed.cost
     safe = ~(gain * success > cost * (1 + INDIFFERENCE))
-    share = float(np.average(safe, weights=weights))
-    highest = float(success[safe].max(initial=0.0))
-    if highest == 0:
-        return share, np.nan, np.nan
+    share, highest = float(np.average(safe, weights=weights)), float(success[safe].max(initial=0.0))
     # No attack pays even at cost 0 if the gain or the believed cost is 0.
-    return share, min(gain * highest, cost) or np.nan, max(cost / highest, gain)
+    breaking = (min(gain * highest, cost) or np.nan, max(cost / highest, gain)) if highest else (np.nan, np.nan)
+    return share, *breaking
 
 
 def _by_bisection(plan: Any, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
@@ -530,11 +530,6 @@ class SensitivityDesign:
     section: schema.SensitivitySection
     probabilities: Floats
 
-    @property
-    def block_size(self) -> int:
-        """Number of runs in a block; there are `section.samples` blocks."""
-        return len(self.probabilities) // self.section.samples
-
     def points(self, uncertainty: schema.UncertaintySection) -> pd.DataFrame:
         """Return the values of the parameters, one row per run, one column per key path.
 
@@ -545,9 +540,8 @@ class SensitivityDesign:
         for (key, distribution), levels in zip(uncertainty.parameters.items(), self.probabilities.T, strict=True):
             if self.section.method == "morris" and isinstance(distribution, schema.Normal | schema.LogNormal):
                 # The bound 0 of a lognormal variable does not count: its logarithm is unbounded and needs a cut, too.
-                low = 0.0 if distribution.low is not None else _TAIL
-                high = 1.0 if distribution.high is not None else 1 - _TAIL
-                levels = low + (high - low) * levels
+                tails = _TAIL * (distribution.low is None), 1 - _TAIL * (distribution.high is None)
+                levels = np.interp(levels, (0, 1), tails)
             columns[key] = quantiles(distribution, np.clip(levels, _EDGE, 1 - _EDGE))
         return pd.DataFrame(columns)
 
@@ -591,11 +585,10 @@ def unit_design(parameters: tuple[str, ...], section: schema.SensitivitySection,
     For ``sobol``, this is Saltelli's design on a scrambled Sobol sequence; for ``morris``, random trajectories on a
     grid. `parameters` are key paths; `seed` must not be 0.
     """
+    sobol, morris = {"calc_second_order": section.second_order, "scramble": True}, {"num_levels": section.levels}
+    options: Any = sobol if section.method == "sobol" else morris
     sample = import_module(f"SALib.sample.{section.method}").sample
-    own: dict[str, Any] = {"num_levels": section.levels}
-    if section.method == "sobol":
-        own = {"calc_second_order": section.second_order, "scramble": True}
-    return SensitivityDesign(parameters, section, sample(_problem(parameters), section.samples, seed=seed, **own))
+    return SensitivityDesign(parameters, section, sample(_problem(parameters), section.samples, seed=seed, **options))
 
 
 def analyse(design: SensitivityDesign, output: Floats, *, seed: int) -> pd.DataFrame:
@@ -623,7 +616,7 @@ def analyse(design: SensitivityDesign, output: Floats, *, seed: int) -> pd.DataF
         are usable.
     """
     section, names, is_sobol = design.section, design.parameters, design.section.method == "sobol"
-    runs = output.reshape(section.samples, design.block_size)
+    runs = output.reshape(section.samples, -1)
     whole = np.isfinite(runs).all(axis=1)
     kept, found, constant = runs[whole].ravel(), dict[str, Any](), np.nan
     if whole.sum() >= max(2, _ENOUGH * section.samples):
@@ -632,7 +625,7 @@ def analyse(design: SensitivityDesign, output: Floats, *, seed: int) -> pd.DataF
         else:
             analyze = import_module(f"SALib.analyze.{section.method}").analyze
             bootstrap = {"num_resamples": section.resamples, "conf_level": section.confidence, "seed": seed}
-            points = design.probabilities[np.repeat(whole, design.block_size)]
+            points = design.probabilities[np.repeat(whole, runs.shape[1])]
             own = {"calc_second_order": section.second_order} if is_sobol else {"num_levels": section.levels}
             found = analyze(_problem(names), *(() if is_sobol else (points,)), kept, **own, **bootstrap)
     same, missing = np.full(len(names), constant), np.full(len(names), np.nan)
