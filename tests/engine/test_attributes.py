@@ -10,7 +10,7 @@ from tiers import cases
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.engine import score as attributes_run
+from reidsim.engine import single_run as attributes_run
 from reidsim.engine.single_run import ATTRIBUTE_COLUMNS, attributes_loaded
 from reidsim.scenarios.load import Scenario
 

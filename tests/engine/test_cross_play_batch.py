@@ -10,7 +10,6 @@ import reidsim
 from reidsim.core.errors import InputError
 from reidsim.core.randomness import replication_seed
 from reidsim.engine.batch.design import Design
-from reidsim.engine.batch.folder import read_runs
 from reidsim.engine.batch.runner import rerun_one
 from reidsim.engine.cross_play import worst_cases_table
 from reidsim.engine.scenario import cross_play
@@ -102,7 +101,7 @@ def test_a_batch_is_resumed_and_no_other_goes_on_in_its_folder(tmp_path, batch):
     folder = tmp_path / "played"
     whole = cross_play(TOWN, overrides=DESIGN, executor="serial", folder=folder)
     pd.testing.assert_frame_equal(whole.table, batch.table, check_exact=True)
-    pd.testing.assert_frame_equal(read_runs(folder), batch.table, check_exact=True)
+    pd.testing.assert_frame_equal(pd.read_parquet(folder / "cross_play.parquet"), batch.table, check_exact=True)
     again = cross_play(TOWN, overrides=DESIGN, folder=folder, resume=True)
     pd.testing.assert_frame_equal(again.worst_cases, batch.worst_cases, check_exact=True)
     with pytest.raises(InputError, match="other options, or from another command"):

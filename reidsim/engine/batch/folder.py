@@ -36,10 +36,7 @@ from reidsim.engine.batch.design import (
     RunTask,
     at_point,
     code_version,
-    content_of_run,
-    design_of,
     error_line,
-    tasks_of,
 )
 from reidsim.engine.batch.statistics import batch_tables
 from reidsim.engine.results import (
@@ -77,8 +74,6 @@ _IDENTITY = {
     "data_hash": "the folder holds a batch with other data",
     "code_version": "the batch was begun with another version of the program",
 }
-# Manifest keys that hold the options of a command; the table of runs of the command has the same name.
-_OPTIONS = ("cross_play",)
 
 
 @contextlib.contextmanager
@@ -347,29 +342,19 @@ def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Sce
     return Scenario(manifest["scenario"], path, scenario, content, manifest.get("origins", {}), allow_code)
 
 
-def read_runs(folder: Path) -> pd.DataFrame:
-    """Return the finished runs of a batch, which may still be running.
+def read_runs(folder: Path, manifest: Mapping[str, Any], design: Design, tasks: Iterable[RunTask]) -> pd.DataFrame:
+    """Return the finished runs of a batch with these tasks, with the columns of ``runs.parquet``.
 
-    While it is running, they are read from its journal.
-
-    Returns
-    -------
-    DataFrame
-        Same columns as ``runs.parquet``, or as ``cross_play.parquet`` for cross-play.
+    While the batch is running, they are read from its journal.
 
     Raises
     ------
     InputError
-        If the folder does not hold a batch, or its table of runs was changed or cannot be read.
+        If the table of runs was changed or cannot be read.
     """
-    manifest = read_manifest(folder)
-    options = {name: manifest[name] for name in _OPTIONS if name in manifest}
     if manifest["state"] != RUNNING:
-        return read_stored(folder / f"{next(iter(options), 'runs')}.parquet", manifest)
-    loaded = scenario_of(manifest)
-    design = design_of(loaded)
-    tasks = tasks_of(loaded, design, content_of_run(loaded) | options)
-    return batch_tables(loaded.name, design, read_journal(folder / JOURNAL, tasks, by_place=True))["runs"]
+        return read_stored(folder / "runs.parquet", manifest)
+    return batch_tables(manifest["scenario"], design, read_journal(folder / JOURNAL, tasks, by_place=True))["runs"]
 
 
 def require_same(folder: Path, manifest: Mapping[str, Any]) -> str:

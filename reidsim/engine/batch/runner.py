@@ -408,7 +408,8 @@ def rerun_one(
         raise InputError("a run of cross-play cannot be repeated alone", source=folder, expected=expected)
     loaded = store.scenario_of(manifest, allow_code=allow_code)
     design = design_of(loaded)
-    stored, where = store.read_runs(folder), "--run"
+    all_tasks, where = tasks_of(loaded, design, content_of_run(loaded)), "--run"
+    stored = store.read_runs(folder, manifest, design, all_tasks)
     place = key
     if "/" not in key:
         found = stored.loc[stored["run"].str.startswith(key), ["run", "point", "replication"]].drop_duplicates()
@@ -417,7 +418,7 @@ def rerun_one(
             expected = "a key from column run, or POINT/REPLICATION"
             raise InputError(problem, source=folder, where=where, found=key, expected=expected)
         place = f"{found['point'].iloc[0]}/{found['replication'].iloc[0]}"
-    tasks = {f"{each.point}/{each.replication}": each for each in tasks_of(loaded, design, content_of_run(loaded))}
+    tasks = {f"{each.point}/{each.replication}": each for each in all_tasks}
     if place not in tasks:
         expected = f"points 0 to {len(design.points) - 1}, replications 0 to {design.replications - 1}"
         raise InputError("no such run", source=folder, where=where, found=place, expected=expected)
