@@ -34,16 +34,14 @@ from reidsim.core.validation import plain
 from reidsim.core.wording import WORDS, Measure, counted
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.reidentified import Reidentified
-from reidsim.scenarios.kind import kind_of, kind_of_content
+from reidsim.scenarios.kind import Kind, kind_of, kind_of_content
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kinds
-from reidsim.scenarios.study import AnalysisTables, once_each
+from reidsim.scenarios.study import AnalysisTables, Progress, once_each
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from reidsim.scenarios.kind import Kind
-    from reidsim.scenarios.study import Progress
 
 _LOGGER = logging.getLogger(__name__)
 # A function that draws the figures of a result into a folder and returns the names of the files.

@@ -6,7 +6,6 @@ runs can be done in any process.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import itertools
 import json
@@ -15,7 +14,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar
@@ -171,14 +170,14 @@ def design_of(loaded: Scenario[Any]) -> Design:
     return Design(points, scenario.replications, tuple(map(str, swept.columns)), len(drawn))
 
 
-def sweep_points(sweep: SweepSection, own: Mapping[str, Any] | None = None) -> pd.DataFrame:
+def sweep_points(sweep: schema.SweepSection, own: Mapping[str, Any] | None = None) -> pd.DataFrame:
     """Return the points of a sweep, one row per point, one column per key path.
 
     The last keys change fastest. In a one-at-a-time sweep, repeated points are left out.
 
     Parameters
     ----------
-    sweep : SweepSection
+    sweep : schema.SweepSection
     own : mapping of str to object, optional
         The scenario's values of the keys that are swept one at a time.
     """
@@ -303,7 +302,7 @@ def scenario_columns(design: Design) -> pd.DataFrame:
     return pd.DataFrame(columns, index=design.points.index)
 
 
-def _values(values: SweepValues) -> list[Any]:
+def _values(values: schema.SweepValues) -> list[Any]:
     if values.listed is not None:
         return list(values.listed)
     space: Any = np.geomspace if values.scale == "log" else np.linspace
@@ -570,7 +569,7 @@ def tasks_of(loaded: Scenario[Any], design: Design, content: Mapping[str, Any]) 
     return [task(*run) for run in sorted(runs, key=lambda run: (run[0], alike[run[1]], run[1]))]
 
 
-@functools.cache
+@cache
 def code_version() -> str:
     """Return the versions of the program and numpy, and a hash of source files.
 

@@ -10,7 +10,6 @@ import logging
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +18,6 @@ import pandas as pd
 
 from reidsim.core.errors import InputError, listed
 from reidsim.core.wording import Measure, counted
-from reidsim.engine import results as kept
 from reidsim.engine.batch import folder as store
 from reidsim.engine.batch.design import (
     COMPLETE,
@@ -41,9 +39,18 @@ from reidsim.engine.batch.design import (
     tasks_of,
 )
 from reidsim.engine.batch.executors import AutomaticExecutor, Executor
-from reidsim.engine.batch.folder import DataFiles, changed_files
 from reidsim.engine.batch.statistics import ERROR, BatchResult, batch_analysis, batch_tables, batch_warnings
-from reidsim.engine.results import Illustrator, Result, RunResult, begun, make_manifest
+from reidsim.engine.results import (
+    Illustrator,
+    Result,
+    RunResult,
+    begun,
+    make_folder,
+    make_manifest,
+    removing_unused,
+    require_free,
+    require_no_links,
+)
 from reidsim.engine.single_run import run_once
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
@@ -124,7 +131,7 @@ def run_job(
     _, clock, report = begun(loaded, progress)
     work = replace(work, loaded=replace(loaded, path=loaded.path.absolute()))
     tasks = tasks_of(loaded, design, {**content_of_run(loaded), **work.options})
-    files = DataFiles(loaded, design, work.options, source=folder)
+    files = store.DataFiles(loaded, design, work.options, source=folder)
     facts = {
         "data_hash": work.fingerprint(tasks[0]),
         "scenario_file": str(work.loaded.path),
@@ -175,8 +182,8 @@ def run_job(
 @contextlib.contextmanager
 def _made(folder: Path) -> Iterator[None]:
     """Create and lock a folder; remove it if the block fails and the folder is empty."""
-    with kept.removing_unused(folder):
-        kept.make_folder(folder)
+    with removing_unused(folder):
+        make_folder(folder)
         with store.only_writer(folder):
             yield
 
@@ -191,7 +198,7 @@ def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterat
     """
     if go_on and not folder.is_dir():
         raise InputError("no batch to continue", source=folder, expected="the folder of a batch")
-    (kept.require_no_links if go_on else kept.require_free)(folder)
+    (require_no_links if go_on else require_free)(folder)
     with _made(folder):
         if go_on and store.require_same(folder, manifest) == COMPLETE and not store.keeps_runs(folder):
             yield store.read_manifest(folder)
@@ -213,7 +220,7 @@ def run_tasks(
     progress: Progress | None = None,
     folder: Path | None = None,
     again: Iterable[str] = (),
-    files: DataFiles | None = None,
+    files: store.DataFiles | None = None,
 ) -> list[RunOutcome]:
     """Run every task that the journal of a folder does not hold.
 
@@ -253,7 +260,7 @@ def run_tasks(
     report = progress or (lambda task, done, total: None)
     report("running", len(done), len(by_key))
     missing = [task for key, task in by_key.items() if key not in done]
-    with closing((executor or AutomaticExecutor()).execute(work, missing)) as groups:
+    with contextlib.closing((executor or AutomaticExecutor()).execute(work, missing)) as groups:
         for group in groups:
             if files is not None:
                 files.require_unchanged()
@@ -319,7 +326,7 @@ def evaluate(
     of_scenario = Design(design.points.drop(columns=list(known)), replications)
     check_points(loaded, of_scenario)
     # The folder has no manifest, so the hashes of the data files are part of the keys of the runs.
-    files = DataFiles(loaded, of_scenario)
+    files = store.DataFiles(loaded, of_scenario)
     tasks = tasks_of(loaded, design, {**content_of_run(loaded), **work.options, "files": files.hashes})
     with contextlib.nullcontext() if folder is None else _made(folder):
         outcomes = run_tasks(work, tasks, executor, progress=progress, folder=folder, files=files)
@@ -432,7 +439,7 @@ def rerun_one(
     tables, warnings = ScenarioWork(replace(loaded, path=loaded.path.absolute()))(task)
     runs = batch_tables(loaded.name, design, [RunOutcome(task, COMPLETE, tables)])["runs"]
     result = run_once(single, progress=progress) if with_records else None
-    changed = changed_files(manifest["design"].get("files", {}), DataFiles(loaded, design).hashes)
+    changed = store.changed_files(manifest["design"].get("files", {}), store.DataFiles(loaded, design).hashes)
     measures = kind_of(loaded.scenario).measures_of(loaded.content)
     return Repeated(
         loaded.name, task, runs, _verdict(stored, runs, task, manifest, changed), warnings, measures, result

@@ -31,7 +31,6 @@ from reidsim.engine.batch.design import Design, quantiles, scenario_columns
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.games.parameter_grid import RobustChoice
 from reidsim.games.record_game import WITHHELD
-from reidsim.populations.population import Counts
 from reidsim.scenarios import schema
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.schema import EconomicsSection
@@ -451,7 +450,7 @@ def guarantee_table(points: Any, policies: tuple[str, ...], believed: EconomicsS
     return pd.DataFrame(rows, columns=list(GUARANTEE_COLUMNS))
 
 
-def _of_one_shot(plan: Any, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
+def _of_one_shot(plan: Any, weights: NDArray[np.int64], believed: EconomicsSection) -> tuple[float, float, float]:
     """Return share of safe records, breaking cost and breaking gain.
 
     They hold for one-shot attacks under a plan; see `guarantee_table`. `weights` are numbers of records with each
@@ -466,7 +465,7 @@ def _of_one_shot(plan: Any, weights: Counts, believed: EconomicsSection) -> tupl
     return share, *breaking
 
 
-def _by_bisection(plan: Any, weights: Counts, believed: EconomicsSection) -> tuple[float, float, float]:
+def _by_bisection(plan: Any, weights: NDArray[np.int64], believed: EconomicsSection) -> tuple[float, float, float]:
     """Return share of safe records, breaking cost and breaking gain, by bisection.
 
     This works against any adversary; see `guarantee_table`. Attacks of the adversary must increase as the cost

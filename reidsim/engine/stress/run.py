@@ -21,7 +21,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, listed, locating, not_among, require_among
 from reidsim.core.randomness import random_stream
@@ -50,14 +49,21 @@ from reidsim.engine.batch.runner import evaluate
 from reidsim.engine.cross_play import CrossPlayOptions, Players
 from reidsim.engine.results import LEVELS, Clock, Result, begun, common_fields
 from reidsim.engine.single_run import check_once
-from reidsim.engine.stress import analyses
 from reidsim.engine.stress.analyses import (
     PAYOFF,
     Outcomes,
+    at_points,
+    box_table,
+    curve_table,
+    guarantee_table,
+    map_table,
     numbers_or_text,
+    regret_table,
+    robustness_table,
     sensitivity_design,
     sensitivity_table,
     sensitivity_warnings,
+    strategy_table,
     stress_seeds,
 )
 from reidsim.games.cross_play import Opponent
@@ -71,7 +77,6 @@ from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, StressSection, economics_of
 from reidsim.scenarios.study import Progress
 
-Floats = NDArray[np.float64]
 Planning = Literal["informed", "as-believed"]
 _WHERE = f"uncertainty.parameters.{WHO_COMES}"
 _PLACE = ["point", "replication", "policy"]
@@ -85,7 +90,7 @@ def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
     return (*measures, RISK_QUANTILE)
 
 
-def chosen_outputs(scenario: ScenarioHead, section: StressSection) -> tuple[str, ...]:
+def chosen_outputs(scenario: ScenarioHead, section: schema.StressSection) -> tuple[str, ...]:
     """Return the names of the outputs that the section lists, also unknown ones.
 
     If it has no key ``outputs``, these are the default outputs, without those that the kind of scenario does not have.
@@ -698,7 +703,7 @@ class _Stress:
             clock.lap(part)
         if self._section.guarantee:
             _, believed = economics_of(self._scenario)
-            self._tables["guarantee"] = analyses.guarantee_table(self._evaluator.plans, self._policies, believed)
+            self._tables["guarantee"] = guarantee_table(self._evaluator.plans, self._policies, believed)
             clock.lap("guarantee")
         # Each part reads the data files itself; all parts must have read the same data.
         files.require_unchanged()
@@ -718,7 +723,7 @@ class _Stress:
         table = sensitivity_table(design, outcomes, self._policies, self._outputs, stress_seeds(seed)[1])
         self._tables["sensitivity"] = table
         columns = ["point", "policy", *self._columns(outcomes)]
-        self._tables["samples"] = analyses.at_points(points, outcomes.table[columns])
+        self._tables["samples"] = at_points(points, outcomes.table[columns])
         self._warnings += sensitivity_warnings(table, section)
 
     def _robustness(self, section: schema.RobustnessSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
@@ -741,12 +746,12 @@ class _Stress:
             for key in known_keys(scenario, plain)
         ]
         payoffs = outcomes.matrix(PAYOFF, policies, len(points))
-        table = analyses.robustness_table(policies, payoffs, section.quantile)
+        table = robustness_table(policies, payoffs, section.quantile)
         self._tables["robustness"] = table.assign(informed_payoff=informed.reindex(list(policies)).to_numpy())
-        self._tables["regrets"] = analyses.regret_table(points, policies, payoffs)
+        self._tables["regrets"] = regret_table(points, policies, payoffs)
         if (discovery := self._section.discovery) is not None:
             chosen = policies if discovery.policy is None else (discovery.policy,)
-            self._tables["boxes"] = analyses.box_table(points, uncertainty_of(scenario), outcomes, chosen, discovery)
+            self._tables["boxes"] = box_table(points, uncertainty_of(scenario), outcomes, chosen, discovery)
 
     def _with_robust_strategies(
         self, points: pd.DataFrame, outcomes: Outcomes, section: schema.RobustnessSection
@@ -770,14 +775,14 @@ class _Stress:
             for policy, plan in played.items()
             for point, truth in enumerate(truths)
         ]
-        self._tables["robust_strategies"] = analyses.strategy_table(kind_of(self._scenario), plans.study, choices)
+        self._tables["robust_strategies"] = strategy_table(kind_of(self._scenario), plans.study, choices)
         return Outcomes(pd.concat([outcomes.table, pd.DataFrame(rows)]), outcomes.failures)
 
     def _belief_curves(
         self, curves: Sequence[schema.BeliefCurveSection], *found: tuple[pd.DataFrame, Outcomes]
     ) -> None:
         parts = (
-            analyses.curve_table(*belief_pair(self._scenario, curve.key), *each, self._columns(each[1]))
+            curve_table(*belief_pair(self._scenario, curve.key), *each, self._columns(each[1]))
             for curve, each in zip(curves, found, strict=True)
         )
         table = pd.concat(parts, ignore_index=True)
@@ -785,7 +790,7 @@ class _Stress:
         self._tables["belief_curves"] = table.assign(**plain)
 
     def _policy_map(self, section: schema.PolicyMapSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
-        self._tables["policy_map"] = analyses.map_table(section, found[0], self._policies, found[1])
+        self._tables["policy_map"] = map_table(section, found[0], self._policies, found[1])
 
 
 # Tables of a stress test, in the order of the analysis.
