@@ -23,7 +23,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
@@ -125,6 +125,7 @@ def _resident() -> int:
     return 0
 
 
+@dataclass(frozen=True)
 class AutomaticExecutor:
     """Executor that starts in this process and switches to several processes.
 
@@ -136,12 +137,11 @@ class AutomaticExecutor:
         Maximum number of processes; default: as many as cores and free memory allow.
     """
 
-    def __init__(self, workers: int | None = None) -> None:
-        self._workers = workers
+    workers: int | None = None
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Groups:
         """Run every task in the given order; see `Executor`."""
-        workers, done, group, since = self._workers or default_workers(), 0, list[RunOutcome](), time.monotonic()
+        workers, done, group, since = self.workers or default_workers(), 0, list[RunOutcome](), time.monotonic()
         # Sums do not depend on the number of cores if linear algebra uses one thread.
         with threadpool_limits(1):
             try:
@@ -167,13 +167,14 @@ class AutomaticExecutor:
             yield from ProcessExecutor(workers).execute(work, tasks[done:])
 
 
+@dataclass(frozen=True)
 class SerialExecutor(AutomaticExecutor):
     """Executor that does all runs in this process, one after the other."""
 
-    def __init__(self) -> None:
-        super().__init__(1)
+    workers: int | None = field(default=1, init=False)
 
 
+@dataclass(frozen=True)
 class ProcessExecutor:
     """Executor that does runs in several processes of this computer.
 
@@ -190,8 +191,8 @@ class ProcessExecutor:
         Seconds after which a run is stopped and reported as ``timeout``.
     """
 
-    def __init__(self, workers: int | None = None, timeout: float | None = None) -> None:
-        self._workers, self._timeout = workers, timeout
+    workers: int | None = None
+    timeout: float | None = None
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Groups:
         """Run every task; see `Executor`.
@@ -201,7 +202,7 @@ class ProcessExecutor:
         InputError
             If no process can be started.
         """
-        pool = _Pool(work, tasks, self._workers or default_workers(), self._timeout)
+        pool = _Pool(work, tasks, self.workers or default_workers(), self.timeout)
         try:
             while pool.unfinished:
                 if group := pool.next_group():
@@ -387,6 +388,7 @@ def executor_named(
     return ProcessExecutor(workers, timeout)
 
 
+@dataclass(frozen=True)
 class DaskExecutor:
     """Executor that does runs on the workers of a dask cluster.
 
@@ -400,8 +402,7 @@ class DaskExecutor:
         Address of a cluster's scheduler, such as ``tcp://10.0.0.1:8786``.
     """
 
-    def __init__(self, scheduler: str) -> None:
-        self._scheduler = scheduler
+    scheduler: str
 
     def execute(self, work: Any, tasks: Sequence[RunTask]) -> Groups:
         """Run every task; see `Executor`.
@@ -452,7 +453,7 @@ class DaskExecutor:
 
         An `InputError` is raised if the scheduler cannot be reached.
         """
-        distributed, address = _distributed(), self._scheduler
+        distributed, address = _distributed(), self.scheduler
         try:
             # A dask client without a scheduler prints errors when it is deleted, so look for a listener first.
             comm = importlib.import_module("distributed.comm")

@@ -86,31 +86,27 @@ def only_writer(folder: Path) -> Iterator[None]:
         If another process, or another batch of this process, holds the lock, or the folder cannot be written.
     """
     path = folder / _LOCK
-    descriptor = _hold(path)
+    while True:
+        try:
+            descriptor = _open_private(str(path), os.O_RDWR | os.O_CREAT)
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", source=folder) from None
+        try:
+            _lock(descriptor)
+        except OSError:
+            os.close(descriptor)
+            raise InputError("another batch is writing to the folder", source=folder) from None
+        # The former holder may have removed the file between opening and locking.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), path.stat()):
+                break
+        os.close(descriptor)
     try:
         yield
     finally:
         # Remove the file before the lock is released; otherwise another process could lock a removed file.
         with contextlib.suppress(OSError):
             path.unlink()
-        os.close(descriptor)
-
-
-def _hold(path: Path) -> int:
-    while True:
-        try:
-            descriptor = _open_private(str(path), os.O_RDWR | os.O_CREAT)
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", source=path.parent) from None
-        try:
-            _lock(descriptor)
-        except OSError:
-            os.close(descriptor)
-            raise InputError("another batch is writing to the folder", source=path.parent) from None
-        # The former holder may have removed the file between opening and locking.
-        with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(descriptor), path.stat()):
-                return descriptor
         os.close(descriptor)
 
 
