@@ -490,6 +490,8 @@ def differences_table(found: Measured) -> pd.DataFrame:
     by = [found.groups[name] for name in strata] or [number * 0]
     first = number.groupby(by, observed=True).transform("min").to_numpy()
     others = np.flatnonzero(number != first)
+    if not len(others):
+        return pd.DataFrame()
     reference = first[others]
     groups = found.groups.iloc[others].assign(reference=found.groups[compared].to_numpy()[reference])
     parts = {}
@@ -507,9 +509,9 @@ def _interleaved(about: pd.DataFrame, parts: Mapping[str, dict[str, NDArray[Any]
 
     Rows of the same point and group are neighbours, one per measure. `about` has the columns that identify point and
     group; `parts` holds, by measure, further columns with one item per row of `about`. Columns are removed from `parts`
-    as they are combined, to limit memory. Without measures or groups, the result is empty.
+    as they are combined, to limit memory. Without measures, the result is empty.
     """
-    if not parts or about.empty:
+    if not parts:
         return pd.DataFrame()
     rows = about.loc[about.index.repeat(len(parts))].reset_index(drop=True)
     rows["measure"] = np.tile(np.array([*parts], dtype=object), len(about))

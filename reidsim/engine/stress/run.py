@@ -37,7 +37,6 @@ from reidsim.engine.batch.design import (
     design_of,
     draw_of,
     draw_points,
-    has_several_runs,
     is_batch,
     run_tables,
     scenarios_at,
@@ -720,11 +719,11 @@ class _Stress:
     def _sensitivity(self, section: schema.SensitivitySection, found: tuple[pd.DataFrame, Outcomes]) -> None:
         (points, outcomes), seed = found, self._scenario.seed
         design = sensitivity_design(uncertainty_of(self._scenario), section, seed)
-        table = sensitivity_table(design, outcomes, self._policies, self._outputs, stress_seeds(seed)[1])
-        self._tables["sensitivity"] = table
-        columns = ["point", "policy", *self._columns(outcomes)]
-        self._tables["samples"] = at_points(points, outcomes.table[columns])
-        self._warnings += sensitivity_warnings(table, section)
+        self._tables["sensitivity"] = sensitivity_table(
+            design, outcomes, self._policies, self._outputs, stress_seeds(seed)[1]
+        )
+        self._tables["samples"] = at_points(points, outcomes.table[["point", "policy", *self._columns(outcomes)]])
+        self._warnings += sensitivity_warnings(self._tables["sensitivity"], section)
 
     def _robustness(self, section: schema.RobustnessSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
         (points, outcomes), policies, scenario = found, self._policies, self._scenario
@@ -844,8 +843,6 @@ def describe(loaded: Scenario[Any]) -> str:
         check_stress(loaded)
     loaded = without_adversary_uncertainty(loaded)
     if not is_batch(loaded.scenario):
-        if has_several_runs(loaded.scenario):
-            design_of(loaded)
         return check_once(loaded)
     design = design_of(loaded)
     check_points(loaded, design)
