@@ -35,7 +35,6 @@ from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, who_may_come
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.schema import ScenarioHead, SweepSection, SweepValues
 from reidsim.scenarios.study import Study, equilibria_of
 
 Floats = NDArray[np.float64]
@@ -99,7 +98,7 @@ class Design:
         return np.fromiter(alike, dtype=np.int64)
 
 
-def is_batch(scenario: ScenarioHead) -> bool:
+def is_batch(scenario: schema.ScenarioHead) -> bool:
     """Return whether a scenario is run as a batch.
 
     It is if it has a sweep, uncertain parameters, or several replications that a single run cannot draw itself. (In
@@ -109,7 +108,7 @@ def is_batch(scenario: ScenarioHead) -> bool:
     return many or scenario.sweep is not None or scenario.uncertainty is not None
 
 
-def has_several_runs(scenario: ScenarioHead) -> bool:
+def has_several_runs(scenario: schema.ScenarioHead) -> bool:
     """Return whether a scenario consists of several runs that are kept in a journal.
 
     A journal is used for batches and for several numbered replications; see `has_numbered_replications`.
@@ -117,7 +116,7 @@ def has_several_runs(scenario: ScenarioHead) -> bool:
     return is_batch(scenario) or (has_numbered_replications(scenario) and scenario.replications > 1)
 
 
-def has_numbered_replications(scenario: ScenarioHead) -> bool:
+def has_numbered_replications(scenario: schema.ScenarioHead) -> bool:
     """Return whether a replication is determined by the scenario's seed and a number.
 
     This holds for kinds with `Kind.numbers_draws`, without section ``agents``. Otherwise, each replication has its own
@@ -126,7 +125,7 @@ def has_numbered_replications(scenario: ScenarioHead) -> bool:
     return kind_of(scenario).numbers_draws and getattr(scenario, "agents", None) is None
 
 
-def draw_of(scenario: ScenarioHead, replication: int) -> int:
+def draw_of(scenario: schema.ScenarioHead, replication: int) -> int:
     """Return the number of the study's draw in a replication, from 0.
 
     It is `replication` if replications are numbered (see `has_numbered_replications`); otherwise, it is 0.

@@ -33,7 +33,6 @@ from reidsim.games.parameter_grid import RobustChoice
 from reidsim.games.record_game import WITHHELD
 from reidsim.scenarios import schema
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.schema import EconomicsSection
 from reidsim.scenarios.study import Study
 
 Floats = NDArray[np.float64]
@@ -416,7 +415,7 @@ def numbers_or_text(values: Sequence[Any]) -> list[float] | list[str]:
 # first safe record is attacked. With one-shot attacks, this is the safe record with the highest success probability.
 
 
-def guarantee_table(points: Any, policies: tuple[str, ...], believed: EconomicsSection) -> pd.DataFrame:
+def guarantee_table(points: Any, policies: tuple[str, ...], believed: schema.EconomicsSection) -> pd.DataFrame:
     """Return each policy's smallest error about cost or gain that exposes a record.
 
     The record is one that the publisher considers safe.
@@ -450,7 +449,9 @@ def guarantee_table(points: Any, policies: tuple[str, ...], believed: EconomicsS
     return pd.DataFrame(rows, columns=list(GUARANTEE_COLUMNS))
 
 
-def _of_one_shot(plan: Any, weights: NDArray[np.int64], believed: EconomicsSection) -> tuple[float, float, float]:
+def _of_one_shot(
+    plan: Any, weights: NDArray[np.int64], believed: schema.EconomicsSection
+) -> tuple[float, float, float]:
     """Return share of safe records, breaking cost and breaking gain.
 
     They hold for one-shot attacks under a plan; see `guarantee_table`. `weights` are numbers of records with each
@@ -465,7 +466,9 @@ def _of_one_shot(plan: Any, weights: NDArray[np.int64], believed: EconomicsSecti
     return share, *breaking
 
 
-def _by_bisection(plan: Any, weights: NDArray[np.int64], believed: EconomicsSection) -> tuple[float, float, float]:
+def _by_bisection(
+    plan: Any, weights: NDArray[np.int64], believed: schema.EconomicsSection
+) -> tuple[float, float, float]:
     """Return share of safe records, breaking cost and breaking gain, by bisection.
 
     This works against any adversary; see `guarantee_table`. Attacks of the adversary must increase as the cost

@@ -73,7 +73,6 @@ from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, without_adversary_uncertainty
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.schema import EconomicsSection, ScenarioHead, StressSection, economics_of
 from reidsim.scenarios.study import Progress
 
 Planning = Literal["informed", "as-believed"]
@@ -89,7 +88,7 @@ def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
     return (*measures, RISK_QUANTILE)
 
 
-def chosen_outputs(scenario: ScenarioHead, section: schema.StressSection) -> tuple[str, ...]:
+def chosen_outputs(scenario: schema.ScenarioHead, section: schema.StressSection) -> tuple[str, ...]:
     """Return the names of the outputs that the section lists, also unknown ones.
 
     If it has no key ``outputs``, these are the default outputs, without those that the kind of scenario does not have.
@@ -98,7 +97,7 @@ def chosen_outputs(scenario: ScenarioHead, section: schema.StressSection) -> tup
     return tuple(output for output in section.outputs if output in has or "outputs" in section.model_fields_set)
 
 
-def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[str, ...]:
+def chosen_policies(scenario: schema.ScenarioHead, wanted: tuple[str, ...]) -> tuple[str, ...]:
     """Return the policies to compare: `wanted`, or all policies if it is empty.
 
     Raises
@@ -111,7 +110,7 @@ def chosen_policies(scenario: ScenarioHead, wanted: tuple[str, ...]) -> tuple[st
     return wanted or own
 
 
-def can_be_played_at_once(scenario: ScenarioHead, keys: tuple[str, ...]) -> bool:
+def can_be_played_at_once(scenario: schema.ScenarioHead, keys: tuple[str, ...]) -> bool:
     """Return whether points that vary only these keys can share one study.
 
     This needs a kind that solves one study again under other payoff parameters, only payoff parameters among `keys`,
@@ -198,7 +197,7 @@ class Evaluator:
 
         See `at` for the arguments. No runs of the batch engine are needed, and none can fail.
         """
-        own, rows = economics_of(self.loaded.scenario)[1], []
+        own, rows = schema.economics_of(self.loaded.scenario)[1], []
         plans = {policy: self.plans.plan(policy, own) for policy in self.policies}
         for point, (truth, believed) in enumerate(self.economics(points)):
             for policy, plan in plans.items():
@@ -254,7 +253,7 @@ class Evaluator:
         table.loc[table["point"].isin(failures["point"]), measures] = np.nan
         return Outcomes(table, failures)
 
-    def measures(self, plan: Any, truth: EconomicsSection, point: int) -> dict[str, float]:
+    def measures(self, plan: Any, truth: schema.EconomicsSection, point: int) -> dict[str, float]:
         """Return the outputs of a plan under the true parameters of a point, by column.
 
         The number of the point selects the random draws, which are needed only if `people`.
@@ -265,7 +264,7 @@ class Evaluator:
         people = reidentified_in(equilibrium, weights, draw).measures() if self.people else {}
         return {**averages(equilibrium, weights), RISK_QUANTILE.column: quantile, **people}
 
-    def economics(self, points: pd.DataFrame) -> list[tuple[EconomicsSection, EconomicsSection]]:
+    def economics(self, points: pd.DataFrame) -> list[tuple[schema.EconomicsSection, schema.EconomicsSection]]:
         """Return the true and the believed payoff parameters at every point.
 
         The believed parameters are used by the decision-maker. Without beliefs, both are equal.
@@ -275,7 +274,7 @@ class Evaluator:
         InputError
             If a point is invalid for the scenario; the message names the point and the key.
         """
-        return [economics_of(at.scenario) for at in scenarios_at(self.loaded, Design(points))]
+        return [schema.economics_of(at.scenario) for at in scenarios_at(self.loaded, Design(points))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -372,7 +371,7 @@ def opponent_named(players: Players, name: str) -> Opponent:
     raise error.but(hint=reasons[0]) if reasons else error
 
 
-def belief_pair(scenario: ScenarioHead, key: str) -> tuple[str, str | None]:
+def belief_pair(scenario: schema.ScenarioHead, key: str) -> tuple[str, str | None]:
     """Return the key paths of a true value and of the publisher's belief about it.
 
     `key` is one of the two. The second is None if the kind of scenario has no such belief.
@@ -386,17 +385,20 @@ def belief_pair(scenario: ScenarioHead, key: str) -> tuple[str, str | None]:
         case ["beliefs", "sizes", name]:
             return f"resources.{name}.size", key
         case ["beliefs", *names]:
-            return ".".join(("economics" if names[0] in EconomicsSection.model_fields else "adversary", *names)), key
+            section = "economics" if names[0] in schema.EconomicsSection.model_fields else "adversary"
+            return ".".join((section, *names)), key
     return key, None
 
 
-def own_value(scenario: ScenarioHead, key: str) -> Any:
+def own_value(scenario: schema.ScenarioHead, key: str) -> Any:
     """Return the scenario's value of a key; None if it has none.
 
     If the scenario does not state the adversary's gain, the gain equals the publisher's loss. Keys of section
     ``adversary`` have no value if the scenario has several adversaries.
     """
-    if key == "economics.gain" and isinstance(economics := getattr(scenario, "economics", None), EconomicsSection):
+    if key == "economics.gain" and isinstance(
+        economics := getattr(scenario, "economics", None), schema.EconomicsSection
+    ):
         return economics.adversary_gain
     if key.startswith("adversary.") and getattr(scenario, "adversaries", None):
         # Several adversaries may have different values.
@@ -404,7 +406,7 @@ def own_value(scenario: ScenarioHead, key: str) -> Any:
     return value_if_any(scenario.model_dump(by_alias=True), key)
 
 
-def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
+def believed_values(scenario: schema.ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
     """Return beliefs fixed at the scenario's own values, by key path of ``beliefs``.
 
     Setting them at a point keeps the publisher's beliefs while the true values change. `keys` are key paths of true
@@ -420,7 +422,7 @@ def believed_values(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, An
     return _with_gain(scenario, pinned)
 
 
-def planned_amounts(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
+def planned_amounts(scenario: schema.ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
     """Return own values of the payoff parameters that no belief can replace.
 
     They are the scenario's values, by key path, of keys among `keys`. A publisher who plans as believed uses them at
@@ -432,7 +434,7 @@ def planned_amounts(scenario: ScenarioHead, keys: Iterable[str]) -> dict[str, An
     return {key: own_value(scenario, key) for key in unbelieved if key.startswith("economics.")}
 
 
-def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
+def known_keys(scenario: schema.ScenarioHead, keys: Iterable[str]) -> list[str]:
     """Return the keys whose true value the publisher knows at every point.
 
     These are keys without a belief, except the payoff parameters in `planned_amounts`.
@@ -442,7 +444,7 @@ def known_keys(scenario: ScenarioHead, keys: Iterable[str]) -> list[str]:
 
 
 def belief_points(
-    scenario: ScenarioHead, key: str, true: Iterable[Any] | None, believed: Iterable[Any] | None
+    scenario: schema.ScenarioHead, key: str, true: Iterable[Any] | None, believed: Iterable[Any] | None
 ) -> pd.DataFrame:
     """Return the points of a belief curve: every true with every believed value.
 
@@ -484,13 +486,13 @@ def belief_points(
     return pd.DataFrame(rows).astype(object)
 
 
-def _with_gain(scenario: ScenarioHead, beliefs: dict[str, Any]) -> dict[str, Any]:
+def _with_gain(scenario: schema.ScenarioHead, beliefs: dict[str, Any]) -> dict[str, Any]:
     """Add the believed gain, equal to the believed loss, if the gain follows the loss.
 
     This is the case if the loss is among `beliefs` and the scenario states neither the gain nor a belief about it.
     """
     economics = getattr(scenario, "economics", None)
-    follows = isinstance(economics, EconomicsSection) and economics.gain is None
+    follows = isinstance(economics, schema.EconomicsSection) and economics.gain is None
     if follows and "beliefs.loss" in beliefs and own_value(scenario, "beliefs.gain") is None:
         return {**beliefs, "beliefs.gain": beliefs.get("beliefs.gain", beliefs["beliefs.loss"])}
     return beliefs
@@ -515,7 +517,7 @@ def with_method(loaded: Scenario[Any], method: str | None, samples: int | None) 
         raise error.but(source="--method" if samples is None else "--samples", where=None) from None
 
 
-def wanted_parts(scenario: ScenarioHead) -> schema.StressSection:
+def wanted_parts(scenario: schema.ScenarioHead) -> schema.StressSection:
     """Return the section ``stress`` of a scenario.
 
     If it requests no analysis, sensitivity and robustness with default options are added. Discovery adds robustness,
@@ -529,7 +531,7 @@ def wanted_parts(scenario: ScenarioHead) -> schema.StressSection:
     return section.model_copy(update=added)
 
 
-def uncertainty_of(scenario: ScenarioHead) -> schema.UncertaintySection:
+def uncertainty_of(scenario: schema.ScenarioHead) -> schema.UncertaintySection:
     """Return the section with the uncertain parameters of a scenario.
 
     Raises
@@ -547,7 +549,7 @@ def uncertainty_of(scenario: ScenarioHead) -> schema.UncertaintySection:
 Part = tuple[str, Any, Planning, list[pd.DataFrame]]
 
 
-def parts_of(scenario: ScenarioHead, section: schema.StressSection) -> Iterator[Part]:
+def parts_of(scenario: schema.ScenarioHead, section: schema.StressSection) -> Iterator[Part]:
     """Yield the analyses that evaluate points, in the order of computation.
 
     Each is a tuple of its name (``sensitivity``, ``robustness``, ``belief_curves`` or ``policy_map``), its section, its
@@ -601,7 +603,7 @@ def check_stress(loaded: Scenario[Any]) -> None:
                 check_points(loaded, Design(points.drop(columns=WHO_COMES) if name_adversaries(points) else points))
 
 
-def _check_section(scenario: ScenarioHead, section: schema.StressSection) -> None:
+def _check_section(scenario: schema.ScenarioHead, section: schema.StressSection) -> None:
     """Check that the game supports the policies, outputs and analyses of a section.
 
     Raises
@@ -701,7 +703,7 @@ class _Stress:
                 )
             clock.lap(part)
         if self._section.guarantee:
-            _, believed = economics_of(self._scenario)
+            _, believed = schema.economics_of(self._scenario)
             self._tables["guarantee"] = guarantee_table(self._evaluator.plans, self._policies, believed)
             clock.lap("guarantee")
         # Each part reads the data files itself; all parts must have read the same data.
