@@ -243,9 +243,11 @@ def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> No
     with contextlib.suppress(OSError, pa.ArrowException, ValueError):
         # Use an absolute path: pyarrow interprets a relative path such as hdfs:/people.parquet as a server address.
         about = parquet.read_metadata(path.absolute())
-        for group in map(about.row_group, range(about.num_row_groups)):
-            for column in map(group.column, range(group.num_columns)):
-                if wanted is None or column.path_in_schema.split(".")[0] in wanted:
-                    stored = max(column.total_uncompressed_size, column.total_compressed_size, 0)
-                    needed += stored * _PARQUET_COPIES + max(group.num_rows, column.num_values, 0) * _CELL_BYTES
+        needed = sum(
+            max(column.total_uncompressed_size, column.total_compressed_size, 0) * _PARQUET_COPIES
+            + max(group.num_rows, column.num_values, 0) * _CELL_BYTES
+            for group in map(about.row_group, range(about.num_row_groups))
+            for column in map(group.column, range(group.num_columns))
+            if wanted is None or column.path_in_schema.split(".")[0] in wanted
+        )
     require_memory(needed, "too large for memory", source=path)

@@ -246,10 +246,8 @@ def _text(path: Path, encoding: str | None) -> str:
         raise InputError("no such file", source=path) from None
     except IsADirectoryError:
         raise InputError("is a folder", source=path, expected="a file") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", source=path) from None
-    except ValueError:
-        raise InputError("not a valid file name", source=path) from None
     text = _decoded(content, path, encoding)
     if not text.strip():
         raise InputError("the file is empty", source=path)
@@ -266,27 +264,23 @@ def _decoded(content: bytes, path: Path, encoding: str | None) -> str:
     InputError
         If the encoding is unknown, or the content is not text in it; the message names the line.
     """
+    archive = "the file is a zip archive: if it is an Excel workbook, rename it to .xlsx or export it as CSV"
+    hint = archive if content.startswith(_ZIP) else None
+    codec = ""
     try:
-        codec = codecs.lookup(encoding or "utf-8")
+        codec = codecs.lookup(encoding or "utf-8").name.removesuffix("-sig")
+        text = content.removeprefix(codecs.BOM_UTF8 if codec == "utf-8" else b"").decode(codec)
     except LookupError:
         expected = "an encoding such as utf-8, latin-1 or cp1252"
         raise InputError("unknown encoding", source=path, found=encoding, expected=expected) from None
-    if not codec._is_text_encoding:
-        raise InputError("not a text encoding", source=path, found=encoding)
-    is_utf8 = codec.name in ("utf-8", "utf-8-sig")
-    archive = "the file is a zip archive: if it is an Excel workbook, rename it to .xlsx or export it as CSV"
-    hint = archive if content.startswith(_ZIP) else None
-    try:
-        text = content.removeprefix(codecs.BOM_UTF8 if is_utf8 else b"").decode("utf-8" if is_utf8 else codec.name)
     except UnicodeDecodeError as error:
-        if is_utf8 and hint is None:
+        if codec == "utf-8" and hint is None:
             is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
             hint = "the file is in UTF-16: save it as UTF-8" if is_utf16 else "save the file as UTF-8"
             option = "set the encoding to utf-16" if is_utf16 else "set its encoding, such as latin-1"
             hint += f", or {option}" if encoding else ""
-        line = error.object.count(b"\n", 0, error.start) + 1
-        problem = f"not a text file in {'UTF-8' if is_utf8 else codec.name}"
-        found = f"byte 0x{error.object[error.start]:02x}"
+        problem = f"not a text file in {'UTF-8' if codec == 'utf-8' else codec}"
+        line, found = error.object.count(b"\n", 0, error.start) + 1, f"byte 0x{error.object[error.start]:02x}"
         raise InputError(problem, source=path, where=f"line {line}", found=found, hint=hint) from None
     if "\0" in text:
         raise InputError("not a text file", source=path, found="a zero byte", hint=hint)

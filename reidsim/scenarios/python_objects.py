@@ -22,7 +22,7 @@ from reidsim.core.bundled import data_file, resolve
 from reidsim.core.errors import InputError
 from reidsim.core.files import plain_name
 from reidsim.core.tables import sniff_delimiter, text_table
-from reidsim.core.validation import toml_text, validated
+from reidsim.core.validation import plain, toml_text, validated
 from reidsim.populations.files import load_population
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
@@ -315,10 +315,8 @@ class InMemory:
             return {str(name): self.plain(each, f"{key}.{name}") for name, each in value.items() if each is not None}
         if isinstance(value, list | tuple | range | np.ndarray | pd.Series | set):
             return [self.plain(each, f"{key}.{place}") for place, each in enumerate(value)]
-        if isinstance(value, np.generic):
-            return value.item()
-        if isinstance(value, Path):
-            return str(value)
+        if isinstance(value, np.generic | Path):
+            return plain(value)
         if not isinstance(value, str | int | float):
             expected = "a value of a scenario file"
             raise InputError("value not allowed", source=SOURCE, where=key, found=value, expected=expected)
@@ -352,7 +350,7 @@ class InMemory:
 
         The name is that of the file, or its absolute path if the scenario names tables by absolute paths.
         """
-        name = _specific(key)[-1]
+        name = [part for part in key.split(".") if part not in _UNSPECIFIC][-1]
         people = population if isinstance(population, Population) else Population.from_frame(population, name=name)
         names, count = people.domain.names, "people"
         while count in names:
@@ -379,7 +377,8 @@ class InMemory:
         With `levels`, it has no header and semicolons between columns, as files of hierarchies have. The name is an
         absolute path if the scenario names tables by absolute paths.
         """
-        name = plain_name("-".join(_specific(key)), {path.stem for path in self._folder.iterdir()})
+        own = "-".join(part for part in key.split(".") if part not in _UNSPECIFIC)
+        name = plain_name(own, {path.stem for path in self._folder.iterdir()})
         path, separator = self._folder / f"{name}.csv", ";" if levels else ","
         # Quote every cell, so that no column name is read as a comment.
         table.to_csv(path, header=not levels, sep=separator, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -393,14 +392,6 @@ class InMemory:
 
 def _matches(key: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(key, pattern) for pattern in patterns)
-
-
-def _specific(key: str) -> list[str]:
-    """Return the parts of a key path that distinguish a table from the others.
-
-    Parts such as ``file`` and ``hierarchy`` (`_UNSPECIFIC`) are left out.
-    """
-    return [part for part in key.split(".") if part not in _UNSPECIFIC]
 
 
 def _hierarchy(hierarchy: object, key: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from math import fsum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -592,10 +592,10 @@ def lists_of_people(
     InputError
         If a list or its recipe cannot be used; the message names the resource and the key.
     """
-    lists = ListsOfPeople(people, {}, {}, {}, {}, together)
+    lists, missing = ListsOfPeople(people, {}, {}, {}, {}, together), alleles_missing or {}
     for name, section in sections.items():
         try:
-            source = _Source(section, people, folder, attributes(name), (alleles_missing or {}).get(name), population)
+            source = _Source(section, people, folder, attributes(name), missing.get(name), population)
             if section.kind == "file":
                 lists.read[name] = source.read(name)
             else:
@@ -645,8 +645,8 @@ class _Source:
         by_kind = _ALLELES_MISSING if section.kind == "genealogy" else 0.0
         self.alleles_missing = by_kind if alleles_missing is None else alleles_missing
         if section.kind == "social-media":
-            path = resolve(section.recipe or _TWITTER, "populations", "social-media recipe", base=folder)
-            model = load_social_media(path)
+            recipe = section.recipe or _TWITTER
+            model = load_social_media(resolve(recipe, "populations", "social-media recipe", base=folder))
             self.use, self.figures = model.use, dict(model.attributes)
         elif section.recipe is not None:
             found = recipe_of(resolve(section.recipe, "populations", "recipe", base=folder))
@@ -676,10 +676,9 @@ class _Source:
         Without a price in the section, it is that of the recipe (0 without a recipe); for a voter list, the sum of the
         prices in all states that the list covers.
         """
-        if self.section.price is not None:
-            return self.section.price
-        is_voters = self.section.kind == "voter-list"
-        return fsum(profile.price for profile in self.profiles.values()) if is_voters else self.recipe.price
+        if self.section.price is not None or self.section.kind != "voter-list":
+            return self.recipe.price if self.section.price is None else self.section.price
+        return fsum(profile.price for profile in self.profiles.values())
 
     def read(self, name: str) -> PeopleList:
         """Return the list of kind ``file``, read from its file; it is named `name`.
@@ -689,18 +688,17 @@ class _Source:
         InputError
             If the file cannot be read, lacks a column, or has a person twice or an invalid value.
         """
-        given = self.section.__dict__
-        path = data_file(str(given["file"]), self.folder, "scenarios")
-        columns = {attribute: given["columns"].get(attribute, attribute) for attribute in self.attributes}
-        person = self.section.person or "person"
-        frame = read_table(path, delimiter=given["delimiter"], comment="#", encoding=given.get("encoding"))
+        section: Any = self.section
+        path, person = data_file(section.file, self.folder, "scenarios"), section.person or "person"
+        columns = {attribute: section.columns.get(attribute, attribute) for attribute in self.attributes}
+        encoding = getattr(section, "encoding", None)
+        frame = read_table(path, delimiter=section.delimiter, comment="#", encoding=encoding)
         require_columns(frame, [person, *columns.values()], path)
-        about = _people_of_rows(frame[person], self.people, path)
         values = {
             attribute: _values_of_rows(frame[column], self.people.labels.get(attribute), path)
             for attribute, column in columns.items()
         }
-        return PeopleList(name, about, values, self.people.n_people)
+        return PeopleList(name, _people_of_rows(frame[person], self.people, path), values, self.people.n_people)
 
     def _chance(self, size: int | None) -> Floats:
         """Return each person's probability of being in the list, shape (n_people,).
@@ -718,7 +716,10 @@ class _Source:
         among = {**self.recipe.among, **section.among}
         chance = listing_chances(coverage, among, people.n_people, people.coded)
         if coverage is None and section.kind == "voter-list":
-            chance *= self._registered()
+            # The share of adults of the person's state who are registered; 0 for minors and people of other states.
+            adult = self._ages("registration needs", "coverage", "coverage") >= VOTING_AGE
+            shares = np.array([profile.registered_share for profile in self.profiles.values()])
+            chance *= np.where(adult & (self.state_of_person >= 0), shares[self.state_of_person], 0.0)
         elif coverage is None and self.use is not None:
             chance *= self._at_ages(self.use, "coverage")
         elif coverage is None and size is None and section.kind != "social-media":
@@ -730,15 +731,6 @@ class _Source:
         if section.kind == "voter-list" and section.states and coverage is not None:
             chance *= self.state_of_person >= 0
         return chance
-
-    def _registered(self) -> Floats:
-        """Return each person's probability of being registered, shape (n_people,).
-
-        It is the share of adults in the person's state who are registered; 0 for minors and people of other states.
-        """
-        adult = self._ages("registration needs", "coverage", "coverage") >= VOTING_AGE
-        shares = np.array([profile.registered_share for profile in self.profiles.values()])
-        return np.where(adult & (self.state_of_person >= 0), shares[self.state_of_person], 0.0)
 
     def _attributes_of_kind(self) -> tuple[str, ...]:
         """Return the people's attributes that lists of this kind contain.
@@ -870,12 +862,10 @@ def _values_of_rows(cells: pd.Series[str], labels: Sequence[str] | None, path: P
     """
     is_given = cells.str.strip().ne("")
     if labels is None:
-        readable = cells.str.fullmatch(r"\d{1,18}")
-        values = cells.where(readable, str(UNKNOWN)).astype(np.int64).to_numpy()
+        expected, is_number = "a whole number", cells.str.fullmatch(r"\d{1,18}")
+        values = cells.where(is_number, str(UNKNOWN)).astype(np.int64).to_numpy()
     else:
-        values = pd.Index(labels).get_indexer(pd.Index(cells)).astype(np.int64)
-        readable = pd.Series(values >= 0)
-    problem, expected = "the population has no such value", "a whole number"
-    expected = expected if labels is None else f"one of {listed(labels)}"
-    refuse_rows(is_given & ~readable, problem, source=path, column=cells.name, found=cells, expected=expected)
+        expected, values = f"one of {listed(labels)}", pd.Index(labels).get_indexer(pd.Index(cells)).astype(np.int64)
+    wrong, problem = is_given & (values < 0), "the population has no such value"
+    refuse_rows(wrong, problem, source=path, column=cells.name, found=cells, expected=expected)
     return np.where(is_given, values, UNKNOWN)
