@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import suppress
 from pathlib import Path
 
-from reidsim.core.errors import InputError, listed, nearest
+from reidsim.core.errors import InputError, listed, nearest, reading
 from reidsim.core.files import TABLE_ENDINGS
 from reidsim.core.validation import read_toml
 
@@ -88,20 +89,16 @@ def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | No
     is_table = kind == "scenario" and text.endswith(TABLE_ENDINGS)
     is_path, as_path = is_table or looks_like_path(text), (base or Path()) / text
     path = as_path if is_path else bundled_folder(folder) / f"{text}.toml"
-    try:
+    # The name of a bundled file may be longer than any path.
+    with reading(path) if is_path else suppress(OSError):
         if path.is_file() and not is_table:
             return path
-    except OSError as error:
-        if is_path:
-            raise InputError(f"cannot be read: {error.strerror}", source=path) from None
-    expected = f"a {kind} file (TOML)"
+    expected, is_folder = f"a {kind} file (TOML)", text and os.path.isdir(as_path)
     if text and os.path.isfile(as_path):
         hint = f"run reidsim new {shlex.quote(text)} to draft a scenario" if is_table else None
         raise InputError(f"not {expected}", source=as_path, hint=hint)
-    if text and os.path.isdir(as_path):
-        raise InputError("is a folder", source=as_path, expected=expected)
-    if is_path:
-        raise InputError("no such file", source=path, expected=expected)
+    if is_path or is_folder:
+        raise InputError("is a folder" if is_folder else "no such file", source=as_path, expected=expected)
     names = bundled_names(folder)
     expected, hint = f"one of {listed(names)}, or a file", nearest(text, names)
     raise InputError(f"no bundled {kind} of this name", found=text, expected=expected, hint=hint)

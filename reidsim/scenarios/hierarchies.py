@@ -135,16 +135,11 @@ class DateReading(Reading):
     def _label(self, value: str) -> str:
         day = read_day(value, self.order, self.two_digit_years_from)
         if day is None and self.two_digit_years_from is None and read_day(value, two_digit_years_from=2000):
-            raise InputError(
-                "year of two digits",
-                found=value,
-                expected="key two_digit_years_from in reading, which sets the century",
-            )
-        if day is None or self.age_on is None:
-            return value if day is None else day.calendar
-        age = age_on(day.calendar, self.age_on)
-        # A person born after the day has no age on that day.
-        return day.calendar if age is None else str(age)
+            expected = "key two_digit_years_from in reading, which sets the century"
+            raise InputError("year of two digits", found=value, expected=expected)
+        # A person born after the day `age_on` has no age on that day.
+        age = None if day is None or self.age_on is None else age_on(day.calendar, self.age_on)
+        return str(age) if age is not None else value if day is None else day.calendar
 
 
 ReadingSection = Annotated[TextReading | NumberReading | DateReading, Field(discriminator="type")]
@@ -378,13 +373,12 @@ def over_domain(domain: Domain, people: Population, attributes: Mapping[str, Gen
         return people
     codes = np.empty_like(people.cells)
     for position, attribute in enumerate(people.domain.attributes):
-        categories = pd.Series(list(attribute.categories), dtype="str")
-        occur = np.unique(people.cells[:, position])
-        known = domain.attributes[position].labels.get_indexer(pd.Index(categories))
-        if (known[occur] < 0).any():
-            value = attribute.categories[int(occur[known[occur] < 0][0])]
+        categories, cells = pd.Index(list(attribute.categories), dtype="str"), people.cells[:, position]
+        known = domain.attributes[position].labels.get_indexer(categories)[cells]
+        if (known < 0).any():
+            value = attribute.categories[int(cells[known < 0].min())]
             raise no_place(value, people.name, f"attribute {attribute.name!r}", attributes[attribute.name])
-        codes[:, position] = known[people.cells[:, position]]
+        codes[:, position] = known
     return Population.from_records(domain, codes, people.counts, name=people.name, source=people.source)
 
 

@@ -336,10 +336,8 @@ class Scenario(Generic[S_co]):
         Empty if they cannot be read, or if the scenario is not from a file. For a scenario from a manifest, these are
         the recorded ones.
         """
-        if self.recorded or self.path == _IN_MEMORY:
-            return self.recorded
         with suppress(InputError):
-            return origins_of(self.path, self.content)
+            return self.recorded or ({} if self.path == _IN_MEMORY else origins_of(self.path, self.content))
         return {}
 
     @property
@@ -581,7 +579,6 @@ def _source_texts(recipe: object) -> list[str]:
     """
     if not isinstance(recipe, Mapping | list):
         return []
-    own = recipe.get("source") if isinstance(recipe, Mapping) else None
-    parts = recipe.values() if isinstance(recipe, Mapping) else recipe
+    own, parts = (recipe.get("source"), recipe.values()) if isinstance(recipe, Mapping) else (None, recipe)
     texts = [own if isinstance(own, str) else "", *(text for value in parts for text in _source_texts(value))]
     return list(dict.fromkeys(filter(None, texts)))

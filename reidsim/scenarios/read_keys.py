@@ -125,21 +125,20 @@ def _changes_within(scenario: Any) -> tuple[list[dict[str, object]], dict[str, s
     sweep, uncertainty, stress = scenario.sweep, scenario.uncertainty, scenario.stress
     alone: list[dict[str, object]] = []
     swept: dict[str, str] = {}
-    if sweep is not None:
-        for group in (*sweep.together, *((key,) for key in sweep.values)):
-            swept |= dict.fromkeys(group, "sweep.values")
-            each = {key: sweep.values[key].examples for key in group}
-            for number in range(max(map(len, each.values()))):
-                alone.append({key: values[min(number, len(values) - 1)] for key, values in each.items()})
+    for group in () if sweep is None else (*sweep.together, *((key,) for key in sweep.values)):
+        swept |= dict.fromkeys(group, "sweep.values")
+        each = {key: sweep.values[key].examples for key in group}
+        for number in range(max(map(len, each.values()))):
+            alone.append({key: values[min(number, len(values) - 1)] for key, values in each.items()})
     if uncertainty is not None:
         # The values of an uncertain `adversary` are names instead of sections; some of the names are planners.
         paths = {"adversary.planner" if key == "adversary" else key: d for key, d in uncertainty.parameters.items()}
         swept |= dict.fromkeys(paths, "uncertainty.parameters")
         alone += [{path: value} for path, distribution in paths.items() for value in distribution.examples]
     if stress is not None:
-        ranges = [] if stress.map is None else [(each.key, each.values) for each in (stress.map.x, stress.map.y)]
-        ranges += [(each.key, values) for each in stress.beliefs for values in (each.true, each.believed) if values]
-        alone += [{key: value} for key, values in ranges for value in values.examples]
+        axes = () if stress.map is None else ((each.key, each.values) for each in (stress.map.x, stress.map.y))
+        beliefs = ((each.key, values) for each in stress.beliefs for values in (each.true, each.believed) if values)
+        alone += [{key: value} for key, values in (*axes, *beliefs) for value in values.examples]
     return alone, swept
 
 

@@ -353,7 +353,7 @@ def record_table(
         generalization_intensity, and the additional columns; records are numbered from 0. All records of the first
         policy come first. The strategy of a withheld record is ``withheld``.
     """
-    used = np.unique(np.concatenate([np.unique(each.strategies) for each in equilibria.values()]))
+    used = np.unique(np.concatenate([each.strategies for each in equilibria.values()]))
     # A negative number means that the record is withheld.
     strategies = pd.Index(["withheld" if each < 0 else describe(each) for each in used.tolist()], dtype="str")
     policies = pd.Index(list(equilibria), dtype="str")
