@@ -301,5 +301,4 @@ def first_above(cumulative: Floats, uniform: float) -> int:
 
     The number, `uniform`, is in [0, 1); `cumulative` is ascending. If no position qualifies, the last one is returned.
     """
-    position = int(np.searchsorted(cumulative, uniform, side="right"))
-    return min(position, len(cumulative) - 1)
+    return min(int(np.searchsorted(cumulative, uniform, side="right")), len(cumulative) - 1)

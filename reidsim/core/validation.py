@@ -444,8 +444,7 @@ def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
         ]
         if not level:
             return
-    expected = f"at most {_DEEPEST} levels"
-    raise InputError("nested too deep", source=source, where=level[0][1], expected=expected)
+    raise InputError("nested too deep", source=source, where=level[0][1], expected=f"at most {_DEEPEST} levels")
 
 
 def validated(model: type[Model], data: Mapping[str, Any], source: str | Path, names: Collection[str] = ()) -> Model:
@@ -580,8 +579,7 @@ def _section_at(model: type[BaseModel], location: tuple[int | str, ...]) -> type
     for part in location:
         fields = [(each, key, field) for each in classes for key, field in _fields(each).items()]
         below = [inner for _, key, field in fields if key == part for inner in section_classes(field.annotation)]
-        tagged = [each for each, _, field in fields if part in get_args(field.annotation)]
-        classes = below or tagged or classes
+        classes = below or [each for each, _, field in fields if part in get_args(field.annotation)] or classes
     section: type[BaseModel] = classes[0]
     return section
 

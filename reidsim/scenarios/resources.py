@@ -691,8 +691,7 @@ class _Source:
         section: Any = self.section
         path, person = data_file(section.file, self.folder, "scenarios"), section.person or "person"
         columns = {attribute: section.columns.get(attribute, attribute) for attribute in self.attributes}
-        encoding = getattr(section, "encoding", None)
-        frame = read_table(path, delimiter=section.delimiter, comment="#", encoding=encoding)
+        frame = read_table(path, delimiter=section.delimiter, comment="#", encoding=getattr(section, "encoding", None))
         require_columns(frame, [person, *columns.values()], path)
         values = {
             attribute: _values_of_rows(frame[column], self.people.labels.get(attribute), path)
@@ -713,8 +712,7 @@ class _Source:
         """
         section, people = self.section, self.people
         coverage = self.recipe.coverage if section.coverage is None else section.coverage
-        among = {**self.recipe.among, **section.among}
-        chance = listing_chances(coverage, among, people.n_people, people.coded)
+        chance = listing_chances(coverage, {**self.recipe.among, **section.among}, people.n_people, people.coded)
         if coverage is None and section.kind == "voter-list":
             # The share of adults of the person's state who are registered; 0 for minors and people of other states.
             adult = self._ages("registration needs", "coverage", "coverage") >= VOTING_AGE

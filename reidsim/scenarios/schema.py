@@ -423,9 +423,8 @@ class UncertaintySection(Section):
         require_distinct("correlation given twice", keys, where="correlations")
         itself = next((pair for pair in keys if pair[0] == pair[1]), None)
         problem, is_wrong = "the number of samples is not a power of 2", self.method == "sobol" and n & (n - 1)
-        expected = f"a power of 2 for a Sobol sequence, such as {2 ** n.bit_length():,}"
         return self.unless(
-            (is_wrong, problem, "samples", expected),
+            (is_wrong, problem, "samples", f"a power of 2 for a Sobol sequence, such as {2 ** n.bit_length():,}"),
             (itself, "correlation of a parameter with itself", "correlations", None, itself),
         )
 
