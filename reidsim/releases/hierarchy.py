@@ -451,7 +451,7 @@ def group_levels(attribute: Attribute, groups: Sequence[Sequence[Sequence[str]]]
         merged, where = dict[str, str](), f"groups, level {number}"
         for members in level:
             require_among("not a category of the attribute", members, attribute.categories, where=where)
-            require_distinct("category in two groups", (*merged, *members), where=where)
+            require_distinct("category in two groups", (*members, *merged), where=where)
             merged |= dict.fromkeys(members, " or ".join(members))
         finer = zip(attribute.categories, levels[-1], strict=True)
         levels.append([merged.get(category, label) for category, label in finer])
