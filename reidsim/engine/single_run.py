@@ -44,7 +44,7 @@ from reidsim.engine.results import (
 )
 from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY, averages
-from reidsim.games.reidentified import Reidentified, distribution_table, evenly_mixed, measures_table, reidentified_in
+from reidsim.games.reidentified import Reidentified, distribution_table, measures_table, mixed, reidentified_in
 from reidsim.games.shapley import exact_shares, sampled_shares
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.agents import left_out_of_rounds
@@ -204,7 +204,7 @@ def play_policy(setting: Setting, policy: str, *, replication: int = 0, draw: in
         },
         model.equilibrium,
         model.shared_in_last_round,
-        evenly_mixed(model.reidentified),
+        mixed(model.reidentified),
         {column: np.concatenate([each[column] for each in model.by_record]) for column in model.by_record[0]},
         np.concatenate(model.shared),
         {each.name: each.holds - each.profile.holds for each in model.adversaries},
@@ -372,7 +372,7 @@ def _over_draws(
     people, records = {}, {}
     for policy in dict.fromkeys(each.policy for each in played):
         own = [each for each in played if each.policy == policy]
-        people[policy] = evenly_mixed([each.people for each in own])
+        people[policy] = mixed([each.people for each in own])
         outcomes = {name: np.concatenate([each.outcomes[name] for each in own]) for name in own[0].outcomes}
         records[policy] = outcomes, np.concatenate([each.shared for each in own])
     return people, records
@@ -532,10 +532,10 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
             analysis = kind.analyse(study, outcomes, report)
             warnings = (*analysis.left_out, *kind.warnings(study, draw, outcomes))
             facts: dict[str, Any] = {"policies": kind.facts_of_policies(study, outcomes)}
-    mixed = {policy: evenly_mixed([found[policy] for found in people]) for policy in people[0]}
+    over_draws = {policy: mixed([found[policy] for found in people]) for policy in people[0]}
     seconds = pd.concat(runtimes, ignore_index=True)
-    analysis = replace(analysis, runtimes=seconds, reidentified=distribution_table(mixed))
-    facts[EXPECTED_LOSSES] = {name: each.lost / each.n for name, each in mixed.items() if each.lost is not None}
+    analysis = replace(analysis, runtimes=seconds, reidentified=distribution_table(over_draws))
+    facts[EXPECTED_LOSSES] = {name: each.lost / each.n for name, each in over_draws.items() if each.lost is not None}
     return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)
 
 

@@ -257,6 +257,9 @@ class TypesGame(RecordGame):
         Rule that combines the types, see above.
     """
 
+    types: tuple[AdversaryType, ...]
+    together: Together
+
     def __init__(
         self,
         space: StrategySpace,
@@ -266,21 +269,8 @@ class TypesGame(RecordGame):
         together: Together = "one-of",
     ) -> None:
         super().__init__(space, TypesLinker(tuple(types)), TypesAdversary(tuple(types), together), benefit, loss)
-
-    @property
-    def types(self) -> tuple[AdversaryType, ...]:
-        """Adversary types of the game, in input order."""
-        return self._together.types
-
-    @property
-    def together(self) -> Together:
-        """Rule that combines the types: "one-of", "all" or "worst"."""
-        return self._together.together
-
-    @property
-    def _together(self) -> TypesAdversary:
-        assert isinstance(self.adversary, TypesAdversary)  # noqa: S101 # as it was made
-        return self.adversary
+        # The class is frozen.
+        vars(self).update(types=tuple(types), together=together)
 
     def with_strategies(self, strategies: Strategies) -> TypesGame:
         """Return the game of a release with these strategies.

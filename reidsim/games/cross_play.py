@@ -509,7 +509,9 @@ def cross_play(
         for opponent, truth in zip(playing, paid, strict=True):
             measures, most = played(opponent, truth, choice), best[opponent.name]
             if measures is not None and most is not None:
-                regret = _regret(most[0], measures[0], opponent.truth)
+                regret, scale = most[0] - measures[0], np.mean(opponent.truth.benefit) + np.mean(opponent.truth.loss)
+                # A difference of at most 1e-9 times the mean benefit plus loss is rounding error.
+                regret = 0.0 if abs(regret) <= INDIFFERENCE * scale * 1e3 else regret
                 rows.append((defender.name, against, opponent.name, *measures, regret))
     if own in cannot:
         raise cannot[own]
@@ -636,14 +638,3 @@ def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -
     """
     outcome, each = outcome_of(game, choice), np.ones(game.n_records, dtype=np.int64) if weights is None else weights
     return np.array([measure.compute(outcome, each) for measure in CROSS_PLAY_MEASURES if measure.compute])
-
-
-def _regret(best: float, payoff: float, game: Game) -> float:
-    """Return the best mean payoff less a mean payoff; 0 for rounding error.
-
-    Both are in currency units per record. A difference of at most 1e-9 times the game's mean benefit plus loss counts
-    as rounding error; otherwise, the result can be negative.
-    """
-    scale = float(np.mean(np.asarray(game.benefit) + np.asarray(game.loss)))
-    behind = best - payoff
-    return 0.0 if abs(behind) <= INDIFFERENCE * scale * 1e3 else behind

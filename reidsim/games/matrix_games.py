@@ -144,7 +144,9 @@ def double_oracle(
         (not can_plan_against_all(opponents), problem, None, None, most),
     )
     payoff, theirs = play.matrix("publisher_payoff"), play.matrix("adversary_payoff")
-    together = [each.name for each in opponents if _come_together(each)]
+    # Types who come one at a time can be mixed with other adversaries.
+    games = {each.name: record_game_of(each.truth) for each in opponents}
+    together = [name for name, each in games.items() if isinstance(each, TypesGame) and each.together != "one-of"]
     playing = [each for each in opponents if each.name in payoff.columns and each.name not in together]
     left_out = [f"double oracle leaves {name!r} out: its adversaries attack together" for name in together]
     where, names = "double oracle", [each.name for each in playing]
@@ -193,11 +195,6 @@ def double_oracle(
         left = table["best_exploitability"].iloc[-1]
         left_out.append(f"double oracle ended after {len(table)} iterations with an exploitability of {left:.3g}")
     return DoubleOracle(table, _mixtures(plans, names, *solutions[best]), tuple(left_out))
-
-
-def _come_together(opponent: Opponent) -> bool:
-    game = record_game_of(opponent.truth)
-    return isinstance(game, TypesGame) and game.together != "one-of"
 
 
 def _reply(

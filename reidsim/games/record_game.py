@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -320,7 +320,10 @@ class PopulationLinker:
         True and believed group sizes are equal. With a registry, the linkage also has the share of the population with
         the released values (`match_probability`); see `Linker`.
         """
-        return self._linkage(lambda groups: groups.at(strategy, rows))
+        sizes = self.group_sizes.at(strategy, rows)
+        population = self.population or self.group_sizes
+        everybody = sizes if population is self.group_sizes else population.at(strategy, rows)
+        return self._linkage(sizes, everybody)
 
     def with_strategies(self, strategies: Strategies) -> Linker:
         """Return a linker with the group sizes under these strategies, computed at once.
@@ -332,18 +335,16 @@ class PopulationLinker:
         rows = np.flatnonzero(strategies != WITHHELD)
         if len(np.unique(strategies[rows])) * len(strategies) < _MANY_LINKED:
             return self
-        distinct = {id(groups): groups for groups in (self.group_sizes, self.population) if groups is not None}
-        counted = {key: groups.each(strategies[rows], rows) for key, groups in distinct.items()}
+        groups = (self.group_sizes, self.population or self.group_sizes)
+        counted = {key: each.each(strategies[rows], rows) for key, each in {id(each): each for each in groups}.items()}
         known = {key: sizes for key, sizes in counted.items() if sizes is not None}
         if len(known) < len(counted):
             return self
-        return FixedLinkage(self._linkage(lambda groups: known[id(groups)]), rows)
+        return FixedLinkage(self._linkage(*(known[id(each)] for each in groups)), rows)
 
-    def _linkage(self, sizes_in: Callable[[GroupSizes], Counts]) -> Linkage:
-        sizes = sizes_in(self.group_sizes)
+    def _linkage(self, sizes: Counts, everybody: Counts) -> Linkage:
         if self.population is None:
             return Linkage(sizes, sizes, by_chance=self.group_sizes.by_chance)
-        everybody = sizes if self.population is self.group_sizes else sizes_in(self.population)
         return Linkage(sizes, sizes, np.asarray(everybody / self.population.total))
 
 

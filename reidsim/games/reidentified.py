@@ -89,10 +89,10 @@ def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Gene
             adversary = case.hits.payoffs(rng).shifted(case.earned - case.hits.expected)
         weights.append(case.probability)
         parts.append(Reidentified(n, people, lost.shifted(case.kept, -1.0), adversary, case.people.expected))
-    return mixed(weights, parts)
+    return mixed(parts, weights)
 
 
-def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentified:
+def mixed(parts: Sequence[Reidentified], weights: Sequence[float] | None = None) -> Reidentified:
     """Return the mixture of the distributions of several parts.
 
     The parts are about the same people, for example in rounds of a game or random draws of its inputs. An amount that
@@ -100,13 +100,14 @@ def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentifi
 
     Parameters
     ----------
-    weights : sequence of float
-        Probability of each part; the sum is 1.
     parts : sequence of Reidentified
         One part or more.
+    weights : sequence of float, optional
+        Probability of each part; the sum is 1. Equal probabilities, if not given.
     """
     if len(parts) == 1:
         return parts[0]
+    weights = [1.0 / len(parts)] * len(parts) if weights is None else weights
     publisher = [part.publisher for part in parts if part.publisher is not None]
     adversary = [part.adversary for part in parts if part.adversary is not None]
     lost = [weight * part.lost for weight, part in zip(weights, parts, strict=True) if part.lost is not None]
@@ -117,11 +118,6 @@ def mixed(weights: Sequence[float], parts: Sequence[Reidentified]) -> Reidentifi
         mixture(weights, adversary) if len(adversary) == len(parts) else None,
         sum(lost) if len(lost) == len(parts) else None,
     )
-
-
-def evenly_mixed(parts: Sequence[Reidentified]) -> Reidentified:
-    """Return the mixture of one or more parts with equal weights; see `mixed`."""
-    return mixed([1.0 / len(parts)] * len(parts), parts)
 
 
 def reidentified_in(equilibrium: Equilibrium, weights: Counts, rng: Callable[[], np.random.Generator]) -> Reidentified:

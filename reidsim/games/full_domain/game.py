@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.rationality import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
 from reidsim.core.errors import InputError
-from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame
+from reidsim.games.adversary_types import TypesAdversary, TypesGame
 from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp, finest_classes
 from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import AdmissibleGroups, RecordGame, most_within
@@ -628,12 +628,8 @@ def eager(game: RecordGame) -> RecordGame:
     are included; other adversaries are unchanged.
     """
     if isinstance(game, TypesGame):
-        return game.with_types(_eager_types(game.types))
+        return game.with_types([replace(each, adversary=_eager_adversary(each.adversary)) for each in game.types])
     return replace(game, adversary=_eager_adversary(game.adversary))
-
-
-def _eager_types(types: tuple[AdversaryType, ...]) -> tuple[AdversaryType, ...]:
-    return tuple(replace(each, adversary=_eager_adversary(each.adversary)) for each in types)
 
 
 def _eager_adversary(adversary: Adversary) -> Adversary:
@@ -641,7 +637,8 @@ def _eager_adversary(adversary: Adversary) -> Adversary:
         # Lower the cost by more than the tolerance for equal amounts, so that indifference turns into attack.
         return replace(adversary, cost=adversary.cost * (1 - 2 * INDIFFERENCE))
     if isinstance(adversary, TypesAdversary):
-        return replace(adversary, types=_eager_types(adversary.types))
+        types = tuple(replace(each, adversary=_eager_adversary(each.adversary)) for each in adversary.types)
+        return replace(adversary, types=types)
     if is_dataclass(adversary) and hasattr(adversary, "adversary"):
         # An adversary that makes only some attacks of another one, as within a budget.
         narrowed: Adversary = replace(adversary, adversary=_eager_adversary(adversary.adversary))
