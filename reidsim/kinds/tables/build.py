@@ -496,14 +496,15 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
             adversary, equipped = with_detection(alone[name].scenario.adversary, agents), section.needs_resources
             own = alone[name].with_adversary(adversary.model_copy(update={"holds": ()} if equipped else {}))
             held_or_bought = (*(section.holds or ()), *section.buys)
-            has_none = section.needs_resources and not held_or_bought
-            problem, expected = "the adversary has no resource to attack with", "at least one resource in holds or buys"
-            refuse_first((has_none, problem, f"{where}.holds", [], expected))
             others = [each for each in held_or_bought if each not in lists]
-            mixed = 0 < len(others) < len(held_or_bought)
+            nothing, mixed = section.needs_resources and not held_or_bought, 0 < len(others) < len(held_or_bought)
+            missing = "the adversary has no resource to attack with"
             problem = "drawn lists cannot be combined with other resources"
             expected = f"a `kind` for {next(iter(others), '')!r}, or none of {listed(lists)}"
-            refuse_first((mixed, problem, where, listed(held_or_bought), expected))
+            refuse_first(
+                (nothing, missing, f"{where}.holds", [], "at least one resource in holds or buys"),
+                (mixed, problem, where, listed(held_or_bought), expected),
+            )
             both = (economics, own.scenario.beliefs.believed_economics(economics))
             sequential = own.scenario.adversary.plans_sequentially
             charged = [economics_of(section, each, agents, sequential=sequential) for each in both]

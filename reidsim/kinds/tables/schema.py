@@ -898,8 +898,7 @@ def _check_names(scenario: TablesScenario) -> None:
     """
     attributes, lists, harbor = scenario.attributes, scenario.lists, scenario.safe_harbor
     for key in ("age", "zip") if harbor is not None else ():
-        names = key_columns(getattr(harbor, key))
-        require_among("no such attribute", names, attributes, where=f"safe_harbor.{key}")
+        require_among("no such attribute", key_columns(getattr(harbor, key)), attributes, where=f"safe_harbor.{key}")
     scenario.beliefs.check_lists(lists)
     for name, resource in scenario.resources.items():
         where = f"resources.{name}.attributes"
