@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -647,7 +646,7 @@ def _is_among(value: str, words: Collection[str]) -> bool:
 
 
 def _are_postal_codes(rows: Mapping[str, int]) -> bool:
-    rows = dict(islice(rows.items(), _POSTAL_SAMPLE))
+    rows = dict(list(rows.items())[:_POSTAL_SAMPLE])
     patterns = _POSTAL_CODES if any(re.fullmatch(r"0\d{4}", value) for value in rows) else _POSTAL_CODES[:-1]
     enough = len(rows) >= _FEWEST_POSTAL_CODES
     return enough and any(_mostly(rows, filter(pattern.fullmatch, rows)) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""Generalization lattice: strategies with one hierarchy level per attribute."""
+"""Strategy spaces of a record: lattices of generalizations, and of masked attributes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import fsum, prod
 
 import numpy as np
 import pandas as pd
@@ -66,12 +65,12 @@ class StrategySpace:
     @property
     def size(self) -> int:
         """Number of strategies: the product of the numbers of levels."""
-        return prod(self.shape)
+        return math.prod(self.shape)
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
         """Step in the strategy number for one more level of each attribute."""
-        return tuple(prod(self.shape[position + 1 :]) for position in range(len(self.shape)))
+        return tuple(math.prod(self.shape[position + 1 :]) for position in range(len(self.shape)))
 
     def all_levels(self, strategies: Strategies | int) -> NDArray[np.int64]:
         """Return the level of each attribute in each strategy.
@@ -220,7 +219,7 @@ class GeneralizationLattice(StrategySpace):
         attributes that count; 0 for an attribute that does not count, or if each of those has a single value.
         """
         counted = self.domain.names if self.loss_attributes is None else self.loss_attributes
-        greatest = fsum(math.log(h.attribute.size) for h in self.hierarchies if h.attribute.name in counted)
+        greatest = math.fsum(math.log(h.attribute.size) for h in self.hierarchies if h.attribute.name in counted)
         return tuple(
             log(hierarchy.charged_sizes) / greatest
             if greatest > 0 and hierarchy.attribute.name in counted

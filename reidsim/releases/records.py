@@ -1,4 +1,4 @@
-"""Records to be shared: labels from a file or table, values above a top code, UCI Adult."""
+"""Records to be shared, as read from a file or table, and released tables: classes and values of their cells."""
 
 from __future__ import annotations
 
@@ -19,23 +19,16 @@ from reidsim.populations.population import UNKNOWN, Codes, Individuals, Populati
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, whole_numbers
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
 
+Members = NDArray[np.bool_]
+
+# Notations of suppressed cells in files of other programs, in addition to a star.
+_MISSING = ("", "NA")
+_SET = re.compile(r"\{(.*)\}", re.DOTALL)
+
 # Columns of the UCI Adult files.
 COLUMNS = (
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education-num",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital-gain",
-    "capital-loss",
-    "hours-per-week",
-    "native-country",
-    "income",
+    *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"),
+    *("race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income"),
 )
 
 # Label of each race of the file, in census terms: Asian and Pacific Islander are one race, as in the file.
@@ -177,13 +170,6 @@ def read_adult(path: Path) -> pd.DataFrame:
     race, problem, expected = frame["race"], "unknown race in the Adult data set", f"one of {listed(RACES)}"
     refuse_rows(~race.isin(RACES), problem, source=path, column="race", found=race, expected=expected)
     return frame.assign(race=race.map(RACES))
-
-
-Members = NDArray[np.bool_]
-
-# Notations of suppressed cells in files of other programs, in addition to a star.
-_MISSING = ("", "NA")
-_SET = re.compile(r"\{(.*)\}", re.DOTALL)
 
 
 def released_table(

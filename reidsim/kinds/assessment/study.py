@@ -573,9 +573,7 @@ def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowl
     persons = None if release.persons is None else np.concatenate([release.persons, cells])
     everybody = replace(release, codes=np.concatenate([release.codes, joining]), persons=persons)
     first, kind = distinct_rows([*everybody.true_values.T, *everybody.codes.T], everybody.n_records)
-    others = np.zeros(len(first), dtype=np.int64)
-    np.add.at(others, kind, np.concatenate([np.full(n, -1), study.people.counts.astype(np.int64)]))
-    others = np.maximum(others, 0)
+    others = np.maximum(np.bincount(kind, np.concatenate([np.full(n, -1), study.people.counts])), 0).astype(np.int64)
     if n + others.sum() < largest:
         problem, most = "the cohort is larger than the population", f"at most {n + others.sum():,}"
         raise InputError(problem, where="threshold.sizes", found=largest, expected=most)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -149,7 +148,7 @@ def strategy_map(records: pd.DataFrame, policies: Sequence[str] | None = None) -
     attributes = [str(column) for column in records.columns if column not in RECORD_COLUMNS]
     shown = masks_by_attribute(records["policy"]) if policies is None else list(policies)
     columns = min(2, len(shown))
-    rows, height = ceil(len(shown) / columns), max(1.2, len(attributes) * 0.165)
+    rows, height = -(-len(shown) // columns), max(1.2, len(attributes) * 0.165)
     layout = ConstrainedLayoutEngine(h_pad=0.03, hspace=0)
     figure = Figure(figsize=(columns * 5.6, rows * (height + _ABOVE + 0.9)), layout=layout, facecolor="white")
     parts = figure.subfigures(rows, columns, squeeze=False).ravel()

@@ -39,6 +39,7 @@ from reidsim.scenarios.agents import (
     NO_STAGES,
     ONE_STAGE,
     OWN_ADVERSARY,
+    Games,
     OpponentOptions,
     Opponents,
     are_equipped,
@@ -55,9 +56,6 @@ from reidsim.scenarios.agents import (
     with_adversaries,
     with_detection,
 )
-from reidsim.scenarios.agents import (
-    Games as GamesAgainst,
-)
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import planner
 from reidsim.scenarios.resources import IdentifySection, InferSurnameSection, StageSection, check_buyer, stage_of
@@ -66,7 +64,7 @@ from reidsim.scenarios.schema import economics_of as economics_and_belief
 from reidsim.scenarios.study import Study, World, digest_of
 
 # The true game and the believed game.
-Games = tuple[MaskingGame, MaskingGame]
+MaskingGames = tuple[MaskingGame, MaskingGame]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +87,7 @@ class MaskingStudy(Study[MaskingScenario]):
     stages: tuple[Stage, ...]
     domain: Domain | None = None
     alone: dict[str, MaskingStudy] = field(default_factory=dict)
-    _drawn: dict[int, dict[str | None, Games]] = field(default_factory=dict, init=False, repr=False)
+    _drawn: dict[int, dict[str | None, MaskingGames]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def draws(self) -> int:
@@ -119,7 +117,7 @@ class MaskingStudy(Study[MaskingScenario]):
         truth, belief = (game_against_several(view, present, together) for view in views)
         return World(truth, belief, weights)
 
-    def games(self, draw: int) -> Games:
+    def games(self, draw: int) -> MaskingGames:
         """Return the true and the believed `MaskingGame` of a draw.
 
         With several adversaries, they are the games against the first one alone; subjects and strategies are equal in
@@ -132,7 +130,7 @@ class MaskingStudy(Study[MaskingScenario]):
         """
         return next(iter(self.games_against_each(draw).values()))
 
-    def games_against_each(self, draw: int) -> dict[str | None, Games]:
+    def games_against_each(self, draw: int) -> dict[str | None, MaskingGames]:
         """Draw the tables and return the games against each adversary alone.
 
         The result is a dict by name (None for a single adversary). Each value is a pair of `MaskingGame`, the true and
@@ -154,7 +152,7 @@ class MaskingStudy(Study[MaskingScenario]):
                 self._drawn[draw] = self._games(draw)
         return self._drawn[draw]
 
-    def _games(self, draw: int) -> dict[str | None, Games]:
+    def _games(self, draw: int) -> dict[str | None, MaskingGames]:
         beliefs, stream = self.scenario.beliefs, partial(random_stream, self.scenario.seed, "tables", draw)
         worlds = believed = self.tables.draw(stream(), replication=draw)
         if beliefs.sizes:
@@ -523,7 +521,7 @@ class _MaskingEquip:
     """
 
     study: MaskingStudy
-    games: Games
+    games: MaskingGames
     section: WeightedSection
     agents: AgentsSection
     _linkers: dict[tuple[Holdings, int], Linker] = field(default_factory=dict)
@@ -708,7 +706,7 @@ def masking_adversaries(study: MaskingStudy, options: OpponentOptions, draw: int
 
     linked = one_stage(once[0]), one_stage(once[1])
 
-    def planned(name: str) -> Callable[[], GamesAgainst]:
+    def planned(name: str) -> Callable[[], Games]:
         plan = {"planner": name, "parameters": {}, "rate": options.attack_rate, "rationality": "perfect"}
         changed = section.model_copy(update=plan)
 
@@ -719,7 +717,7 @@ def masking_adversaries(study: MaskingStudy, options: OpponentOptions, draw: int
 
         return lambda: (game(linked[0]), game(linked[1]))
 
-    def informed() -> GamesAgainst:
+    def informed() -> Games:
         if knowledge is None and recipe is None:
             raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
         if knowledge is None:
@@ -729,7 +727,7 @@ def masking_adversaries(study: MaskingStudy, options: OpponentOptions, draw: int
         truth, belief = build_masking_study(study.loaded.with_content(content)).games(draw)
         return _focused(truth), _focused(belief)
 
-    def in_stages() -> GamesAgainst:
+    def in_stages() -> Games:
         if not staged and recipe is None:
             raise InputError(ONE_STAGE)
         if not staged:
