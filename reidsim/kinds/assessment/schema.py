@@ -99,9 +99,9 @@ class RiskReleaseSection(Section):
             self.refuse_if(len({*values}) < len(values), "value given twice", key, found=values)
         attributes = [self.columns.get(name, name) for name in self.attributes]
         for key in ("person", "household"):
-            for column in {*key_columns(getattr(self, key))}.intersection(attributes):
+            for column in key_columns(getattr(self, key)):
                 problem, expected = f"the key of {key}s is a quasi-identifier", "a column that is no attribute"
-                raise InputError(problem, where=key, found=column, expected=expected)
+                self.refuse_if(column in attributes, problem, key, expected, found=column)
         return self
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.groups import count_sets, enumerate_sets
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.agents.profile import Setting
-from reidsim.core.errors import InputError
+from reidsim.core.errors import refuse_first
 from reidsim.core.files import require_memory
 from reidsim.core.tables import read_table
 from reidsim.core.validation import read_toml
@@ -307,9 +307,8 @@ class MaskingKind(Kind):
             If the options have an attack recipe, because a masking scenario has its own stages, or if the scenario's
             own adversary, or one that the options describe, cannot play.
         """
-        if options.stages is not None:
-            problem, expected = "a masking scenario sets its own stages", "adversary.stages of the scenario"
-            raise InputError(problem, where="stages", found=options.stages, expected=expected)
+        problem, expected = "a masking scenario sets its own stages", "adversary.stages of the scenario"
+        refuse_first((options.stages is not None, problem, "stages", options.stages, expected))
         return study, masking_adversaries(study, options, draw)
 
     def opponent_types(self, study: MaskingStudy, draw: int = 0) -> Opponents:

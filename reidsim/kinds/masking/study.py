@@ -463,9 +463,8 @@ def _stage(section: StageSection, loaded: Scenario[MaskingScenario], tables: Mas
     if set(loci) <= set(subjects):
         # Compiled solvers need the loci in the order of the strategies' digits.
         loci = tuple(a for a in subjects if a in loci)
-    if not loci:
-        expected = f"loci among the attributes of both resource {section.resource!r} and the subjects"
-        raise InputError("the stage has no loci", where="adversary.stages", expected=expected)
+    expected = f"loci among the attributes of both resource {section.resource!r} and the subjects"
+    refuse_first((not loci, "the stage has no loci", "adversary.stages", None, expected))
     return stage_of(section, loaded.folder, loci)
 
 
@@ -728,10 +727,10 @@ def masking_adversaries(study: MaskingStudy, options: OpponentOptions, draw: int
         return _focused(truth), _focused(belief)
 
     def in_stages() -> Games:
-        if not staged and recipe is None:
-            raise InputError(ONE_STAGE)
-        if not staged:
-            raise InputError(NO_STAGES, expected="adversary.stages in place of adversary.knowledge")
+        refuse_first(
+            (not staged and recipe is None, ONE_STAGE, None, None, None),
+            (not staged, NO_STAGES, None, None, "adversary.stages in place of adversary.knowledge"),
+        )
         return once
 
     makers = {name: planned(name) for name in planners}
@@ -757,10 +756,8 @@ def _unnamed(study: MaskingStudy, options: OpponentOptions, draw: int) -> Oppone
     ends = [game.attack.one_stage().identify for game, _ in study.games_against_each(draw).values()]
     if len({(end.resource, frozenset(end.on)) for end in ends}) > 1:
         differ = "link on different resources or attributes"
-        if options.knowledge is not None:
-            problem = f"the adversaries of the scenario {differ}"
-            expected = "the recipe in a section [adversaries.NAME]"
-            raise InputError(problem, where="knowledge", found=options.knowledge, expected=expected)
+        problem, expected = f"the adversaries of the scenario {differ}", "the recipe in a section [adversaries.NAME]"
+        refuse_first((options.knowledge is not None, problem, "knowledge", options.knowledge, expected))
         reason = f"adversaries that the scenario does not name cannot play: the named adversaries {differ}"
         return Opponents(left_out=(reason,))
     end = IdentifySection(stage="identify", resource=ends[0].resource, on=ends[0].on)

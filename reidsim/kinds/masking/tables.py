@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import ListedTargets, MultistageWorld, PersonTable
 from reidsim.core.bundled import data_file, resolve
-from reidsim.core.errors import InputError, refuse_rows, require_among
+from reidsim.core.errors import InputError, refuse_first, refuse_rows, require_among
 from reidsim.core.tables import read_table, require_columns
 from reidsim.core.wording import whole_number
 from reidsim.kinds.masking.schema import TARGETS, MaskingScenario, ResourceSection, TableSection, TargetsSection
@@ -380,14 +380,11 @@ def _people(loaded: Scenario[MaskingScenario]) -> People:
             values[attribute.name], labels[attribute.name] = codes.astype(np.int64), attribute.categories
     if year is None:
         return People(values, labels, loci, rows)
-    where = "population.reference_year"
-    if BIRTH_YEAR not in values:
-        raise InputError(f"the population has no attribute {BIRTH_YEAR!r}", where=where, found=section.recipe)
+    where, lacking = "population.reference_year", f"the population has no attribute {BIRTH_YEAR!r}"
+    refuse_first((BIRTH_YEAR not in values, lacking, where, section.recipe, None))
     # The last generation spreads over decades, so some people are born after the reference year.
-    born = values[BIRTH_YEAR] <= year
-    if not born.any():
-        expected = f"{values[BIRTH_YEAR].min()} or later"
-        raise InputError("no person is born by the reference year", where=where, found=year, expected=expected)
+    born, expected = values[BIRTH_YEAR] <= year, f"{values[BIRTH_YEAR].min()} or later"
+    refuse_first((not born.any(), "no person is born by the reference year", where, year, expected))
     values = {attribute: column[born] for attribute, column in values.items()}
     return People({**values, AGE: year - values[BIRTH_YEAR]}, labels, loci, rows[born])
 
