@@ -14,8 +14,8 @@ import pyreadstat
 import pytest
 
 from reidsim.core.errors import InputError
-from reidsim.drafts.choice import DraftOptions
 from reidsim.drafts.draft import draft_scenario
+from reidsim.drafts.options import DraftOptions
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.release import read_release
 from reidsim.reports.shared.file import verify_shared

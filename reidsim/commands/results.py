@@ -29,7 +29,7 @@ from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import echo, note
 from reidsim.core.validation import LARGEST_SEED, read_text
 from reidsim.core.wording import counted
-from reidsim.drafts.choice import DraftOptions
+from reidsim.drafts.options import DraftOptions
 
 if TYPE_CHECKING:
     from reidsim.reports.shared.kept import Kept

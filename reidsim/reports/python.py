@@ -19,8 +19,8 @@ from reidsim.core.errors import InputError, reading
 from reidsim.core.files import plain_name, require_plain
 from reidsim.core.tables import read_table, text_table
 from reidsim.core.wording import counted, measures_among
-from reidsim.drafts.choice import DraftOptions
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
+from reidsim.drafts.options import DraftOptions
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.results import Result, RunResult, keep_private, measures_in_manifest, write_results

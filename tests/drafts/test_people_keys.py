@@ -9,8 +9,8 @@ from tiers import examples
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.drafts.choice import DraftOptions
 from reidsim.drafts.draft import UndecidedPersonError, draft_scenario
+from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.people import people_keys
 from reidsim.drafts.profile import profile_table
 
