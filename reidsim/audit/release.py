@@ -7,10 +7,10 @@ are computed over the equivalence classes of the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -58,18 +58,10 @@ class ColumnReader:
     def __init__(self, values: Sequence[str], hierarchy: Sequence[Sequence[str]] = ()) -> None:
         self.values = tuple(values)
         self._position = {value: position for position, value in enumerate(self.values)}
-        self.labels = self._labels_of(hierarchy)
+        self.labels = _grouped(
+            (label, self._position.get(row[0].strip())) for row in hierarchy for label in {text.strip() for text in row}
+        )
         self._masked: dict[tuple[int, ...], Mapping[str, Positions]] = {}
-
-    def _labels_of(self, hierarchy: Sequence[Sequence[str]]) -> dict[str, Positions]:
-        members: dict[str, list[int]] = {}
-        for row in hierarchy:
-            position = self._position.get(row[0].strip())
-            for label in {label.strip() for label in row}:
-                found = members.setdefault(label, [])
-                if position is not None:
-                    found.append(position)
-        return {label: np.array(sorted(found), dtype=np.intp) for label, found in members.items()}
 
     def fitting(self, cell: str) -> Positions:
         """Return the positions of the true values that fit a released cell, shape (n,).
@@ -110,17 +102,15 @@ class ColumnReader:
         If some values are days or months, other values are under ``not a date``, except the empty one and years;
         otherwise the result is empty.
         """
-        members: dict[str, list[int]] = {}
-        for value, position in self._position.items():
-            if _DAY_OR_MONTH.fullmatch(value):
-                for text in {value[:4], value[:7], value}:
-                    members.setdefault(text, []).append(position)
-        if members:
-            others = {value: at for value, at in self._position.items() if value and not _DAY_OR_MONTH.fullmatch(value)}
-            for value in others.keys() & members.keys():
-                members[value].append(others[value])
-            members[_NO_DATE] = [at for value, at in others.items() if not re.fullmatch(r"\d{4}", value)]
-        return {text: np.array(sorted(found), dtype=np.intp) for text, found in members.items()}
+        dates = {value: at for value, at in self._position.items() if _DAY_OR_MONTH.fullmatch(value)}
+        if not dates:
+            return {}
+        others = {value: at for value, at in self._position.items() if value and value not in dates}
+        found = _grouped((text, at) for value, at in dates.items() for text in {value[:4], value[:7], value})
+        for value in others.keys() & found.keys():
+            found[value] = np.sort(np.append(found[value], others[value]))
+        no_dates = [at for value, at in others.items() if not re.fullmatch(r"\d{4}", value)]
+        return found | {_NO_DATE: np.array(no_dates, dtype=np.intp)}
 
     def _unmasked(self, cell: str) -> Positions:
         """Return the positions of values that agree with a cell except at its stars.
@@ -130,11 +120,8 @@ class ColumnReader:
         kept = tuple(place for place, character in enumerate(cell) if character != ANYTHING)
         key = (len(cell), *kept)
         if key not in self._masked:
-            groups: dict[str, list[int]] = {}
-            for value, position in self._position.items():
-                if len(value) == len(cell):
-                    groups.setdefault("".join(value[place] for place in kept), []).append(position)
-            self._masked[key] = {text: np.array(found, dtype=np.intp) for text, found in groups.items()}
+            alike = {value: at for value, at in self._position.items() if len(value) == len(cell)}
+            self._masked[key] = _grouped(("".join(value[place] for place in kept), at) for value, at in alike.items())
         text = "".join(cell[place] for place in kept)
         return self._masked[key].get(text, np.zeros(0, dtype=np.intp))
 
@@ -145,11 +132,10 @@ class ColumnReader:
         A day or month is replaced by its year. Values that are not numbers are left out.
         """
         years = (_DAY_OR_MONTH.sub(r"\1", value) for value in self.values)
-        numbers = {position: _as_number(text) for position, text in enumerate(years)}
-        found = {position: number for position, number in numbers.items() if number is not None}
-        numeric, positions = np.array(list(found.values())), np.array(list(found), dtype=np.intp)
-        order = np.argsort(numeric, kind="stable")
-        return numeric[order], positions[order]
+        # None becomes NaN, which is sorted to the end.
+        numbers = np.array([_as_number(text) for text in years], dtype=np.float64)
+        order = np.argsort(numbers, kind="stable")[: np.isfinite(numbers).sum()]
+        return numbers[order], order
 
     def _within(self, low: float, high: float, above: bool, below: bool) -> Positions:
         """Return the positions of values that are numbers from `low` to `high`.
@@ -161,6 +147,14 @@ class ColumnReader:
         first = int(np.searchsorted(numbers, low, side="right" if above else "left"))
         last = int(np.searchsorted(numbers, high, side="left" if below else "right"))
         return positions[first:last]
+
+
+def _grouped(positions: Iterable[tuple[str, int | None]]) -> dict[str, Positions]:
+    """Return the ascending positions of each text; None is no position."""
+    members: dict[str, list[int]] = {}
+    for text, position in positions:
+        members.setdefault(text, []).extend(() if position is None else (position,))
+    return {text: np.array(sorted(found), dtype=np.intp) for text, found in members.items()}
 
 
 def is_all_numbers(values: Sequence[str]) -> bool:
@@ -477,37 +471,10 @@ def _one_in(counts: Counts) -> float:
     return float(np.max(1 / counts[counts > 0], initial=0.0))
 
 
-@dataclass(frozen=True)
-class Diversity:
-    """l-diversity and t-closeness of a kept column in the worst equivalence class.
-
-    Parameters
-    ----------
-    name : str
-        Name of the column.
-    distinct : int
-        Smallest number of different values in a class (distinct l-diversity); 0 if there is no class.
-    entropy : float
-        Smallest exponential of the entropy of the values in a class (entropy l-diversity); 0 if there is no class.
-    closeness : float
-        Largest distance between the distributions of values in a class and in all shared rows (t-closeness), in [0, 1];
-        0 if there is no class.
-    distance : {"equal", "ordered"}
-        Ground distance of the earth mover's distance: ``equal`` between all values, for nominal columns; or
-        ``ordered``, equal between neighbouring values, for numeric columns, in which empty cells come first.
-    """
-
-    name: str
-    distinct: int
-    entropy: float
-    closeness: float
-    distance: Literal["equal", "ordered"]
-
-
-def diversity(name: str, column: pd.Series[str], classes: Counts) -> Diversity:
+def diversity(name: str, column: pd.Series[str], classes: Counts) -> dict[str, Any]:
     """Return l-diversity and t-closeness of a column in the worst equivalence class.
 
-    A missing cell counts as a value, "". The distance is ordered if all other values are numbers, else equal.
+    A missing cell counts as a value, "".
 
     Parameters
     ----------
@@ -517,12 +484,21 @@ def diversity(name: str, column: pd.Series[str], classes: Counts) -> Diversity:
         One value per shared row.
     classes : ndarray of int64, shape (n_rows,)
         Class of each row, numbered from 0.
+
+    Returns
+    -------
+    dict
+        Plain data: the ``name``; ``distinct``, the smallest number of different values in a class (distinct
+        l-diversity); ``entropy``, the smallest exponential of the entropy of the values in a class (entropy
+        l-diversity); ``closeness``, the largest earth mover's distance between the distributions of values in a class
+        and in all rows (t-closeness), in [0, 1]; and its ground ``distance``: ``ordered``, equal between neighbouring
+        values, if all values but the empty one, which comes first, are numbers; otherwise ``equal`` between all values.
+        Numbers are 0 without rows.
     """
     codes, values = pd.factorize(text_of(column))
-    ordered = is_all_numbers(list(values))
     if not len(codes):
-        return Diversity(name, 0, 0.0, 0.0, "equal")
-    if ordered:
+        return {"name": name, "distinct": 0, "entropy": 0.0, "closeness": 0.0, "distance": "equal"}
+    if ordered := is_all_numbers(list(values)):
         codes = np.argsort(numeric_order(list(values)), kind="stable")[codes]
     sizes = np.bincount(classes)
     overall = np.bincount(codes, minlength=len(values)) / len(codes)
@@ -533,13 +509,13 @@ def diversity(name: str, column: pd.Series[str], classes: Counts) -> Diversity:
     entropy = np.exp(np.bincount(of_class, -share * np.log(share)))
     equal = (np.bincount(of_class, np.abs(share - overall[value]) - overall[value]) + 1) / 2
     far = _ordered_distance(of_class, value, share, overall) if ordered else equal
-    return Diversity(
-        name,
-        int(np.bincount(of_class)[present].min()),
-        float(entropy[present].min()),
-        float(np.clip(far[present].max(), 0.0, 1.0)),
-        "ordered" if ordered else "equal",
-    )
+    return {
+        "name": name,
+        "distinct": int(np.bincount(of_class)[present].min()),
+        "entropy": float(entropy[present].min()),
+        "closeness": float(np.clip(far[present].max(), 0.0, 1.0)),
+        "distance": "ordered" if ordered else "equal",
+    }
 
 
 def _ordered_distance(of_class: Counts, value: Counts, share: Floats, overall: Floats) -> Floats:

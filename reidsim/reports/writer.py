@@ -120,6 +120,7 @@ def _environment(macros: str) -> Environment:
         "odds": odds,
         "squeeze": lambda text: Markup(" ".join(str(escaped(text)).split())),
         "plain": plain,
+        "quoted": repr,
         "precise_amount": amount_text,
         "section": section,
     }

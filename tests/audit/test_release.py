@@ -194,8 +194,8 @@ def test_diversity_is_what_its_definition_gives(seed):
         entropy.append(math.exp(-sum(s * math.log(s) for s in p if s)))
         equal = np.abs(p - q).sum() / 2
         far.append(
-            moved(p, q, np.arange(len(values))) / max(len(values) - 1, 1) if found.distance == "ordered" else equal
+            moved(p, q, np.arange(len(values))) / max(len(values) - 1, 1) if found["distance"] == "ordered" else equal
         )
-    assert found.distance == ("ordered" if numbers and any(column != "") else "equal")
-    assert (found.distinct, found.entropy) == (min(distinct), pytest.approx(min(entropy)))
-    assert found.closeness == pytest.approx(max(far), abs=1e-7)
+    assert found["distance"] == ("ordered" if numbers and any(column != "") else "equal")
+    assert (found["distinct"], found["entropy"]) == (min(distinct), pytest.approx(min(entropy)))
+    assert found["closeness"] == pytest.approx(max(far), abs=1e-7)

@@ -116,9 +116,9 @@ def test_distances_are_those_of_the_cheapest_transport(rows, hierarchical):
     classes = pd.factorize(group)[0].astype(np.int64)
     audited = diversity("disease", pd.Series(everybody), classes)
     present = sorted(set(group.tolist()))
-    assert audited.distinct == found.distinct[present].min()
+    assert audited["distinct"] == found.distinct[present].min()
     if not hierarchical:
-        assert audited.closeness == pytest.approx(found.distance()[present].max())
+        assert audited["closeness"] == pytest.approx(found.distance()[present].max())
 
 
 def transport(values, everybody, *, hierarchical):

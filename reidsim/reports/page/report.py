@@ -22,7 +22,7 @@ from reidsim.kinds.assessment.kind import RISKS_OF_PERSONS
 from reidsim.populations.files import require_new_file, write_new_file
 from reidsim.reports.page.decision import decision, highest_risk, mean_payoffs
 from reidsim.reports.page.sources import StoredRun, assumptions, open_results, question, repeat
-from reidsim.reports.shared.audited import DEFINITION, audit_warnings, by_fitting_rows
+from reidsim.reports.shared.audited import DEFINITION, by_fitting_rows
 from reidsim.reports.shared.file import releases_of
 from reidsim.reports.writer import Bar, Cell, Figure, Table, Term, render, shortened
 from reidsim.scenarios.kind import Kind
@@ -151,8 +151,7 @@ def report_text(
     first = decision(run, releases, even, samples=cells)
     shown = None if releases is None else [releases.to_sign(mean_payoffs(run))]
     worst = highest_risk(run, shown) if cells else None
-    audits: dict[str, Any] = {"releases": releases, "definition": DEFINITION}
-    audits |= {"by_fitting_rows": by_fitting_rows, "audit_warnings": audit_warnings}
+    audits = {"releases": releases, "definition": DEFINITION, "by_fitting_rows": by_fitting_rows}
     losses = {"even": even, "unit": run.units[0], "tried": even and [times * even.own for times in TIMES_OWN]}
     columns, figures = first.get("columns", {"others": None}), list(_figures(run))
     main, further = ([part for is_main, part in figures if is_main is wanted] for wanted in (True, False))

@@ -218,6 +218,11 @@ class Release:
         """
         return [each for each in self.audit.get("inference", []) if each["rows_beyond"] or each["people_beyond"]]
 
+    @property
+    def warnings(self) -> list[str]:
+        """Contradictions between the rows and the risk that the game computes, at most two; see `audit`."""
+        return lines_of("audit_warnings", release=self)
+
     def require_limits(self) -> None:
         """Check that the rows meet the inference limits of the scenario.
 
@@ -258,7 +263,7 @@ def read_back(shared: SharedRecords, table: pd.DataFrame) -> Release:
     audited, classes = _audit_of(shared, table), classes_of(table, list(shared.quasi_identifiers))
     # Counterfeits have no person, but a reader of the file counts their values.
     audit, real = _audit_facts(shared, audited), shared.is_real
-    audit["kept"] = [vars(diversity(name, table[name], classes)) for name in shared.kept_columns]
+    audit["kept"] = [diversity(name, table[name], classes) for name in shared.kept_columns]
     protected = {
         "sensitive": _sensitive_facts(shared, table, classes),
         "inference": _inference_facts(shared, table, audited.matching),
@@ -393,39 +398,12 @@ def _audit_facts(shared: SharedRecords, audit: ReleaseAudit) -> dict[str, Any]:
         "people_shared": int(audit.is_shared.sum()),
         "fewest_people_of_a_row": int(audit.people_of_row.min()) if len(audit.people_of_row) else None,
         "fewest_rows_of_a_person": int(shown.min()) if len(shown) else None,
-        "people_by_fitting_rows": {str(n): k for n, k in zip(numbers.tolist(), people.tolist(), strict=True)},
+        "people_by_fitting_rows": dict(zip(map(str, numbers.tolist()), people.tolist(), strict=True)),
         "people_who_fit_one_alone": int((shown == 1).sum()),
         "people_more_exposed_than_promised": exposed,
         "smallest_class": int(audit.class_sizes.min()) if len(audit.class_sizes) else None,
         "rows_that_do_not_fit_their_record": audit.misfits,
     }
-
-
-def audit_warnings(facts: Mapping[str, Any], policy: str, highest: float) -> tuple[str, ...]:
-    """Return warnings if a file contradicts the risk that the game computes.
-
-    There are at most two; the result is () if there is no contradiction.
-
-    Parameters
-    ----------
-    facts : mapping
-        Audit of the file, in the format of sidecars.
-    policy : str
-        Name of the policy, for the warning.
-    highest : float
-        Highest success probability of an attack in the game, for the warning.
-    """
-    exposed, misfits = facts["people_more_exposed_than_promised"], facts["rows_that_do_not_fit_their_record"]
-    people = counted(facts["people"], "person", "people")
-    alone = counted(facts["people_who_fit_one_alone"], "person matches", "people match")
-    found = {
-        f"{policy}: {exposed or 0:,} of {people} are easier to find than the record risk suggests (at most "
-        f"{odds(highest)}): an adversary who knows their true values can exclude more rows. {alone} the rows of one "
-        "person only": exposed,
-        f"{counted(misfits, 'shared row')} do not match the true values of the record, or have cells that cannot be "
-        "read": misfits,
-    }
-    return tuple(text for text, applies in found.items() if applies)
 
 
 def summary_of(sidecar: Mapping[str, Any]) -> str:

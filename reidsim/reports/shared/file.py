@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.core.errors import InputError, listed
+from reidsim.core.errors import InputError
+from reidsim.core.wording import measures_among
 from reidsim.core.tables import delimited_line, read_table
 from reidsim.core.validation import read_json
-from reidsim.core.wording import counted, measures_among
 from reidsim.engine.results import require_hash, require_no_standard_output
 from reidsim.populations.files import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.sources import StoredRun
-from reidsim.reports.shared.audited import Limit, Release, audit_warnings, classes_of, limit_of, read_back
+from reidsim.reports.shared.audited import Limit, Release, classes_of, limit_of, read_back
 from reidsim.reports.shared.kept import DECLARATION, NOTHING_KEPT, Kept, require_file
 from reidsim.reports.shared.records import (
     SharedRecords,
@@ -33,7 +33,7 @@ from reidsim.reports.shared.records import (
     source_records,
 )
 from reidsim.reports.shared.rulebook import rulebook_of
-from reidsim.reports.writer import odds
+from reidsim.reports.writer import said
 from reidsim.scenarios.study import unit_sentence
 
 NO_LIMIT = Limit(1.0, "no limit")
@@ -207,7 +207,7 @@ def write_shared(
             raise not_written(at, error) from None
         # All files are complete: keep them.
         stack.pop_all()
-    return sidecar, audit_warnings(sidecar["audit"], shared.policy, shared.forms.highest_risk)
+    return sidecar, tuple(found.warnings)
 
 
 def csv_bytes(table: pd.DataFrame, delimiter: str = ",") -> bytes:
@@ -397,18 +397,7 @@ class Releases:
 
         The text joins up to four clauses: people easier to find, rows that do not match, risk and inference.
         """
-        release = self.by_policy[policy]
-        people, risk = counted(release.audit["people"], "person", "people"), odds(release.risk.highest)
-        easier = release.audit["people_more_exposed_than_promised"]
-        misfits = release.audit["rows_that_do_not_fit_their_record"]
-        revealed = listed(each["column"] for each in release.revealed)
-        parts = {
-            f"{easier or 0:,} of {people} are easier to find in the rows than the game computes": easier,
-            f"{counted(misfits, 'row')} do not match their records": misfits,
-            f"the highest risk counted in the rows, {risk}, is above the limit": not self.limit.allows(release.risk),
-            f"the rows reveal more of {revealed} than the scenario's limits allow": release.revealed,
-        }
-        return " and ".join(text for text, applies in parts.items() if applies)
+        return said("contradiction", release=self.by_policy[policy], limit=self.limit)
 
     def ranked(self, payoffs: Mapping[str, float]) -> list[str]:
         """Return the names of policies: within the limits by payoff, then others by risk.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -23,6 +23,7 @@ from reidsim.engine.results import find_release_file, require_hash
 from reidsim.releases.hierarchy import SUPPRESSED, read_hierarchy_rows
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.kept import GENERALIZED, NOTHING_KEPT, Kept, require_file
+from reidsim.reports.writer import lines_of
 from reidsim.scenarios.kind import Kind, LimitedColumns, SensitiveColumn, SharedColumns
 from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
@@ -403,8 +404,18 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     names = {name: attribute_of.get(name, name) if not columns.header else name for name in chosen}
     table = table.rename(columns=names).reset_index(drop=True)
     quasi = {names[name]: attribute_of[name] for name in chosen if name in attribute_of}
-    warnings = tuple(_warnings(table, frame, columns, identifying, int((own < 0).sum())))
-    return SharedRecords(forms.policy, table, quasi, forms, source, own, sensitive, declared, kept, warnings)
+    # True values ``*`` merge with suppressed values in equivalence classes.
+    suspected = [column for name, column in columns.column_of.items() if name not in columns.stars]
+    warnings = lines_of(
+        "share_warnings",
+        n_rows=len(table),
+        stars=[column for column in suspected if (frame[column].str.strip() == SUPPRESSED).any()],
+        identifying=identifying,
+        cells=[name for name in table if pd.Series(table[name].unique()).str.match(_FORMULA).any()],
+        headings=[name for name in table if re.match(_FORMULA, name)],
+        counterfeits=int((own < 0).sum()),
+    )
+    return SharedRecords(forms.policy, table, quasi, forms, source, own, sensitive, declared, kept, tuple(warnings))
 
 
 def _counterfeits(
@@ -457,45 +468,3 @@ def _counterfeits(
             expected=f"no column but {sensitive!r}",
         )
     return found["record"].to_numpy(dtype=np.int64), found["value_of"].to_numpy(dtype=np.int64)
-
-
-def _warnings(
-    table: pd.DataFrame, frame: pd.DataFrame, columns: SharedColumns, identifying: Mapping[str, str], counterfeits: int
-) -> list[str]:
-    """Return the problems to review before the release, one text each.
-
-    The list is empty if there are none.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Released rows, as text.
-    frame : DataFrame
-        Source records, as text.
-    columns : SharedColumns
-        Columns of the quasi-identifiers. Values ``*`` in the records are reported.
-    identifying : mapping of str to str
-        Reason why a kept column could identify most people, by column.
-    counterfeits : int
-        Number of counterfeit rows.
-    """
-    # Such values merge with suppressed values in equivalence classes.
-    suspected = [column for name, column in columns.column_of.items() if name not in columns.stars]
-    stars = [column for column in suspected if (frame[column].str.strip() == SUPPRESSED).any()]
-    cells = [str(name) for name in table.columns if pd.Series(table[name].unique()).str.match(_FORMULA).any()]
-    headings = [str(name) for name in table.columns if re.match(_FORMULA, str(name))]
-    formulas = "begin like formulas, and spreadsheets may evaluate them"
-    found: dict[str, object] = {
-        "no record is shared: the policy withholds all records, or nobody participates": not len(table),
-        f"values of {listed(stars)} are {SUPPRESSED} in the records, like suppressed values": stars,
-        **{
-            f"column {name!r}, kept on request, could identify most people: {why}": True
-            for name, why in identifying.items()
-        },
-        f"cells of {listed(cells)} {formulas}": cells,
-        f"names of the columns {listed(headings)} {formulas}": headings,
-        f"the sidecar lists {counted(counterfeits, 'row')} of the file as counterfeit: keep it confidential": (
-            counterfeits
-        ),
-    }
-    return [text for text, applies in found.items() if applies]
