@@ -1,6 +1,6 @@
 """Column declarations of shared files for tests."""
 
-from reidsim.reports.shared.kept import Kept
+from reidsim.reports.shared.records import Kept
 
 
 def unknown(*names, identifiers=()):

@@ -17,8 +17,7 @@ from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.audited import FileRisk, limit_of
 from reidsim.reports.shared.file import verify_shared, write_shared
-from reidsim.reports.shared.kept import Kept
-from reidsim.reports.shared.records import shared_records
+from reidsim.reports.shared.records import Kept, shared_records
 from reidsim.scenarios.load import Scenario
 
 FIFTH_KIND = Path(__file__).parent / "fifth_kind" / "withholding.py"

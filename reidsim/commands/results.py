@@ -32,7 +32,7 @@ from reidsim.core.wording import counted
 from reidsim.drafts.options import DraftOptions
 
 if TYPE_CHECKING:
-    from reidsim.reports.shared.kept import Kept
+    from reidsim.reports.shared.records import Kept
 
 
 def new(data: Path, options: DraftOptions, output: OutputOption = None, hierarchy: Sequence[str] = ()) -> None:
@@ -327,7 +327,7 @@ class KeptColumns:
         `more` are the further parameters of `Kept`: columns unknown to outsiders, and the largest share of people that
         kept columns may single out.
         """
-        from reidsim.reports.shared.kept import Kept
+        from reidsim.reports.shared.records import Kept
 
         return Kept(self.keep, self.keep_identifier, self.keep_free_text, *more)
 
@@ -382,7 +382,7 @@ def share(
         from reidsim.reports.page.sources import open_results
         from reidsim.reports.shared.audited import summary_of
         from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of, verify_shared
-        from reidsim.reports.shared.kept import MOST_SINGLED_OUT
+        from reidsim.reports.shared.records import MOST_SINGLED_OUT
 
     if verify is not None:
         others = (folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook)
@@ -450,8 +450,7 @@ def apply(
     """
     from reidsim.engine.results import require_no_standard_output
     from reidsim.populations.files import require_new_file, write_new_file
-    from reidsim.reports.shared.file import csv_bytes
-    from reidsim.reports.shared.rulebook import apply_rules
+    from reidsim.reports.shared.file import apply_rules, csv_bytes
 
     require_no_standard_output(output)
     require_new_file(output)

@@ -51,7 +51,7 @@ from reidsim.games.measures import PUBLISHER_PAYOFF, RISK
 from reidsim.reports.page.report import report_text, write_report
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import share_run
-from reidsim.reports.shared.kept import MOST_SINGLED_OUT, Kept
+from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
 from reidsim.reports.study_tables import SHOWN
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.scenarios.kind import kind_of_content

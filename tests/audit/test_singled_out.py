@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.reports.shared import kept as kept_columns
-from reidsim.reports.shared.kept import people_singled_out, revealing_sets
+from reidsim.reports.shared import records as kept_columns
+from reidsim.reports.shared.records import people_singled_out, revealing_sets
 
 TABLES = st.integers(1, 8).flatmap(
     lambda rows: st.tuples(

@@ -1,13 +1,12 @@
-"""Write and verify the file of released records, and choose the release of a run to sign."""
+"""Write and verify the file of released records and its rulebook, and choose the release of a run to sign."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -16,23 +15,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.core.errors import InputError
-from reidsim.core.wording import measures_among
-from reidsim.core.tables import delimited_line, read_table
+from reidsim.core.errors import InputError, listed
+from reidsim.core.tables import delimited_line, read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
 from reidsim.core.validation import read_json
+from reidsim.core.wording import measures_among
 from reidsim.engine.results import require_hash, require_no_standard_output
 from reidsim.populations.files import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.audited import Limit, Release, classes_of, limit_of, read_back
-from reidsim.reports.shared.kept import DECLARATION, NOTHING_KEPT, Kept, require_file
 from reidsim.reports.shared.records import (
+    DECLARATION,
+    GENERALIZED,
+    NOTHING_KEPT,
+    Kept,
     SharedRecords,
     policies_of,
     records_of_policy,
+    require_file,
     shared_records,
     source_records,
 )
-from reidsim.reports.shared.rulebook import rulebook_of
 from reidsim.reports.writer import said
 from reidsim.scenarios.study import unit_sentence
 
@@ -49,6 +51,9 @@ _CLASS_DEFINITION = (
 _COUNTERFEIT_DEFINITION = (
     "rows of the file, counted from 1, that describe no person; they conceal the sensitive values of other people"
 )
+# Columns of a rulebook: the quasi-identifiers, these two columns, and the released quasi-identifiers.
+_FORM, _IS_SHARED, _RELEASED = "form", "shared", "released "
+_YES, _NO = "yes", "no"
 
 
 def sidecar_of(path: Path) -> Path:
@@ -100,7 +105,7 @@ def share_run(
     accept_risk : bool
         Whether to write the file even if its risk is above the limit.
     rulebook : Path, optional
-        New file for the decisions per cell; see `reidsim.reports.shared.rulebook`.
+        New file for the decisions per cell; see `reidsim.reports.shared.file`.
     kept, options
         Columns to copy unchanged, and `policy`, `data` and `allow_code`; see
         `reidsim.reports.shared.records.shared_records`.
@@ -174,7 +179,7 @@ def write_shared(
         require_new_file(rulebook)
     rules = None if rulebook is None else csv_bytes(rulebook_of(shared))
     content, at = csv_bytes(shared.table, delimiter), path
-    with contextlib.ExitStack() as stack:
+    with ExitStack() as stack:
 
         def unfinished(content: bytes) -> str:
             # A fixed suffix makes the unfinished file plain text, independent of the suffix of the final file.
@@ -256,9 +261,10 @@ def verify_shared(path: Path) -> dict[str, Any]:
         # The file has only a header, which the hash has already verified.
         return sidecar
     table = read_table(path, delimiter=sidecar["delimiter"], trim=False)
-    if list(table.columns) != [column["name"] for column in sidecar["columns"]]:
+    roles = {column["name"]: column["role"] for column in sidecar["columns"]}
+    if list(table.columns) != list(roles):
         raise InputError("the columns differ from the sidecar", source=path, found=list(table.columns))
-    classes = _classes(table, [column["name"] for column in sidecar["columns"] if column["role"] == "quasi-identifier"])
+    classes = _classes(table, [name for name, role in roles.items() if role == "quasi-identifier"])
     if classes != sidecar["classes"]:
         raise InputError("the equivalence classes differ from the sidecar", source=path, found=classes["number"])
     return sidecar
@@ -504,3 +510,152 @@ def _is_of(sidecar: Mapping[str, Any], run: StoredRun) -> bool:
         made.get(key) is not None and made.get(key) == run.manifest.get(key)
         for key in ("scenario_hash", "data_hash", "seed")
     )
+
+
+def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
+    """Return the decision of a policy for every cell of a release.
+
+    Parameters
+    ----------
+    shared : SharedRecords
+        Records that the policy releases, with the policy's decision on every source record.
+
+    Returns
+    -------
+    DataFrame
+        One row of text per combination of true quasi-identifiers, sorted by them. Columns are the true
+        quasi-identifiers, ``form`` (generalization levels or the run's name of the strategy), ``shared`` (yes or no),
+        and ``released NAME`` for each quasi-identifier, empty if the record is withheld.
+
+    Raises
+    ------
+    InputError
+        If records with the same values are released differently, or the policy decides by a sensitive column and adds
+        records, which rules by values cannot express; or if there is no quasi-identifier.
+    """
+    source, forms = shared.source, shared.forms
+    if shared.sensitive is not None:
+        raise InputError(
+            f"policy {shared.policy!r} decides by column {shared.sensitive.name!r} and adds records, which rules by "
+            "values cannot express",
+            source=source.run.folder,
+            where="--rulebook",
+            expected="another policy",
+        )
+    column_of = source.columns.column_of
+    names = {attribute: column if source.columns.header else attribute for attribute, column in column_of.items()}
+    if not names:
+        raise InputError("the release has no quasi-identifier for rules", source=source.run.folder, where="--rulebook")
+    rules = pd.DataFrame({names[name]: source.frame[column].str.strip() for name, column in column_of.items()})
+    values = list(rules.columns)
+    rules[_FORM] = forms.strategies.to_numpy()
+    rules[_IS_SHARED] = np.where(forms.shared, _YES, _NO)
+    for name in column_of:
+        rules[f"{_RELEASED}{names[name]}"] = forms.labels[name].where(forms.shared, "").to_numpy()
+    distinct = rules.assign(row=np.arange(len(rules))).drop_duplicates(list(rules.columns))
+    twice = distinct.duplicated(values)
+    if twice.any():
+        again = distinct[twice].iloc[0]
+        why = ", because all rows of a person have the same generalization" if source.columns.person else ""
+        first = distinct[(distinct[values] == again[values]).all(axis=1)].iloc[0]
+        raise InputError(
+            "no rulebook: two rows have the same values but different releases" + why,
+            source=source.path,
+            where="--rulebook",
+            found=f"rows {first['row'] + 1} and {again['row'] + 1}",
+            expected="a policy with the same generalization for equal rows",
+        )
+    return distinct.drop(columns="row").sort_values(values, kind="stable").reset_index(drop=True)
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedRules:
+    """Result of applying a rulebook to new records.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Text, one row per released record, in the order of the new file.
+    records : int
+        Number of records in the new file.
+    ruled_out : int
+        Number of records withheld because a rule withholds them.
+    uncovered : int
+        Number of records withheld because no rule covers their values.
+    delimiter : str
+        Column delimiter, as in the new file.
+    """
+
+    table: pd.DataFrame
+    records: int
+    ruled_out: int
+    uncovered: int
+    delimiter: str = ","
+
+
+def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT, *, encoding: str | None = None) -> AppliedRules:
+    """Apply a rulebook to new records; withhold records that no rule covers.
+
+    Parameters
+    ----------
+    rulebook : Path
+        Rulebook written by `reidsim share`.
+    new : Path
+        Delimited text or Parquet, with the columns of the quasi-identifiers.
+    kept : Kept
+        Columns to copy unchanged; other columns except the quasi-identifiers are omitted.
+    encoding : str, optional
+        Encoding of the new file if it is a CSV file; UTF-8 if not given.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or is not a rulebook, a column is missing, or a kept column is a quasi-identifier or
+        identifies people.
+    """
+    rules, values = _read_rulebook(rulebook)
+    require_file(new, "new records")
+    refuse_encoding_of_types(new, encoding)
+    delimiter = sniff_delimiter(new, encoding)
+    frame = read_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
+    require_columns(frame, [*values, *kept.names], new)
+    released = next((name for name in kept.names if name in values), None)
+    if released is not None:
+        raise InputError(GENERALIZED, source="--keep", found=released, hint="remove it from --keep")
+    kept.identifying(frame, new)
+    found = frame[values].apply(lambda column: column.str.strip()).merge(rules, how="left", on=values)
+    columns = {
+        str(name): found[f"{_RELEASED}{name}"] if name in values else frame[name].to_numpy()
+        for name in frame.columns
+        if name in values or name in kept.names
+    }
+    table = pd.DataFrame(columns)[(found[_IS_SHARED] == _YES).to_numpy()].reset_index(drop=True)
+    ruled_out, uncovered = int((found[_IS_SHARED] == _NO).sum()), int(found[_IS_SHARED].isna().sum())
+    return AppliedRules(table, len(frame), ruled_out, uncovered, delimiter)
+
+
+def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rules of a rulebook, and the names of the quasi-identifiers.
+
+    A rule is one row of text.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, has other columns than a rulebook, two rules for the same values, or a decision that is
+        neither yes nor no.
+    """
+    require_file(path, "a rulebook written by reidsim share")
+    rules = read_table(path, trim=False)
+    values = list(rules.columns[: max(len(rules.columns) // 2 - 1, 0)])
+    if not values or list(rules.columns) != [*values, _FORM, _IS_SHARED, *(f"{_RELEASED}{name}" for name in values)]:
+        found, expected = listed(rules.columns), "a file written with --rulebook of share"
+        raise InputError("not a rulebook of reidsim share", source=path, where="header", found=found, expected=expected)
+    for wrong, problem in (
+        (rules.duplicated(values), "two rules for the same values"),
+        (~rules[_IS_SHARED].isin([_YES, _NO]), f"the decision is neither {_YES} nor {_NO}"),
+    ):
+        if wrong.any():
+            row = int(wrong.to_numpy().argmax())
+            raise InputError(problem, source=path, where=f"row {row + 1}", found=", ".join(rules.iloc[row][values]))
+    return rules, values
