@@ -337,6 +337,13 @@ def describe_file(
             cells = SampleCells.of_records([codes.to_numpy() for _, codes in file.codes.items()], weights, file.counts)
             rng = np.random.default_rng(np.random.SeedSequence(seed))
             uniqueness = uniqueness_of_sample(cells, rng=rng, level=level)
+    names = list(map(str, file.codes))
+    warnings = lines_of(
+        "description_warnings",
+        identifying=[each.name for each in attributes if each.distinct == frequencies.records > 1],
+        may_have_counts=file.counts is None and {"count", "counts", "n"} & set(map(str.lower, names)),
+        weight=None if file.weights is not None else next(filter(names_weight, names), None),
+    )
     return FileDescription(
         path=source,
         kind=file.recorded.get("kind"),
@@ -349,7 +356,7 @@ def describe_file(
         people=n_people,
         population_size=population_size if file.weights is None else round(float(file.weights.sum())),
         uniqueness=uniqueness,
-        warnings=_warnings(file, attributes, frequencies),
+        warnings=tuple(warnings),
     )
 
 
@@ -416,25 +423,6 @@ def _by_people(codes: pd.DataFrame, of_record: NDArray[np.intp]) -> tuple[GroupF
 def _described(name: str, codes: pd.Series[int], counts: NDArray[np.int64] | None) -> AttributeDescription:
     numbers = np.bincount(codes, counts).astype(np.int64)
     return AttributeDescription(name, int((numbers[1:] > 0).sum()), int(numbers[MISSING]) if len(numbers) else 0)
-
-
-def _warnings(
-    file: CodedFile, attributes: Sequence[AttributeDescription], frequencies: GroupFrequencies
-) -> tuple[str, ...]:
-    names = list(map(str, file.codes))
-    identifying = [attribute.name for attribute in attributes if attribute.distinct == frequencies.records > 1]
-    weight = next(filter(names_weight, names), None)
-    found: dict[str, object] = {
-        f"every record has a different value of {listed(identifying)}, like an identifier: "
-        "name the columns that an attacker may know": identifying,
-        "each row counts as one record: if the file has a column of counts, name this column": (
-            file.counts is None and {"count", "counts", "n"} & set(map(str.lower, names))
-        ),
-        f"column {weight!r} looks like sampling weights, but counts as an attribute: use --weight for weights": (
-            weight is not None and file.weights is None
-        ),
-    }
-    return tuple(text for text, applies in found.items() if applies)
 
 
 def read_coded_file(

@@ -182,18 +182,12 @@ def report_text(
         for title, (template, context) in (on_paper | on_screen).items()
         if context is not None
     ]
-    today, by = date.today(), ", ".join(filter(None, (author, institution)))
-    version, seed = run.manifest["versions"].get("reidsim", ""), run.manifest.get("seed", 0)
-    confidential = "Confidential: as sensitive as the records, because it shows values (--no-cells omits them)"
-    subtitles = [
-        unit_sentence(run.manifest),
-        f"Prepared{f' by {by}' if by else ''} on {today.day} {today:%B %Y}",
-        f"Scenario {run.name}, seed {seed}, run with reidsim {version}",
-        confidential if cells and not (releases is None and worst is None) else "",
-    ]
     page = {
-        "title": run.content.get("title") or run.name,
-        "subtitles": filter(None, subtitles),
+        "run": run,
+        "unit": unit_sentence(run.manifest),
+        "by": ", ".join(filter(None, (author, institution))),
+        "today": date.today(),
+        "is_confidential": cells and not (releases is None and worst is None),
         "sections": [section for section in sections if section["body"].strip()],
     }
     return str(render("page", page))

@@ -22,7 +22,7 @@ from reidsim.core.validation import Section, inline_toml, read_json, read_text, 
 from reidsim.core.wording import Code, Measure, measures_among, number_text
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.results import RunResult, measures_in_manifest, require_no_links, require_sound
-from reidsim.reports.writer import Cell, own_template, plain, shortened
+from reidsim.reports.writer import Cell, own_template, shortened
 from reidsim.scenarios.kind import Kind, gain_goes_with_loss, kind_of_content, schemas, section
 from reidsim.scenarios.load import leaves, origins_of
 from reidsim.scenarios.registry import DEFAULT_KIND, Policy
@@ -277,25 +277,10 @@ def question(run: StoredRun) -> dict[str, Any]:
         "replications": replications if isinstance(replications, int) else 1,
         "releases": {"leaves": None, **releases} if releases else None,
         "rounds": number_text(agents.get("rounds", 1)) if agents else "",
-        "uncertain": _listed(uncertain),
-        "swept": _listed(swept),
+        "uncertain": uncertain,
+        "swept": swept,
         "gain_is_loss": gain_goes_with_loss(content, [*uncertain, *swept]),
     }
-
-
-def _listed(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the values of each key as one text, by key.
-
-    Values are separated by commas; a text is shortened to 160 characters.
-    """
-    texts = {}
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            entries = [f"{name} {plain(entry)}" for name, entry in value.items()]
-        else:
-            entries = list(map(plain, value if isinstance(value, list | tuple) else [value]))
-        texts[str(key)] = shortened(", ".join(entries))
-    return texts
 
 
 def assumptions(run: StoredRun, scenario_file: Path | None = None) -> dict[str, Any]:
