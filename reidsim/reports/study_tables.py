@@ -365,18 +365,17 @@ def cross_play_verdict(result: CrossPlayResult) -> list[str]:
     one with the lowest largest regret, over all adversaries and swept values; see `worst_cases_table`. Of equally good
     defenders, the first is named and the others are counted. A criterion without a defender has no sentence.
     """
-    found = []
-    for criterion, (value, label, words, end) in ({} if result.runs.empty else _CRITERIA).items():
-        best = result.worst_cases[result.worst_cases[criterion]]
-        for row in best.head(1).to_dict("records"):
-            low, high = row[f"{value}_low"], row[f"{value}_high"]
-            facts = {"criterion": label, "words": words, "end": end, "worst": row[f"{value}_at"]}
-            facts |= {"defender": row_name(row["defender"], row["plans_against"]), "others": len(best) - 1}
-            is_drawn = high - low > _DRAWN * max(1.0, abs(row[value]))
-            interval = (_money(low), _money(high)) if is_drawn else None
-            found.append(facts | {"value": _money(row[value]), "interval": interval})
-    unit = counted_units(result.manifest["content"])[0]
-    return lines_of("cross_play_verdict", found=found, unit=unit, on_average=result.design is not None)
+    cases = result.worst_cases
+    return lines_of(
+        "cross_play_verdict",
+        best={} if result.runs.empty else {name: cases[cases[name]].to_dict("records") for name in _CRITERIA},
+        criteria=_CRITERIA,
+        drawn=_DRAWN,
+        money=_money,
+        row_name=row_name,
+        unit=counted_units(result.manifest["content"])[0],
+        on_average=result.design is not None,
+    )
 
 
 def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:

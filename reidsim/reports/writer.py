@@ -9,6 +9,7 @@ Templates state the text of a report. The macros `w` for paragraphs, lists, tabl
 from __future__ import annotations
 
 import base64
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -20,6 +21,7 @@ from markupsafe import Markup, escape
 
 from reidsim.core.errors import listed
 from reidsim.core.wording import Code, Inline, counted, number_text
+from reidsim.engine.switch import BestAt
 from reidsim.scenarios.kind import loss_text, section
 
 # Maximum length of a row name that is kept on one line.
@@ -112,6 +114,7 @@ def _environment(macros: str) -> Environment:
         "counted": counted,
         "listed": listed,
         "loss": loss_text,
+        "losses": _losses_text,
         "listing": lambda text: escape(printable(text, keep="\n")),
         "number": number_text,
         "odds": odds,
@@ -180,3 +183,13 @@ def odds(risk: float) -> str:
     The result is text; "0" or "1" alone.
     """
     return f"{risk:.4g} (1 in {1 / risk:.4g})" if 0 < risk < 1 else f"{risk:.0f}"
+
+
+def _losses_text(best: BestAt) -> str:
+    """Return as text the losses between which a policy is the best choice.
+
+    An example is "less than 300". A range without an upper end is "more than" its lower end; from 0 on, "any amount".
+    """
+    if math.isinf(best.high):
+        return f"more than {loss_text(best.low)}" if best.low else "any amount"
+    return f"{loss_text(best.low)} to {loss_text(best.high)}" if best.low else f"less than {loss_text(best.high)}"

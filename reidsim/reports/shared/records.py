@@ -718,7 +718,7 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
         stars=[column for column in suspected if (frame[column].str.strip() == SUPPRESSED).any()],
         identifying=identifying,
         cells=[name for name in table if pd.Series(table[name].unique()).str.match(_FORMULA).any()],
-        headings=[name for name in table if re.match(_FORMULA, name)],
+        headings=[name for name in map(str, table) if re.match(_FORMULA, name)],
         counterfeits=int((own < 0).sum()),
     )
     return SharedRecords(forms.policy, table, quasi, forms, source, own, sensitive, declared, kept, tuple(warnings))
