@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # Every number of 18 digits fits in 64 bits; Python refuses to convert strings of more than a few thousand digits.
 _MOST_DIGITS = 18
@@ -88,7 +89,6 @@ def number_text(value: object) -> str:
 
 # Measures
 
-Weights = NDArray[np.int64]
 WORDS = ("column", "label", "format", "definition")
 
 
@@ -115,7 +115,7 @@ class Measure:
     label: str
     format: str
     definition: str
-    compute: Callable[[Any, Weights], float] | None = field(default=None, compare=False, repr=False)
+    compute: Callable[[Any, NDArray[np.int64]], float] | None = field(default=None, compare=False, repr=False)
 
     @property
     def words(self) -> dict[str, str]:

@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reidsim.core.validation import read_toml
-from reidsim.core.wording import Weights, measures_worded
+from reidsim.core.wording import measures_worded
 from reidsim.games.equilibrium import Equilibrium
+
+Weights = NDArray[np.int64]
 
 
 def _mean(attribute: str, outcome: Equilibrium, weights: Weights) -> float:

@@ -93,7 +93,7 @@ def test_what_cannot_be_is_refused_in_one_line(changes, message, town_file):
         ({"adversaries.broker.holds": []}, "the adversary lacks the resource of its attack"),
         ({"adversaries.broker": {"accuracy": 0.5, "planner": "fmdp"}}, "accuracy: accuracy is not supported"),
         ({"adversaries.kin-seeker.knowledge": "voters"}, "adversaries.kin-seeker.resource: key missing"),
-        ({"resources.genealogy.coverage": 0.5}, "the key needs a list drawn from the people"),
+        ({"resources.genealogy.coverage": 0.5}, "expected this key only with `kind`"),
         ({"resources.gossip.price": 1}, "resources.gossip.attributes: key missing"),
         ({"adversaries.broker.buys": ["gossip"]}, "no such resource; found 'gossip'"),
         ({"subjects.policies": ["greedy-masking"]}, "not supported against several adversaries"),
