@@ -223,9 +223,9 @@ class GroupSizes:
             source = min(kept, key=lambda s: len(self.table(s).cell), default=source)
         below = self.table(source)
         columns = [
-            hierarchy.groups[level][codes]
+            hierarchy.groups[level][codes[below.cell]]
             for hierarchy, level, codes in zip(
-                self._lattice.hierarchies, self._lattice.levels(strategy), self._cells[below.cell].T, strict=True
+                self._lattice.hierarchies, self._lattice.levels(strategy), self._cells.T, strict=True
             )
         ]
         groups, place = numbered(row_keys(columns, len(below.cell)))
@@ -341,7 +341,9 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> tuple
         group_of_cell = inverse[:n_cells].astype(np.int32)
         counts = row_sets.in_classes(group_of_cell, len(first))
     group_of = inverse[n_cells:].astype(np.int32)
-    return NodeTable(np.arange(len(first)), counts, group_of, group_of_cell), codes[first], row_sets
+    # Columns are contiguous, because each is read alone.
+    cells = np.asfortranarray(codes[first])
+    return NodeTable(np.arange(len(first)), counts, group_of, group_of_cell), cells, row_sets
 
 
 @numba.njit(cache=True)
