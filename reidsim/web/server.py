@@ -23,7 +23,7 @@ from reidsim.engine.batch.design import error_line
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.web.page import offer
+from reidsim.web.exploration import offer
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -30,8 +30,7 @@ def html_of(widget):
 
 @pytest.fixture
 def rendered(tmp_path):
-    from reidsim.web import page
-    from reidsim.web import page as exploration
+    from reidsim.web import exploration, page
 
     (tmp_path / "people.csv").write_text("age,sex\n30,F\n30,F\n31,F\n31,M\n32,M\n34,M\n")
     (tmp_path / "small.toml").write_text(
