@@ -25,7 +25,7 @@ import numpy as np
 from figures import figure, grown
 from memory import peak_mib
 
-from reidsim.adversaries.rationality import OneShotAdversary
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.full_domain.game import AnyAdversaryGame, Followed, FullDomainGame, Prices
 from reidsim.games.full_domain.recoding import multi_dimensional, record_level

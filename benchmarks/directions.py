@@ -23,7 +23,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import exposed_to_weighted
 from reidsim.kinds.tables.schema import policy_named
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.populations.files import load_population
+from reidsim.populations.catalogue import load_population
 from reidsim.releases.lattice import Strategies
 from reidsim.releases.records import records_of
 from reidsim.scenarios.load import Scenario

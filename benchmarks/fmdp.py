@@ -20,7 +20,7 @@ from memory import peak_mib
 
 from reidsim.adversaries.sequential.attack import SequentialAttack, _solved, program_values
 from reidsim.adversaries.sequential.planning import BinomialBelief, plan_unknown
-from reidsim.populations.files import load_population
+from reidsim.populations.catalogue import load_population
 
 ATTACK = SequentialAttack(
     gain=8000.0, access_cost=100.0, exploit_cost=10.0, penalty=10_000.0, max_penalties=1, prior=0.63

@@ -20,7 +20,7 @@ import numpy as np
 from figures import figure, grown
 from memory import peak_mib
 
-from reidsim.adversaries.rationality import OneShotAdversary
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.games.cross_play import FixedForms
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.parameter_grid import (

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from reidsim.adversaries.factored_mdp import Action as Action
     from reidsim.adversaries.factored_mdp import FactoredMDP as FactoredMDP
     from reidsim.adversaries.factored_mdp import FactoredMDPAdversary as FactoredMDPAdversary
-    from reidsim.adversaries.rationality import OneShotAdversary as OneShotAdversary
+    from reidsim.adversaries.one_shot import OneShotAdversary as OneShotAdversary
     from reidsim.adversaries.rationality import fit_precision as fit_precision
     from reidsim.adversaries.response import Response as Response
     from reidsim.adversaries.sequential.attack import SequentialAttack as SequentialAttack
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     from reidsim.engine.scenario import stress as stress
     from reidsim.games.record_game import Choice as Choice
     from reidsim.games.record_game import RecordGame as RecordGame
-    from reidsim.populations.files import load_individuals as load_individuals
-    from reidsim.populations.files import load_population as load_population
-    from reidsim.populations.files import load_resource as load_resource
-    from reidsim.populations.files import make_genealogy as make_genealogy
-    from reidsim.populations.files import populate as populate
+    from reidsim.populations.catalogue import load_individuals as load_individuals
+    from reidsim.populations.catalogue import load_population as load_population
+    from reidsim.populations.catalogue import load_resource as load_resource
+    from reidsim.populations.catalogue import make_genealogy as make_genealogy
+    from reidsim.populations.catalogue import populate as populate
     from reidsim.populations.genealogy.genealogy import Genealogy as Genealogy
     from reidsim.populations.population import Attribute as Attribute
     from reidsim.populations.population import Domain as Domain
@@ -80,7 +80,7 @@ logging.getLogger("reidsim").addHandler(logging.NullHandler())
 _PUBLIC = {
     "reidsim.engine.scenario": "run run_batch cross_play stress Scenario",
     "reidsim.reports.python": "new plot report share",
-    "reidsim.populations.files": "populate load_population",
+    "reidsim.populations.catalogue": "populate load_population",
     "reidsim.reports.description": "describe_file",
     "reidsim.adversaries.rationality": "fit_precision",
     "reidsim.scenarios.python_objects": "intervals prefix groups suppress",
@@ -99,9 +99,9 @@ _BUILDING_BLOCKS = {
     "reidsim.populations.population": "Attribute Domain Individuals",
     "reidsim.populations.resources": "ExternalResource",
     "reidsim.populations.genealogy.genealogy": "Genealogy",
-    "reidsim.populations.files": "load_individuals load_resource make_genealogy",
+    "reidsim.populations.catalogue": "load_individuals load_resource make_genealogy",
     "reidsim.releases.lattice": "GeneralizationLattice",
-    "reidsim.adversaries.rationality": "OneShotAdversary",
+    "reidsim.adversaries.one_shot": "OneShotAdversary",
     "reidsim.games.record_game": "RecordGame",
 }
 _HOMES = {

@@ -133,7 +133,7 @@ def wan2015_equilibria(wan2015):
 @pytest.fixture(scope="session")
 def tennessee():
     """Return the bundled population with drawn counts."""
-    from reidsim.populations.files import load_population
+    from reidsim.populations.catalogue import load_population
 
     return load_population("tennessee-2010")
 

@@ -16,7 +16,7 @@ from reidsim.core import files
 from reidsim.core.errors import InputError
 from reidsim.core.tables import read_table
 from reidsim.engine.batch.runner import rerun_one
-from reidsim.engine.single_run import score_loaded
+from reidsim.engine.score import score_loaded
 from reidsim.engine.stress.run import describe
 from reidsim.engine.switch import switch_loaded
 from reidsim.games.record_game import Constraint

@@ -12,7 +12,8 @@ from shared_files import unknown
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.drafts.draft import draft_scenario
-from reidsim.engine.single_run import attributes_loaded, score_loaded
+from reidsim.engine.attributes import attributes_loaded
+from reidsim.engine.score import score_loaded
 from reidsim.engine.stress.run import describe
 from reidsim.reports.description import describe_file
 from reidsim.reports.page.report import report_text

@@ -90,7 +90,7 @@ class Planner:
 planners: Registry[type[Planner]] = Registry(
     "planner",
     "reidsim.adversaries",
-    "reidsim.adversaries.rationality",
+    "reidsim.adversaries.one_shot",
     "reidsim.adversaries.sequential.planning",
 )
 

@@ -42,7 +42,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.rationality import NeverAttacks
+from reidsim.adversaries.one_shot import NeverAttacks
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.agents.attack import (
     AttackPlan,

@@ -1,4 +1,4 @@
-"""Commands that analyse a scenario and write a results folder."""
+"""Commands that check, run and analyse a scenario; most write a results folder."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def attributes(
     """
     loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.single_run import attributes_loaded
+        from reidsim.engine.attributes import attributes_loaded
         from reidsim.reports.study_tables import attributes_tables
 
         folder = arguments.results_folder(output, f"{loaded.name}-attributes")
@@ -378,7 +378,7 @@ def score(
     """
     loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.single_run import score_loaded
+        from reidsim.engine.score import score_loaded
         from reidsim.reports.terminal import summary_tables
         from reidsim.scenarios.study import counted_units
 

@@ -1,1 +1,1 @@
-"""Components that all other subpackages use: registries and measures."""
+"""Parts that all other subpackages use: errors, registries, tables, random streams, words of results."""

@@ -32,7 +32,7 @@ from reidsim.drafts.names import Names
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.people import people_keys, weight_column
 from reidsim.drafts.profile import ColumnProfile, profile_table, rows_with
-from reidsim.populations.files import load_population
+from reidsim.populations.catalogue import load_population
 from reidsim.scenarios.schema import RECORD_COLUMNS
 from reidsim.scenarios.study import keys_of_records
 

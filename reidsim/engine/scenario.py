@@ -22,11 +22,11 @@ from reidsim.core.files import require_plain
 from reidsim.core.tables import sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
 from reidsim.core.validation import toml_text, with_texts
+from reidsim.engine.attributes import ORDERS, AttributesResult, attributes_loaded
 from reidsim.engine.batch.executors import Executor, SerialExecutor, executor_named
 from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayResult, cross_play_loaded, has_several_plays
 from reidsim.engine.results import RunResult
-from reidsim.engine.single_run import ORDERS, AttributesResult, attributes_loaded
 from reidsim.engine.stress.run import StressResult, describe, stress_loaded, with_method
 from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
 from reidsim.games.matrix_games import Sum

@@ -1,7 +1,7 @@
-"""Run a scenario of any kind once, at its own values; score a released file; find the effect of each quasi-identifier.
+"""Run a scenario of any kind once, at its own values.
 
 A scenario with agents is run in rounds of publisher, data subjects and adversaries. Each policy is played in its own
-simulation. All policies have the same random draws. Scores and effects of quasi-identifiers are for table scenarios.
+simulation. All policies have the same random draws.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import itertools
 import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,10 +27,8 @@ from reidsim.agents.attack import (
 )
 from reidsim.agents.profile import AdversaryProfile, Holdings, Setting
 from reidsim.core.errors import listed, locating
-from reidsim.core.randomness import random_stream
-from reidsim.core.wording import Measure, columns_of, counted, measures_among
+from reidsim.core.wording import columns_of, counted
 from reidsim.engine.results import (
-    Result,
     RunResult,
     begun,
     common_fields,
@@ -40,14 +36,10 @@ from reidsim.engine.results import (
     quantiles_of_people,
     release_file_facts,
     run_table,
-    sha256_of,
 )
 from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY, averages
-from reidsim.games.reidentified import Reidentified, distribution_table, measures_table, mixed, reidentified_in
-from reidsim.games.shapley import exact_shares, sampled_shares
-from reidsim.releases.lattice import Floats
-from reidsim.scenarios.agents import left_out_of_rounds
+from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
+from reidsim.games.reidentified import Reidentified, distribution_table, measures_table, mixed
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import (
@@ -57,7 +49,6 @@ from reidsim.scenarios.study import (
     PolicyOutcome,
     Progress,
     Study,
-    counted_units,
     equilibria_of,
 )
 
@@ -537,186 +528,3 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
     analysis = replace(analysis, runtimes=seconds, reidentified=distribution_table(over_draws))
     facts[EXPECTED_LOSSES] = {name: each.lost / each.n for name, each in over_draws.items() if each.lost is not None}
     return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ScoreResult(Result):
-    """Outcomes of a released file, compared with the policies of a scenario.
-
-    See `Result` for further parameters.
-
-    Parameters
-    ----------
-    file : str
-        Name of the file, also used as the name of its policy.
-    summary : DataFrame
-        Averages over records (in scenarios that count people, over people), indexed by policy. The first row is the
-        file. Measures that are unknown for the file are left out.
-    records : DataFrame
-        Outcome of each record if released as in the file: ``record`` (number, from 0), ``shared`` (whether the file has
-        a row for the record), ``attacked``, ``success_probability``, ``publisher_payoff``, ``adversary_payoff``,
-        ``utility``; see `Equilibrium`. If the scenario counts people, one row per ``person`` instead, numbered in the
-        order of first appearance.
-    measures : dict of str to Measure
-        The measure in each column of `summary`.
-    """
-
-    file: str
-    summary: pd.DataFrame
-    records: pd.DataFrame
-    measures: dict[str, Measure]
-
-    def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of the results folder by name: ``scores`` and ``records``.
-
-        ``scores`` has the measures of `summary` by policy, ``records`` the outcomes of the file's records.
-        """
-        return {"scores": self.summary.reset_index(), "records": self.records}
-
-
-def score_loaded(
-    loaded: Scenario[Any], file: str | Path, *, key: str | None = None, progress: Progress | None = None
-) -> ScoreResult:
-    """Return the outcomes of a released file, treated like a policy's release.
-
-    The scenario's adversary responds to the file as to the release of a policy. Each cell of the file stands for a set
-    of values. The group of a row consists of the people whose values lie in the sets of all its cells. For the utility,
-    each set counts like a value of a hierarchy that covers equally many values. Records without a row in the file count
-    as withheld.
-
-    Parameters
-    ----------
-    loaded : Scenario
-        A table scenario; the file is a release of its records.
-    file : str or Path
-        Delimited text or Parquet. Cells may be values, labels of hierarchies, ``*``, intervals or sets.
-    key : str, optional
-        Column, in both files, that identifies the person of a row. If not given, rows must have the same order as the
-        scenario's records.
-    progress : callable, optional
-        Called with the task, the completed steps and all steps.
-
-    Returns
-    -------
-    ScoreResult
-
-    Raises
-    ------
-    InputError
-        If the scenario is of another kind or has no policies, a file that it names cannot be used, or a row or cell of
-        the released file cannot be read.
-    """
-    path = Path(file)
-    kind, clock, report = begun(loaded, progress)
-    kind.policies_of(loaded.scenario)
-    study = kind.build(loaded)
-    released, released_warnings = kind.play_released(study, path, key)
-    clock.lap("build")
-    outcomes = equilibria_of(kind.play(study, progress=lambda done, total: report("playing", done, total)))
-    clock.lap("play")
-    policies = kind.summarise(study, 0, outcomes).join(measures_table(kind.reidentified(study, 0, outcomes)))
-    each_once, seed = np.ones(len(released.strategies), dtype=np.int64), loaded.scenario.seed
-    found = reidentified_in(released, each_once, lambda: random_stream(seed, "reidentified", 0, len(outcomes)))
-    own = {**averages(released, each_once), **found.measures()}
-    first = pd.DataFrame([own], index=pd.Index([path.name], name="policy"))
-    summary = pd.concat([first, policies[[column for column in policies if column in own]]])
-    about = {"file": path.name, "sha256": sha256_of(path), "key": key}
-    facts = {"score": about, **kind.facts(study), **release_file_facts(loaded)}
-    columns = ("attacked", "success_probability", "publisher_payoff", "adversary_payoff", "utility")
-    unit = {counted_units(loaded.content)[0]: np.arange(len(released.strategies)), "shared": ~released.withheld}
-    each = pd.DataFrame({**unit, **{column: getattr(released, column) for column in columns}})
-    measures = measures_among(kind.measures_of(loaded.content), summary.columns)
-    warnings = (*left_out_of_rounds(loaded.scenario), *released_warnings)
-    return ScoreResult(path.name, summary, each, measures, **common_fields(loaded, clock.laps, facts, warnings))
-
-
-# Largest number of columns for exact shares; with n columns, 2^n sets of columns are played.
-MOST_EXACT = 10
-# Default number of random orders of columns; more orders make shares more precise and take proportionally longer.
-ORDERS = 50
-ATTRIBUTE_MEASURES = columns_of((PUBLISHER_PAYOFF, RISK, UTILITY))
-ATTRIBUTE_COLUMNS = ("policy", "attribute", "measure", "all", "without", "alone", "none", "share", "standard_error")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class AttributesResult(Result):
-    """The effect of each quasi-identifier on the outcomes of a scenario.
-
-    See `Result` for further parameters.
-
-    Parameters
-    ----------
-    table : DataFrame
-        One row per policy, attribute and measure (`ATTRIBUTE_MEASURES`, averages over records in the first draw);
-        columns `ATTRIBUTE_COLUMNS`: the measure with ``all`` quasi-identifiers, ``without`` this attribute, with this
-        attribute ``alone`` and with ``none``; the Shapley ``share`` of the attribute in the difference between all and
-        none, in the unit of the measure (shares of all attributes sum to ``all`` minus ``none``); and the
-        ``standard_error`` of the share (0 if it is exact).
-    """
-
-    table: pd.DataFrame
-
-    def stored_tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of the results folder by name: only ``attributes``."""
-        return {"attributes": self.table}
-
-
-def attributes_loaded(
-    loaded: Scenario[Any], *, orders: int = ORDERS, progress: Progress | None = None
-) -> AttributesResult:
-    """Return the outcomes of a scenario with and without each quasi-identifier.
-
-    A column that is left out is generalized to the top level of its hierarchy in every record; policies that optimize
-    choose again among the remaining generalizations. Policies for which this is impossible are left out, with a
-    warning. Shapley shares are exact for up to 10 columns; for more columns, they are averages over random orders of
-    the columns, drawn with the scenario's seed. Section ``agents`` is ignored.
-
-    Parameters
-    ----------
-    loaded : Scenario
-        A table scenario.
-    orders : int
-        Number of random orders, used if there are more than 10 columns.
-    progress : callable, optional
-        Called with the task, the completed steps and all steps.
-
-    Returns
-    -------
-    AttributesResult
-
-    Raises
-    ------
-    InputError
-        If the scenario is of another kind, or a file that it names cannot be used.
-    """
-    kind, clock, report = begun(loaded, progress)
-    study = kind.build(loaded)
-    columns = kind.dropped_columns(study)
-    clock.lap("build")
-    names, n = columns.names, len(columns.names)
-    weights, exact, played = study.world(0).weights.astype(np.int64), n <= MOST_EXACT, itertools.count()
-    plays = 2**n if exact else orders * n
-
-    @cache
-    def value(members: int) -> Floats:
-        report("playing", min(next(played), plays - 1), plays)
-        outcomes = columns.play(frozenset(name for place, name in enumerate(names) if members >> place & 1))
-        found = [averages(outcomes[policy], weights) for policy in columns.policies]
-        return np.array([each[measure] for each in found for measure in ATTRIBUTE_MEASURES])
-
-    stream = random_stream(loaded.scenario.seed, "attributes")
-    shapley = exact_shares(value, n) if exact else sampled_shares(value, n, orders, stream)
-    everything, rows = 2**n - 1, []
-    for (first, policy), (place, attribute) in itertools.product(enumerate(columns.policies), enumerate(names)):
-        valued = [value(members) for members in (everything, everything & ~(1 << place), 1 << place, 0)]
-        shares = (*valued, shapley.shares[place], shapley.standard_errors[place])
-        for number, measure in enumerate(ATTRIBUTE_MEASURES, start=first * len(ATTRIBUTE_MEASURES)):
-            rows.append((policy, attribute, measure, *(float(each[number]) for each in shares)))
-    table = pd.DataFrame(rows, columns=list(ATTRIBUTE_COLUMNS))
-    clock.lap("play")
-    about = {"exact": exact, "orders": None if exact else orders, "played": next(played)}
-    facts = {"attributes": about, **kind.facts(study)}
-    warnings = columns.warnings
-    if getattr(loaded.scenario, "agents", None) is not None:
-        warnings = ("section agents is ignored: only one round is evaluated", *warnings)
-    return AttributesResult(table, **common_fields(loaded, clock.laps, facts, warnings))

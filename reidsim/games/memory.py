@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from reidsim.adversaries.rationality import OneShotAdversary
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary, Linkage, Response
 from reidsim.games.adversary_types import TypesLinker
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame, shared_rows

@@ -1,4 +1,4 @@
-"""Distributions of people re-identified and of payoffs under a choice."""
+"""Distributions of the number of people re-identified and of payoffs under a choice."""
 
 from __future__ import annotations
 

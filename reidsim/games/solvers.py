@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.rationality import OneShotAdversary
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
 from reidsim.core.files import require_memory

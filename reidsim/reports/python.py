@@ -21,11 +21,13 @@ from reidsim.core.tables import read_table, text_table
 from reidsim.core.wording import counted, measures_among
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, draft_scenario
 from reidsim.drafts.options import DraftOptions
+from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.results import Result, RunResult, keep_private, measures_in_manifest, write_results
 from reidsim.engine.scenario import Scenario
-from reidsim.engine.single_run import AgentAnalysis, AttributesResult, ScoreResult
+from reidsim.engine.score import ScoreResult
+from reidsim.engine.single_run import AgentAnalysis
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.figures.runs import (

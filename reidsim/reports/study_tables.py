@@ -16,9 +16,9 @@ from rich.text import Text
 from reidsim.core.wording import Measure, counted
 from reidsim.drafts.draft import COLUMNS_FILE, Draft, in_a_line
 from reidsim.drafts.profile import ColumnProfile
+from reidsim.engine.attributes import AttributesResult
 from reidsim.engine.cross_play import BEST, MAXIMIN, MINIMAX_REGRET, WORST, CrossPlayResult
 from reidsim.engine.results import measures_in_manifest
-from reidsim.engine.single_run import AttributesResult
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.games.cross_play import row_name

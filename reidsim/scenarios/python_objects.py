@@ -23,7 +23,7 @@ from reidsim.core.errors import InputError
 from reidsim.core.files import plain_name
 from reidsim.core.tables import sniff_delimiter, text_table
 from reidsim.core.validation import plain, toml_text, validated
-from reidsim.populations.files import load_population
+from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.scenarios.adversary_schema import PlannerSection

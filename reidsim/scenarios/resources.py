@@ -25,7 +25,7 @@ from reidsim.core.randomness import random_stream, word_of
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import Section
 from reidsim.core.wording import whole_number
-from reidsim.populations.files import recipe_of
+from reidsim.populations.catalogue import recipe_of
 from reidsim.populations.population import UNKNOWN
 from reidsim.populations.public_sources import VOTING_AGE, FiguresByAge, VoterProfile, load_social_media, voter_profile
 from reidsim.populations.resources import (

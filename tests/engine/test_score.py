@@ -13,7 +13,7 @@ from tiers import cases, examples
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.engine.single_run import score_loaded
+from reidsim.engine.score import score_loaded
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import write_shared
 from reidsim.reports.shared.records import shared_records

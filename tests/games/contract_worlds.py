@@ -16,7 +16,7 @@ from reidsim.adversaries.multistage.attack import (
     PersonTable,
 )
 from reidsim.adversaries.multistage.linkage import LatticeAttackLinker, MultistageLinker
-from reidsim.adversaries.rationality import AlwaysAttacks, NeverAttacks, OneShotAdversary, RandomAttacks
+from reidsim.adversaries.one_shot import AlwaysAttacks, NeverAttacks, OneShotAdversary, RandomAttacks
 from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.games.adversary_types import AdversaryType, TypesGame

@@ -11,7 +11,7 @@ from replies_to_types import against
 from small_games import amounts, small_games
 from tiers import examples
 
-from reidsim.adversaries.rationality import NeverAttacks, OneShotAdversary
+from reidsim.adversaries.one_shot import NeverAttacks, OneShotAdversary
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.games.adversary_types import AdversaryType, TypesGame, average_type, averaged, repriced
 from reidsim.games.equilibrium import evaluate

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from contract_worlds import COST, GAIN, PLAYERS, SPACES, masking_world
 
-from reidsim.adversaries.rationality import AlwaysAttacks
+from reidsim.adversaries.one_shot import AlwaysAttacks
 from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.cross_play import (

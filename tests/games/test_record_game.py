@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from small_games import game_of, small_games
 from tiers import examples
 
-from reidsim.adversaries.rationality import AlwaysAttacks, NeverAttacks, RandomAttacks
+from reidsim.adversaries.one_shot import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.core.errors import InputError
 from reidsim.games.equilibrium import evaluate
 from reidsim.games.measures import averages

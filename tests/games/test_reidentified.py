@@ -11,7 +11,7 @@ from replies_to_types import against
 from small_games import small_games
 from tiers import examples
 
-from reidsim.adversaries.rationality import RandomAttacks
+from reidsim.adversaries.one_shot import RandomAttacks
 from reidsim.adversaries.response import Presence
 from reidsim.core.wording import columns_of
 from reidsim.games.adversary_types import AdversaryType, TypesGame

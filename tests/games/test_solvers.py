@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from small_games import game_of, small_games
 from tiers import examples
 
-from reidsim.adversaries.rationality import OneShotAdversary
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import arrays_of
 from reidsim.games import record_game
 from reidsim.games.equilibrium import evaluate

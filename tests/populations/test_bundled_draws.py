@@ -6,7 +6,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from reidsim.populations.files import load_population, make_genealogy
+from reidsim.populations.catalogue import load_population, make_genealogy
 from reidsim.populations.genealogy.genealogy import Genealogy, Mutations
 
 # Another digest means other people, which changes users' results and documented figures.

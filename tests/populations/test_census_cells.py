@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
+from reidsim.populations.catalogue import load_population
 from reidsim.populations.census import largest_remainders
-from reidsim.populations.files import load_population
 from reidsim.scenarios.load import Scenario
 
 AREAS = """\

@@ -6,7 +6,7 @@ import pytest
 from labels import by_label
 
 from reidsim.core.errors import InputError
-from reidsim.populations.files import load_population
+from reidsim.populations.catalogue import load_population
 from reidsim.populations.population import natural_categories
 
 PEOPLE = """\

@@ -10,7 +10,7 @@ import pytest
 from labels import by_label
 
 from reidsim.core.errors import InputError
-from reidsim.populations.files import load_population
+from reidsim.populations.catalogue import load_population
 
 TABLES = "ABCDEFG"
 SEGMENT = {"A": "20", "B": "21", "C": "22", "D": "23", "E": "24", "F": "25", "G": "26"}

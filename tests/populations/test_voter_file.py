@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from labels import by_label
 
 from reidsim.core.errors import InputError
+from reidsim.populations.catalogue import load_population
 from reidsim.populations.census import read_voter_file
-from reidsim.populations.files import load_population
 from reidsim.populations.population import Attribute, Domain
 
 # Of layout_ncvoter.txt of 11 February 2022 and of the layout before it: columns that are read, and some around them.

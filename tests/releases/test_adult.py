@@ -1,6 +1,6 @@
 """The Adult files: small files in their format, and the real files if present."""
 
-from reidsim.populations.files import load_population
+from reidsim.populations.catalogue import load_population
 from reidsim.releases.records import COLUMNS, read_adult
 
 DATA = """\

@@ -57,6 +57,23 @@ def test_a_key_that_nothing_reads_is_refused(key, changes):
     assert error.expected
 
 
+@pytest.mark.parametrize(
+    ("key", "changes"),
+    [
+        ("adversary.resource", {"adversary.resource": "registry"}),
+        (
+            "adversary.overconfident",
+            {"adversary": {"knowledge": "twitter", "resource": "registry", "overconfident": True}},
+        ),
+        ("resources.registry.count", {"resources.registry.count": "n"}),
+        ("resources.registry.coverage", {"resources.registry.coverage": 0.5}),
+        ("targets.person", {"targets.person": "surname"}),
+    ],
+)
+def test_a_key_of_a_masking_scenario_that_nothing_reads_is_refused(key, changes):
+    refused(key, changes, "wan2021")
+
+
 def test_the_same_key_is_read_where_its_condition_holds():
     for changes in (
         {"adversary.rate": 0.3, "adversary.planner": "random"},

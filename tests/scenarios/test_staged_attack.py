@@ -11,7 +11,7 @@ from staged_clinic import FILES
 from reidsim.adversaries.multistage.attack import PersonTable
 from reidsim.core.errors import InputError
 from reidsim.engine.scenario import cross_play
-from reidsim.engine.single_run import score_loaded
+from reidsim.engine.score import score_loaded
 from reidsim.games.masking.searches import best_first
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.load import Scenario

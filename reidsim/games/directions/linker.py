@@ -19,16 +19,8 @@ from reidsim.adversaries.response import Linkage
 from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import TypesGame
 from reidsim.games.directions.effects import Harm
-from reidsim.games.record_game import (
-    WITHHELD,
-    FixedLinkage,
-    Linker,
-    PeopleLattice,
-    PeopleLinkage,
-    RecordGame,
-    linker_of_release,
-    shared_rows,
-)
+from reidsim.games.people import PeopleLattice, PeopleLinkage
+from reidsim.games.record_game import WITHHELD, FixedLinkage, Linker, RecordGame, linker_of_release, shared_rows
 from reidsim.linkage.partition import FittingRows
 from reidsim.linkage.people import ranges
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies

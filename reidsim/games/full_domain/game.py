@@ -17,7 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.rationality import OneShotAdversary
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
 from reidsim.core.errors import InputError
 from reidsim.games.adversary_types import TypesAdversary, TypesGame

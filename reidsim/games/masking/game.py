@@ -29,7 +29,7 @@ from reidsim.adversaries.multistage.two_stage import (
     memory_beside,
     reply_to,
 )
-from reidsim.adversaries.rationality import OneShotAdversary
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import available_threads, borrowing, done_in_threads

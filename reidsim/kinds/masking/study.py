@@ -20,7 +20,7 @@ from reidsim.adversaries.multistage.attack import (
     Stage,
 )
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.rationality import OneShotAdversary
+from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import Adversary, planners
 from reidsim.agents.profile import Equipment, Holdings, Setting
 from reidsim.core.errors import InputError, locating, nearest, refuse_first

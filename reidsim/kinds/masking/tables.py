@@ -17,7 +17,7 @@ from reidsim.core.tables import read_table, require_columns
 from reidsim.core.wording import whole_number
 from reidsim.kinds.masking.schema import TARGETS, MaskingScenario, ResourceSection, TableSection, TargetsSection
 from reidsim.linkage.sensitive_values import RowGroups
-from reidsim.populations.files import as_individuals, make
+from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
 from reidsim.populations.population import UNKNOWN, Attribute, Domain, natural_categories
 from reidsim.populations.resources import PeopleList

@@ -31,7 +31,7 @@ from reidsim.games.participation.families import Crowd, Families, Flags, Values,
 from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.participation.schema import ParticipationScenario
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
-from reidsim.populations.files import make_genealogy
+from reidsim.populations.catalogue import make_genealogy
 from reidsim.scenarios.agents import OpponentOptions
 from reidsim.scenarios.kind import Control, Kind, Slider, amount_slider
 from reidsim.scenarios.load import Scenario

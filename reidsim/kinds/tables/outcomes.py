@@ -28,7 +28,8 @@ from reidsim.games.cross_play import record_game_of
 from reidsim.games.equilibrium import Attempts, Equilibrium, evaluate
 from reidsim.games.full_domain.search import best_nodes, every_node, pareto_front
 from reidsim.games.parameter_grid import Options, best_options, undominated_options
-from reidsim.games.record_game import WITHHELD, Choice, PeopleLinkage, RecordGame
+from reidsim.games.people import PeopleLinkage
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.games.solvers import no_progress
 from reidsim.kinds.tables.policies import BestOfUnit, Rule, TablesChoice, everywhere
 from reidsim.kinds.tables.release import coded_record

@@ -30,7 +30,7 @@ from reidsim.kinds.tables.schema import (
     TablesScenario,
 )
 from reidsim.linkage.sensitive_values import RowGroups, SensitiveAttribute
-from reidsim.populations.files import as_individuals, make
+from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.population import Attribute, Codes, Domain, Population, complete_records, natural_categories
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import Floats, GeneralizationLattice

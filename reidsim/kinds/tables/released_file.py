@@ -20,7 +20,8 @@ from reidsim.core.numerics import log
 from reidsim.core.tables import read_table, require_columns, sniff_delimiter
 from reidsim.core.wording import counted
 from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage, PeopleLattice
+from reidsim.games.people import PeopleLattice
+from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.kinds.tables.study import ReleasedPeople, TablesStudy
 from reidsim.linkage.group_sizes import people_fitting

@@ -26,17 +26,8 @@ from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame, Prices
 from reidsim.games.full_domain.search import MOST_NODES
-from reidsim.games.record_game import (
-    AdmissibleGroups,
-    AttributeLinker,
-    Choice,
-    Linker,
-    PeopleLattice,
-    PeopleLinker,
-    PopulationLinker,
-    RecordGame,
-    adversary_of_people,
-)
+from reidsim.games.people import AttributeLinker, PeopleLattice, PeopleLinker, adversary_of_people
+from reidsim.games.record_game import AdmissibleGroups, Choice, Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.release import Waves, columns_of_release, staged_attack
 from reidsim.kinds.tables.schema import WHERE, TablesScenario, policy_named
 from reidsim.linkage.group_sizes import GroupSizes, SampledPeople, sizes_among

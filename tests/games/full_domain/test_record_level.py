@@ -8,7 +8,7 @@ from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reidsim.adversaries.rationality import OneShotAdversary, RandomAttacks
+from reidsim.adversaries.one_shot import OneShotAdversary, RandomAttacks
 from reidsim.games.adversary_types import AdversaryType, TypesGame
 from reidsim.games.full_domain.game import AnyAdversaryGame
 from reidsim.games.full_domain.recoding import local_recoding, record_level, sizes_in_rounds

@@ -6,8 +6,9 @@ import pytest
 from test_registered_parts import EXAMPLES, TABLE
 
 import reidsim
+from reidsim.engine.attributes import attributes_loaded
 from reidsim.engine.results import Result
-from reidsim.engine.single_run import attributes_loaded, score_loaded
+from reidsim.engine.score import score_loaded
 from reidsim.engine.switch import switch_loaded
 from reidsim.scenarios.load import Scenario
 
