@@ -10,7 +10,7 @@ from tiers import cases
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.engine import single_run as attributes_run
+from reidsim.engine import attributes as attributes_run
 from reidsim.engine.attributes import ATTRIBUTE_COLUMNS, attributes_loaded
 from reidsim.scenarios.load import Scenario
 

@@ -113,7 +113,7 @@ def test_nothing_is_overwritten(folder):
 
 
 def test_a_resource_is_written_with_its_truth_or_not_at_all(folder, tmp_path, monkeypatch):
-    from reidsim.populations import files as module
+    from reidsim.populations import catalogue as module
 
     write = module.write_table
 
