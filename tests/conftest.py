@@ -16,10 +16,6 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 # compiles the package and the tests again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# Little optimization of kernels saves a quarter of the time to compile them, and tests run them on small data only.
-# Tests have their own cache, because kernels of users are optimized.
-os.environ.setdefault("NUMBA_OPT", "1")
-os.environ.setdefault("NUMBA_CACHE_DIR", str(REPOSITORY / ".pytest_cache" / "numba"))
 
 # Files with long, independent tests. They start first, each test scheduled separately.
 APART = {"tests/test_docs.py", "tests/batch/test_paper_sweeps.py"}
