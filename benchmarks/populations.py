@@ -27,8 +27,7 @@ from needs import require_package
 from populations_national import national
 
 from reidsim.core.randomness import Counts, draw_binomial, draw_multinomial, draw_multivariate_hypergeometric
-from reidsim.populations.catalogue import make_genealogy
-from reidsim.populations.files import genealogy_table, read_population_file
+from reidsim.populations.catalogue import genealogy_table, make_genealogy, read_population_file
 from reidsim.populations.genealogy.genealogy import Genealogy
 
 Made = TypeVar("Made")

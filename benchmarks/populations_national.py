@@ -29,14 +29,12 @@ def plain_people(model: AttributeModel, people: int, seed: int) -> list[list[int
     draw = random.Random(seed)  # noqa: S311
     tables = []
     for conditional in model.conditionals:
-        given = [
-            (p, g.codes.tolist()) for p, g in zip(conditional.given, conditional.combinations.grouped, strict=True)
-        ]
+        given = [(model.domain.position(each.name), each.group_of.tolist()) for each in conditional.conditions]
         by_group = {
-            tuple(map(int, np.unravel_index(row, conditional.combinations.shape))): list(accumulate(shares))
-            for row, shares in enumerate(conditional.shares.tolist())
+            group: list(accumulate(conditional.shares[group].tolist()))
+            for group in np.ndindex(conditional.shares.shape[:-1])
         }
-        tables.append((given, by_group, range(conditional.shares.shape[1])))
+        tables.append((given, by_group, range(conditional.shares.shape[-1])))
     drawn = []
     for _ in range(people):
         person: list[int] = []
@@ -69,7 +67,7 @@ def national(sample: int = 20_000, largest: int = 100_000_000) -> None:
     plain = np.array(plain_people(model, sample, 0))
     per_plain = (time.perf_counter() - start) / sample
     state = model.domain.position("state")
-    share = model.conditionals[state].shares[0]
+    share = model.conditionals[state].shares
     for drawn in (plain, codes):
         seen = np.bincount(drawn[:, state], minlength=len(share)) / len(drawn)
         assert (np.abs(seen - share) < 5 * np.sqrt(share * (1 - share) / len(drawn)) + 1e-9).all()

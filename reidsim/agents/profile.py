@@ -15,7 +15,7 @@ from reidsim.core.randomness import random_stream, word_of
 from reidsim.core.validation import Section
 from reidsim.games.memory import Meet
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
-from reidsim.populations.recipe import Money, Share
+from reidsim.populations.population import Money, Share
 from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 
 Mode = Literal["expectation", "sampling"]

@@ -30,7 +30,7 @@ from reidsim.engine.results import RunResult
 from reidsim.engine.stress.run import StressResult, describe, stress_loaded, with_method
 from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
 from reidsim.games.matrix_games import Sum
-from reidsim.populations.files import require_new_file
+from reidsim.populations.catalogue import require_new_file
 from reidsim.scenarios import load
 from reidsim.scenarios.agents import WHO_COMES
 from reidsim.scenarios.kind import kind_of

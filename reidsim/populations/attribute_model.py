@@ -6,10 +6,9 @@ Published shares of an attribute's values are conditional on earlier attributes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from math import prod
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,18 +20,21 @@ from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows,
 from reidsim.core.randomness import draw_multinomial, first_above
 from reidsim.core.tables import numbers
 from reidsim.core.validation import Section
-from reidsim.populations.population import Attribute, Codes, Domain, Population
-from reidsim.populations.recipe import (
+from reidsim.populations.population import (
     SUM_TOLERANCE,
-    Combinations,
+    Attribute,
+    Codes,
     Delimiter,
+    Domain,
     Groups,
     Making,
     Members,
+    Population,
     RecipeHead,
     Seed,
     Share,
     exactly_one,
+    group_codes,
     normalised,
     number_range,
     read_figures,
@@ -42,8 +44,8 @@ from reidsim.populations.recipe import (
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# From this number on, the values of a range are refused instead of listed in memory.
-_TOO_MANY_VALUES = 10**7
+# Maximum number of values of a range, and of combinations of groups; all of them are kept in memory.
+_TOO_MANY = 10**7
 
 Shares = Annotated[dict[str, Share], Field(min_length=1)]
 
@@ -185,6 +187,57 @@ class AttributeModelRecipe(RecipeHead):
         return Population(model.domain, cells, counts, name=at.name, source=self.source)
 
 
+class Condition(NamedTuple):
+    """An attribute on which shares depend, with groups of its values.
+
+    Attributes
+    ----------
+    name : str
+        Name of the attribute.
+    labels : tuple of str
+        Names of the groups.
+    group_of : ndarray of int, shape (n_values,)
+        Group of each value of the attribute.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    group_of: NDArray[np.integer]
+
+
+class ConditionalShares(NamedTuple):
+    """Shares of an attribute's values, conditional on groups of earlier attributes.
+
+    Attributes
+    ----------
+    conditions : tuple of Condition
+        Attributes on which the shares depend.
+    shares : ndarray of float64, shape (n_groups, ..., n_values)
+        Share of each value, with one axis per condition; the sum over values is 1. Shares of combinations of groups
+        without people are placeholders.
+    """
+
+    conditions: tuple[Condition, ...]
+    shares: Floats
+
+
+class AttributeModel(NamedTuple):
+    """A domain and the conditional shares of each attribute's values.
+
+    Shares are conditional on earlier attributes.
+
+    Attributes
+    ----------
+    domain : Domain
+        Attributes in the order in which they are drawn.
+    conditionals : tuple of ConditionalShares
+        One element per attribute, in order.
+    """
+
+    domain: Domain
+    conditionals: tuple[ConditionalShares, ...]
+
+
 def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
     """Return the attribute model of a recipe; read its files and check its shares.
 
@@ -211,28 +264,30 @@ def build_model(recipe: AttributeModelRecipe, folder: Path) -> AttributeModel:
     conditionals: list[ConditionalShares] = []
     for section in recipe.attribute:
         with locating(where=f"attribute {section.name!r}"):
-            given = _given(section, attributes, recipe.groupings)
-            values, shares = _shares(section, given, folder)
+            conditions = _conditions(section, attributes, recipe.groupings)
+            values, shares = _shares(section, conditions, folder)
             if section.name in recipe.fixed_shares:
                 shares = _with_fixed(shares, values, recipe.fixed_shares[section.name])
             attributes.append(Attribute(section.name, values))
-            conditionals.append(ConditionalShares(given, shares))
+            conditionals.append(ConditionalShares(conditions, shares))
     domain = Domain(tuple(attributes))
     require_among("no such attribute", recipe.fixed_shares, domain.names, where="fixed_shares")
     return AttributeModel(domain, tuple(conditionals))
 
 
-def _given(section: AttributeRecipe, earlier: Sequence[Attribute], groupings: Mapping[str, Groups]) -> Combinations:
-    """Return the `Combinations` of the attributes on which shares depend.
+def _conditions(
+    section: AttributeRecipe, earlier: Sequence[Attribute], groupings: Mapping[str, Groups]
+) -> tuple[Condition, ...]:
+    """Return the attributes on which shares depend, with their groups.
 
     `section` is the attribute's section, `earlier` the attributes drawn before it, and `groupings` the groups of the
-    recipe's groupings. Without given attributes, there is one combination.
+    recipe's groupings. Each value of an attribute that is not grouped is a group of its own.
 
     Raises
     ------
     InputError
-        If a given attribute is not an earlier one, a grouping does not exist, or an attribute that the section groups
-        or renames is not in its list ``given``.
+        If a given attribute is not an earlier one, a grouping does not exist, an attribute that the section groups or
+        renames is not in its list ``given``, or there are more than 10 million combinations of groups.
     """
     by_name = {attribute.name: attribute for attribute in earlier}
     above, listed_above = "an attribute above this one", "the attribute in the list `given`"
@@ -244,53 +299,56 @@ def _given(section: AttributeRecipe, earlier: Sequence[Attribute], groupings: Ma
     for name, grouping in section.grouped.items():
         where, otherwise = f"grouped.{name}", "a grouping in section [groupings] of the recipe"
         require_among("no such grouping", (grouping,), groupings, where=where, otherwise=otherwise)
-    groups = {name: groupings[grouping] for name, grouping in section.grouped.items()}
-    return Combinations([by_name[name] for name in section.given], groups)
+    conditions = []
+    for name in section.given:
+        attribute, groups = by_name[name], groupings[section.grouped[name]] if name in section.grouped else {}
+        group_of = group_codes(attribute, groups) if groups else np.arange(attribute.size)
+        conditions.append(Condition(name, tuple(groups) or attribute.categories, group_of))
+    size = prod(len(each.labels) for each in conditions)
+    if size > _TOO_MANY:
+        problem, hint = "too many combinations of values", "group the values of an attribute"
+        where, expected = ", ".join(section.given), f"at most {_TOO_MANY:,}"
+        raise InputError(problem, where=where, found=size, expected=expected, hint=hint)
+    return tuple(conditions)
 
 
-def _shares(section: AttributeRecipe, given: Combinations, folder: Path) -> tuple[tuple[str, ...], Floats]:
-    """Return an attribute's values and their shares, shape (n_combinations, n_values).
-
-    The shares of each combination of given values sum to 1; there is one row if they depend on no attribute.
+def _shares(section: AttributeRecipe, given: Sequence[Condition], folder: Path) -> tuple[tuple[str, ...], Floats]:
+    """Return an attribute's values and their shares, with one axis per condition.
 
     Raises
     ------
     InputError
-        If a range has more than 10,000,000 values, shares do not sum to 1, or a table cannot be used.
+        If a range has too many values, shares do not sum to 1, or a table cannot be used.
     """
+    if section.table is not None:
+        return _read_shares(section.table, given, folder)
     if section.uniform is not None:
         values: list[str] = []
         for member in section.uniform:
             first, last = number_range(member) or (0, -1)
-            too_many, most = last - first >= _TOO_MANY_VALUES, f"at most {_TOO_MANY_VALUES:,}"
+            too_many, most = last - first >= _TOO_MANY, f"at most {_TOO_MANY:,}"
             refuse_first((too_many, "too many values", "uniform", member, most))
             values += map(str, range(first, int(last) + 1)) if last >= first else [member]
-        return tuple(values), np.full((1, len(values)), 1 / len(values))
+        return tuple(values), np.full(len(values), 1 / len(values))
     if section.shares is not None:
-        return tuple(section.shares), normalised(np.array([list(section.shares.values())]), "shares")
-    if section.shares_by is not None:
-        return _shares_by(section.shares_by, given)
-    assert section.table is not None  # noqa: S101 - the recipe has exactly one of the four
-    return _read_shares(section.table, given, folder)
-
-
-def _shares_by(shares_by: Mapping[str, Mapping[str, float]], given: Combinations) -> tuple[tuple[str, ...], Floats]:
-    (name,), (labels,), (group_of,) = given.names, given.labels, given.group_of
-    require_among(f"neither a value nor a group of {name!r}", shares_by, labels, where="shares_by")
+        return tuple(section.shares), normalised(np.array(list(section.shares.values())), "shares")
+    by_group = section.shares_by or {}
+    ((name, labels, group_of),) = given
+    require_among(f"neither a value nor a group of {name!r}", by_group, labels, where="shares_by")
     occupied = [labels[group] for group in np.unique(group_of)]
-    require_among(f"shares missing for a value of {name!r}", occupied, shares_by, where="shares_by")
-    values = tuple(dict.fromkeys(value for shares in shares_by.values() for value in shares))
+    require_among(f"shares missing for a value of {name!r}", occupied, by_group, where="shares_by")
+    found = tuple(dict.fromkeys(value for shares in by_group.values() for value in shares))
     # A group without values needs no shares; equal shares are placeholders, because no person is in the group.
-    nobody = dict.fromkeys(values, 1 / len(values))
-    table = np.array([[shares_by.get(label, nobody).get(value, 0.0) for value in values] for label in labels])
-    return values, normalised(table, lambda row: f"shares_by.{labels[row]}")
+    nobody = dict.fromkeys(found, 1 / len(found))
+    table = np.array([[by_group.get(label, nobody).get(value, 0.0) for value in found] for label in labels])
+    return found, normalised(table, lambda row: f"shares_by.{labels[row]}")
 
 
 def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, float]) -> Floats:
     """Return shares, of the same shape, in which some values have a fixed share.
 
-    The shape is (n_combinations, n_values). `fixed` has the share of each such value of `values`, equal for all
-    combinations. Other values share the rest in proportion.
+    `fixed` has the share of each such value of `values`, equal for all combinations. Other values share the rest in
+    proportion.
 
     Raises
     ------
@@ -299,23 +357,20 @@ def _with_fixed(shares: Floats, values: tuple[str, ...], fixed: Mapping[str, flo
         combination have share 0.
     """
     require_among("no such value", fixed, values, where="fixed_shares")
-    is_fixed = np.array([value in fixed for value in values])
-    total = sum(fixed.values())
-    others = shares[:, ~is_fixed].sum(axis=1)
+    is_fixed, total = np.array([value in fixed for value in values]), sum(fixed.values())
+    others = shares[..., ~is_fixed].sum(axis=-1, keepdims=True)
     misfit = total > 1 + SUM_TOLERANCE or (total < 1 - SUM_TOLERANCE and not (others > 0).all())
     problem = "fixed shares do not fit the shares of the other values"
     expected = "a sum of at most 1, and exactly 1 if no other value has a positive share"
     refuse_first((misfit, problem, "fixed_shares", round(total, 9), expected))
-    result = np.zeros_like(shares)
-    result[:, is_fixed] = [fixed[value] for value in values if value in fixed]
-    scale = max(1 - total, 0.0) / np.where(others > 0, others, 1.0)
-    result[:, ~is_fixed] = shares[:, ~is_fixed] * scale[:, None]
-    return np.asarray(result / result.sum(axis=1, keepdims=True))
+    result = shares * (max(1 - total, 0.0) / np.where(others > 0, others, 1.0))
+    result[..., is_fixed] = [fixed[value] for value in values if value in fixed]
+    return np.asarray(result / result.sum(axis=-1, keepdims=True))
 
 
-def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[tuple[str, ...], Floats]:
+def _read_shares(table: ShareTable, given: Sequence[Condition], folder: Path) -> tuple[tuple[str, ...], Floats]:
     column = table.count if table.count is not None else str(table.share)
-    given_columns = [table.columns.get(name, name) for name in given.names]
+    given_columns = [table.columns.get(each.name, each.name) for each in given]
     columns = [table.value, column, *given_columns, *table.where]
     frame, path = read_figures(table.file, folder, columns, delimiter=table.delimiter, encoding=table.encoding)
     chosen = np.ones(len(frame), dtype=np.bool_)
@@ -325,28 +380,35 @@ def _read_shares(table: ShareTable, given: Combinations, folder: Path) -> tuple[
         chosen &= (frame[name] == text).to_numpy(dtype=np.bool_)
     # Rows that are not used may hold any text; they are set to 0 rather than removed to keep row numbers in messages.
     figures = numbers(frame.assign(**{column: frame[column].where(chosen, "0")}), column, path).to_numpy(dtype=float)
+    groups = [
+        pd.Index(each.labels).get_indexer(pd.Index(frame[name]))
+        for each, name in zip(given, given_columns, strict=True)
+    ]
     # Rows for groups that the recipe does not use, such as ages without people, are skipped.
-    row = given.of_labels([frame[name] for name in given_columns], len(frame))
-    chosen &= row >= 0
-    values = values_in_order(frame[table.value][chosen])
-    at = np.flatnonzero(chosen)
-    cells = row[at] * len(values) + pd.Index(values).get_indexer(pd.Index(frame[table.value].iloc[at]))
+    chosen &= np.all([group >= 0 for group in groups], axis=0)
     if table.share is not None:
-        repeated = np.zeros(len(frame), dtype=bool)
-        repeated[at] = pd.Series(cells).duplicated()
-        refuse_rows(repeated, "share given twice", source=path, found=frame[table.value])
-    shares = np.zeros((given.size, len(values)))
-    np.add.at(shares.reshape(-1), cells, figures[at])
-    missing = given.possible & ~(shares.sum(axis=1) > 0)
-    if missing.any():
-        where = given.label(int(missing.argmax())) or None
+        cells = frame.loc[chosen, [*given_columns, table.value]]
+        repeated = cells.duplicated().reindex(frame.index, fill_value=False)
+        refuse_rows(repeated.to_numpy(), "share given twice", source=path, found=frame[table.value])
+    values = values_in_order(frame[table.value][chosen])
+    shares = np.zeros((*(len(each.labels) for each in given), len(values)))
+    cell = (*groups, pd.Index(values).get_indexer(pd.Index(frame[table.value])))
+    np.add.at(shares, tuple(codes[chosen] for codes in cell), figures[chosen])
+
+    def place(row: int) -> str:
+        pairs = zip(given, np.unravel_index(row, shares.shape[:-1]), strict=True)
+        return ", ".join(f"{each.name} = {each.labels[group]}" for each, group in pairs)
+
+    empty, possible = ~(shares.sum(axis=-1) > 0), np.zeros(shares.shape[:-1], dtype=np.bool_)
+    possible[np.ix_(*(each.group_of for each in given))] = True
+    if (empty & possible).any():
+        where = place(int((empty & possible).argmax())) or None
         raise InputError("no row with a count or share above 0", source=path, where=where)
     # The remaining combinations have no people; equal shares are placeholders.
-    shares[shares.sum(axis=1) == 0] = 1 / len(values)
+    shares[empty] = 1 / len(values)
     if table.count is not None:
-        return values, np.asarray(shares / shares.sum(axis=1, keepdims=True))
-    place = (lambda row: f"rows of {given.label(row)}") if given.names else f"column {column!r}"
-    return values, normalised(shares, place, path)
+        return values, np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+    return values, normalised(shares, lambda row: f"rows of {place(row)}" if given else f"column {column!r}", path)
 
 
 # The people of a cell with at most this many people are drawn one by one, which is faster than binomial draws.
@@ -356,52 +418,6 @@ _SPLIT_ENTRIES = 1 << 21
 
 # Maximum number of cells with an expected count: unlike drawn people, all of them are stored.
 _MOST_EXPECTED_CELLS = 20_000_000
-
-
-@dataclass(frozen=True)
-class ConditionalShares:
-    """Shares of an attribute's values, conditional on groups of earlier attributes.
-
-    Parameters
-    ----------
-    combinations : Combinations
-        Combinations of the groups of the attributes on which the shares depend.
-    shares : ndarray of float64, shape (n_combinations, n_values)
-        Share of each value, given the combination; each row sums to 1. Rows of combinations without people are
-        placeholders.
-    """
-
-    combinations: Combinations
-    shares: Floats
-
-    @cached_property
-    def cumulative(self) -> Floats:
-        """Cumulative sums of the shares along each row, same shape.
-
-        They are exactly 1 from the last positive share on.
-        """
-        sums = np.cumsum(self.shares, axis=1)
-        last = self.shares.shape[1] - 1 - (self.shares[:, ::-1] > 0).argmax(axis=1)
-        sums[np.arange(self.shares.shape[1]) >= last[:, None]] = 1.0
-        return np.ascontiguousarray(sums)
-
-
-@dataclass(frozen=True)
-class AttributeModel:
-    """A domain and the conditional shares of each attribute's values.
-
-    Shares are conditional on earlier attributes.
-
-    Parameters
-    ----------
-    domain : Domain
-        Attributes in the order in which they are drawn.
-    conditionals : tuple of ConditionalShares
-        One element per attribute, in order.
-    """
-
-    domain: Domain
-    conditionals: tuple[ConditionalShares, ...]
 
 
 def counts_by_cell(model: AttributeModel, people: int, seed: int | None) -> tuple[Codes, NDArray[Any]]:
@@ -432,25 +448,28 @@ def counts_by_cell(model: AttributeModel, people: int, seed: int | None) -> tupl
     InputError
         If there are more than 20 million cells with an expected count.
     """
-    many, few = map(
-        np.random.default_rng, np.random.SeedSequence(seed or 0, spawn_key=tuple(b"counts by cell")).spawn(2)
-    )
+    root = np.random.SeedSequence(seed or 0, spawn_key=tuple(b"counts by cell"))
+    many, few = map(np.random.default_rng, root.spawn(2))
     codes = np.zeros((1, 0), dtype=np.int32)
     counts: NDArray[Any] = np.array([people], dtype=np.float64 if seed is None else np.int64)
-    for attribute, conditional in zip(model.domain.attributes, model.conditionals, strict=True):
-        given = [model.domain.position(name) for name in conditional.combinations.names]
+    for attribute, (conditions, shares) in zip(model.domain.attributes, model.conditionals, strict=True):
+        # Cumulative shares are exactly 1 from the last positive share on.
+        cumulative, last = np.cumsum(shares, axis=-1), attribute.size - 1 - (shares[..., ::-1] > 0).argmax(axis=-1)
+        cumulative[np.arange(attribute.size) >= last[..., None]] = 1.0
         parts: list[tuple[Codes, NDArray[Any]]] = []
         step, n_cells = max(_SPLIT_ENTRIES // attribute.size, 1), 0
         for start in range(0, len(codes), step):
             part, held = codes[start : start + step], counts[start : start + step]
-            rows = conditional.combinations.of_codes([part[:, earlier] for earlier in given], len(part))
+            rows = tuple(each.group_of[part[:, model.domain.position(each.name)]] for each in conditions)
+            shape = (len(part), attribute.size)
             if seed is None:
-                table: NDArray[Any] = held[:, None] * conditional.shares[rows]
+                table: NDArray[Any] = held[:, None] * np.broadcast_to(shares[rows], shape)
             else:
-                table = np.zeros((len(held), attribute.size), dtype=np.int64)
+                table = np.zeros(shape, dtype=np.int64)
                 large, small = np.flatnonzero(held > _FEW), np.flatnonzero(held <= _FEW)
-                table[large] = draw_multinomial(many, held[large], conditional.shares[rows[large]])
-                _deal(conditional.cumulative, rows, held, small, few.random(int(held[small].sum())), table)
+                table[large] = draw_multinomial(many, held[large], np.broadcast_to(shares[rows], shape)[large])
+                sums = np.broadcast_to(cumulative[rows], shape)[small]
+                _deal(sums, held[small], small, few.random(int(held[small].sum())), table)
             cell, value = np.nonzero(table)
             parts.append((np.column_stack([part[cell], value.astype(np.int32)]), table[cell, value]))
             n_cells += len(cell)
@@ -458,23 +477,19 @@ def counts_by_cell(model: AttributeModel, people: int, seed: int | None) -> tupl
                 where, expected = f"attribute {attribute.name!r}", f"at most {_MOST_EXPECTED_CELLS:,} cells"
                 problem, hint = "too many cells for expected counts", "draw whole people instead"
                 raise InputError(problem, where=where, expected=expected, hint=hint)
-        codes = np.concatenate([part for part, _ in parts])
-        counts = np.concatenate([part for _, part in parts])
+        codes, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return codes, counts
 
 
 @njit(cache=True)
-def _deal(
-    cumulative: Floats, rows: Integers, counts: Integers, cells: Integers, uniforms: Floats, table: Integers
-) -> None:
+def _deal(cumulative: Floats, counts: Integers, cells: Integers, uniforms: Floats, table: Integers) -> None:
     """Add the people of some cells, each with a value drawn, to a table (cell, value).
 
-    `cumulative` holds the cumulative shares by row, and `rows` the row of each cell; `counts` is the number of people
-    of each cell, and `cells` are the numbers of the cells to deal. Each person uses one number of `uniforms`, at
-    least 0 and below 1.
+    `cells` are the numbers of the cells, and `counts` their numbers of people; `cumulative` has the cumulative shares
+    of each. Each person uses one number of `uniforms`, at least 0 and below 1.
     """
     used = 0
-    for cell in cells:
-        for _ in range(counts[cell]):
-            table[cell, first_above(cumulative[rows[cell]], uniforms[used])] += 1
+    for at, cell in enumerate(cells):
+        for _ in range(counts[at]):
+            table[cell, first_above(cumulative[at], uniforms[used])] += 1
             used += 1

@@ -2,42 +2,339 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import os
 import platform
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
-from pydantic import RootModel
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pydantic import Field, RootModel
 
 from reidsim.core.bundled import resolve
 from reidsim.core.errors import InputError, locating, refuse_first
+from reidsim.core.files import require_parquet_fits
+from reidsim.core.tables import read_parquet
 from reidsim.core.validation import override, read_toml, validated, validated_after
-from reidsim.populations.census import largest_remainders
-from reidsim.populations.files import (
-    METADATA_KEY,
-    Counting,
-    Made,
-    Recipe,
-    genealogy_table,
-    population_table,
-    read_population_file,
-    require_new_file,
-    write_table,
-)
+from reidsim.populations.attribute_model import AttributeModelRecipe
+from reidsim.populations.census import CensusCellsRecipe, Sf1Recipe, VoterFileRecipe, largest_remainders
+from reidsim.populations.counted import CountsRecipe, FittedRecipe
 from reidsim.populations.genealogy.genealogy import (
+    SEXES,
+    Columns,
     Genealogy,
+    Mutations,
     Progress,
     genealogy_individuals,
 )
 from reidsim.populations.genealogy.recipe import Engine, GenealogyRecipe
-from reidsim.populations.population import Individuals, Population
-from reidsim.populations.recipe import Making
-from reidsim.populations.resources import ExternalResource
+from reidsim.populations.population import UNKNOWN, Attribute, Domain, Individuals, Making, Population
+from reidsim.populations.public_sources import VoterListRecipe
+from reidsim.populations.resources import ExternalResource, RegistryRecipe, ResourceRecipe
+
+Recipe = Annotated[
+    AttributeModelRecipe
+    | CensusCellsRecipe
+    | CountsRecipe
+    | FittedRecipe
+    | GenealogyRecipe
+    | RegistryRecipe
+    | ResourceRecipe
+    | Sf1Recipe
+    | VoterFileRecipe
+    | VoterListRecipe,
+    Field(discriminator="kind"),
+]
+# Types of the result of a recipe.
+Made = Population | Individuals | Genealogy | ExternalResource
+Counting = Literal["sample", "expected"]
+
+
+COUNT = "count"
+METADATA_KEY = b"reidsim"
+
+
+def population_table(people: Population | Individuals, made: Mapping[str, Any]) -> pa.Table:
+    """Return people as a pyarrow table of labels, one column per attribute.
+
+    A `Population` has one row per cell and a column ``count``; `Individuals` have one row per person. Missing values
+    are null. The metadata describe the people and hold the entries of `made`.
+
+    Raises
+    ------
+    InputError
+        If an attribute of a population counted by cell is named ``count``.
+    """
+    domain, is_counted = people.domain, isinstance(people, Population)
+    codes = people.cells if isinstance(people, Population) else people.codes
+    columns: dict[str, Any] = {
+        each.name: _labelled(codes[:, at], each.categories) for at, each in enumerate(domain.attributes)
+    }
+    if isinstance(people, Population):
+        if COUNT in columns:
+            raise InputError("attribute name reserved for the column of counts", where=people.name, found=COUNT)
+        columns[COUNT] = people.counts
+    content = {
+        "kind": "cells" if is_counted else "individuals",
+        "title": people.name,
+        "source": people.source,
+        "attributes": list(domain.names),
+        # Stored as metadata, because a Parquet column does not keep categories without people.
+        "categories": {attribute.name: list(attribute.categories) for attribute in domain.attributes},
+        **made,
+        "count": COUNT if is_counted else None,
+    }
+    return pa.table(columns).replace_schema_metadata({METADATA_KEY: json.dumps(content).encode()})
+
+
+def genealogy_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None) -> pa.Table:
+    """Return a genealogy as a table with one row per individual.
+
+    Parameters
+    ----------
+    genealogy : Genealogy
+        Genealogy to store.
+    made : mapping, optional
+        Further metadata; the keys that this function sets take precedence.
+
+    Returns
+    -------
+    pyarrow.Table
+        Columns ``individual`` (row number), ``father``, ``mother`` (-1 for founders), ``sex`` (F, M), ``generation``,
+        ``subpopulation``, ``surname``, ``birth_year``, ``state``, ``wealth``, ``rank``, one column per locus (0 for
+        women) and ``mutations`` (lists of locus, allele before and allele after; see `Mutations`). The metadata hold
+        the recipe's name, engine, seed, versions.
+    """
+    g, steps = genealogy, genealogy.mutations
+    labels = {"sex": SEXES, "surname": g.surnames, "state": g.states}
+    columns: dict[str, Any] = {"individual": np.arange(len(g), dtype=np.int32)}
+    for name in Columns._fields[:-1]:
+        columns[name] = _labelled(getattr(g, name), labels[name]) if name in labels else getattr(g, name)
+    columns |= {locus: np.ascontiguousarray(g.haplotypes[:, at]) for at, locus in enumerate(g.loci)}
+    ends = np.cumsum(np.bincount(steps.individual, minlength=len(g)))
+    loci = pa.array(g.loci, pa.string()).take(pa.array(steps.locus))
+    each = pa.StructArray.from_arrays(
+        [loci, pa.array(steps.before), pa.array(steps.after)], names=["locus", "before", "after"]
+    )
+    columns["mutations"] = pa.ListArray.from_arrays(pa.array(np.append(0, ends).astype(np.int32)), each)
+    packages = ("reidsim", "numpy", "numba", *(("simuPOP",) if g.engine == "simupop" else ()))
+    about = {
+        **(made or {}),
+        "kind": "genealogy",
+        "title": g.recipe,
+        "count": None,
+        # Attributes that an adversary may know; the other columns describe the pedigree.
+        "attributes": ["sex", "birth_year", "state", "surname"],
+        **{name: getattr(g, name) for name in ("recipe", "engine", "seed")},
+        "versions": {name: version(name) for name in packages},
+        **{name: getattr(g, name) for name in ("loci", "surnames", "states")},
+    }
+    return pa.table(columns).replace_schema_metadata({METADATA_KEY: json.dumps(about)})
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a table as a new Parquet file, completely or not at all.
+
+    Errors are those of `write_new_file`. Populations made by recipes contain no personal data, so the file gets the
+    usual permissions.
+    """
+
+    def write(unfinished: str) -> None:
+        pq.write_table(table, unfinished, compression="zstd")
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(unfinished, 0o666 & ~mask)
+
+    write_new_file(path, write)
+
+
+def write_new_file(path: Path, content: bytes | Callable[[str], object]) -> None:
+    """Write a new file that appears complete or not at all.
+
+    It is readable only by its owner.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the new file; missing folders are created.
+    content : bytes or callable
+        Content, or function that writes it to a file with the given name.
+
+    Raises
+    ------
+    InputError
+        If the path exists, or the file cannot be written.
+    """
+    write = (lambda unfinished: Path(unfinished).write_bytes(content)) if isinstance(content, bytes) else content
+    require_new_file(path)
+    try:
+        os.replace(unfinished_beside(path, write), path)
+    except OSError as error:
+        raise not_written(path, error) from None
+
+
+def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = "") -> str:
+    """Write a temporary file beside `path` and return its name.
+
+    It is readable only by its owner.
+
+    Parameters
+    ----------
+    path : Path
+        Path beside which the file is written; missing folders are created.
+    write : callable
+        Called with the name of the temporary file; writes its content.
+    ending : str
+        Suffix of the temporary file's name.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; no file remains.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}-", suffix=ending, dir=path.parent)
+    os.close(handle)
+    try:
+        write(unfinished)
+        with open(unfinished, "rb") as file:
+            os.fsync(file.fileno())
+    except BaseException:
+        # pyarrow itself may have removed a file that it could not finish.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(unfinished)
+        raise
+    return unfinished
+
+
+def not_written(path: Path, error: OSError) -> InputError:
+    """Return, without raising it, the InputError for a file that cannot be written.
+
+    `error` is the system's error, whose text the message has; a full disk has a message of its own.
+    """
+    if error.errno == errno.ENOSPC:
+        return InputError("the disk is full; nothing was written", source=path)
+    return InputError(f"cannot be written: {error.strerror or error}", source=path)
+
+
+def require_new_file(path: Path) -> None:
+    """Check that a path does not exist and its folder can be created.
+
+    This is checked before the computation starts.
+
+    Raises
+    ------
+    InputError
+        If the path exists, or a folder above it is a file.
+    """
+    if path.exists() or path.is_symlink():
+        raise InputError("exists already", source=path, expected="a new file: nothing is overwritten")
+    above = next((folder for folder in path.absolute().parents if folder.exists()), None)
+    if above is not None and not above.is_dir():
+        raise InputError("is a file", source=above, expected="a folder")
+
+
+def read_population_file(path: Path) -> Population | Individuals | Genealogy:
+    """Return the population in a file from ``reidsim populate``.
+
+    It is a `Population` (rows are cells), `Individuals` (rows are people) or a `Genealogy`, depending on the file's
+    metadata.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or was not written by ``reidsim populate``.
+    """
+    require_parquet_fits(path)
+    table = read_parquet(path)
+    content = population_metadata(table.schema)
+    if content is None:
+        hint = 'to read any Parquet file, use a recipe with kind = "counts"'
+        raise InputError("the file was not written by reidsim populate", source=path, hint=hint)
+    try:
+        if content["kind"] == "genealogy":
+            return _genealogy(table, content)
+        domain = Domain(tuple(Attribute(name, tuple(content["categories"][name])) for name in content["attributes"]))
+        codes = np.column_stack([_codes_of(table, each.name, each.categories) for each in domain.attributes])
+        name, source = str(content["title"]), str(content["source"])
+        if content["kind"] == "cells":
+            return Population(domain, codes, table.column(COUNT).to_numpy(), name=name, source=source)
+        return Individuals(domain, codes, name=name, source=source)
+    except InputError as error:
+        raise error.located(path) from None
+    except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
+        raise InputError("metadata and columns of the file do not match", source=path, found=str(error)) from None
+
+
+def _genealogy(table: pa.Table, about: Mapping[str, Any]) -> Genealogy:
+    names: dict[str, Any] = {key: tuple(about[key]) for key in ("loci", "surnames", "states")}
+    loci, labels = names["loci"], {"sex": SEXES, "surname": names["surnames"], "state": names["states"]}
+    lists = table["mutations"].combine_chunks()
+    locus, before, after = lists.flatten().flatten()
+    mutations = Mutations(
+        np.repeat(np.arange(len(lists), dtype=np.int32), np.diff(lists.offsets.to_numpy())),
+        pd.Index(loci).get_indexer(locus.to_pylist()).astype(np.int16),
+        before.to_numpy(),
+        after.to_numpy(),
+    )
+    columns: dict[str, Any] = {name: table[name].to_numpy() for name in Columns._fields[:-1] if name not in labels}
+    for (name, values), dtype in zip(labels.items(), (np.uint8, np.int32, np.int16), strict=True):
+        columns[name] = _codes_of(table, name, values).astype(dtype)
+    columns["haplotypes"] = np.column_stack([table[locus].to_numpy() for locus in loci])
+    return Genealogy(
+        **columns, mutations=mutations, **names, **{key: about[key] for key in ("recipe", "engine", "seed")}
+    )
+
+
+def population_metadata(schema: pa.Schema) -> dict[str, Any] | None:
+    """Return the metadata of a file from ``reidsim populate``, as a dict.
+
+    `schema` is the schema of the Parquet file. The result is None for other files.
+    """
+    text = (schema.metadata or {}).get(METADATA_KEY)
+    try:
+        content = json.loads(text) if text is not None else None
+    except ValueError:
+        return None
+    return content if isinstance(content, dict) and "kind" in content else None
+
+
+def _labelled(codes: NDArray[Any], labels: Sequence[str]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes == UNKNOWN), pa.array(labels, pa.string()))
+
+
+def _codes_of(table: pa.Table, name: str, labels: Sequence[str]) -> NDArray[np.int32]:
+    """Return the codes of a column of labels, shape (n_rows,); -1 for a missing value.
+
+    A code is a position in `labels`.
+
+    Raises
+    ------
+    InputError
+        If the column has a label that is not in `labels`.
+    """
+    column = table.column(name)
+    # A Parquet file stores only the labels that occur, in a different order.
+    column = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    labelled = column.combine_chunks()
+    code_of = pd.Index(list(labels), dtype="str").get_indexer(labelled.dictionary.cast(pa.string()).to_pylist())
+    codes: NDArray[np.int32] = np.append(code_of, UNKNOWN).astype(np.int32)[
+        labelled.indices.fill_null(len(code_of)).to_numpy()
+    ]
+    if (codes[np.asarray(labelled.is_valid())] < 0).any():
+        raise InputError("value outside the categories in the metadata of the file", where=f"column {name!r}")
+    return codes
+
 
 _RECORDED_VERSIONS = ("reidsim", "numpy", "pyarrow")
 # Attributes by which the people of a genealogy are counted in a population.

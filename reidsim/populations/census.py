@@ -25,8 +25,7 @@ from reidsim.core.files import require_no_device
 from reidsim.core.randomness import draw_multinomial
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import Section
-from reidsim.populations.population import Attribute, Domain, Population
-from reidsim.populations.recipe import Making, RecipeHead, Seed, read_figures
+from reidsim.populations.population import Attribute, Domain, Making, Population, RecipeHead, Seed, read_figures
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

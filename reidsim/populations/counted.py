@@ -25,18 +25,16 @@ from reidsim.core.validation import Section
 from reidsim.populations.population import (
     UNKNOWN,
     Attribute,
-    Domain,
-    Population,
-    natural_categories,
-    read_counts,
-)
-from reidsim.populations.recipe import (
     Delimiter,
+    Domain,
     Floats,
     Making,
+    Population,
     RecipeHead,
     Seed,
     exactly_one,
+    natural_categories,
+    read_counts,
     read_figures,
     values_in_order,
 )

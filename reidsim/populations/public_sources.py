@@ -33,9 +33,10 @@ from reidsim.core.randomness import draw_binomial
 from reidsim.core.tables import read_table
 from reidsim.core.validation import Section, read_toml, validated
 from reidsim.core.wording import whole_number
-from reidsim.populations.population import Individuals, Population
-from reidsim.populations.recipe import (
+from reidsim.populations.population import (
+    Individuals,
     Making,
+    Population,
     RecipeHead,
     Seed,
     Share,

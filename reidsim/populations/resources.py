@@ -21,8 +21,17 @@ from scipy.special import ndtr
 from reidsim.core.errors import InputError, locating, refuse_first, require_among
 from reidsim.core.randomness import draw_multivariate_hypergeometric
 from reidsim.core.validation import Section
-from reidsim.populations.population import UNKNOWN, Attribute, Individuals, Population
-from reidsim.populations.recipe import Making, RecipeHead, Seed, Share, group_codes
+from reidsim.populations.population import (
+    UNKNOWN,
+    Attribute,
+    Individuals,
+    Making,
+    Population,
+    RecipeHead,
+    Seed,
+    Share,
+    group_codes,
+)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

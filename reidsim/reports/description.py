@@ -28,7 +28,7 @@ from reidsim.linkage.uniqueness import (
     require_weights,
     uniqueness_of_sample,
 )
-from reidsim.populations.files import population_metadata
+from reidsim.populations.catalogue import population_metadata
 from reidsim.reports.writer import lines_of
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.agents import types_of

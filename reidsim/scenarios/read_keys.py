@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field
 
 from reidsim.core.errors import InputError, require_distinct
 from reidsim.core.validation import Section, override, value_if_any
-from reidsim.populations.recipe import Delimiter, Money, Seed, Share
+from reidsim.populations.population import Delimiter, Money, Seed, Share
 
 __all__ = ["Count", "Delimiter", "Money", "PersonKey", "PopulationSeed", "Seed", "Share", "Text"]
 

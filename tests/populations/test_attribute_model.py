@@ -16,8 +16,7 @@ from reidsim.populations.attribute_model import (
     build_model,
     counts_by_cell,
 )
-from reidsim.populations.population import Population
-from reidsim.populations.recipe import Making
+from reidsim.populations.population import Making, Population
 
 TOWN = """
 kind = "attribute-model"
@@ -209,3 +208,11 @@ def test_a_missing_row_is_named(town: Path) -> None:
     error = failure(town)
     assert error.where == "attribute 'work': born = old, sex = M"
     assert error.problem == "no row with a count or share above 0"
+
+
+def test_too_many_combinations_of_given_values(town: Path) -> None:
+    attributes = "".join(f'[[attribute]]\nname = "{name}"\nuniform = ["1..4000"]\n' for name in ("zip", "code"))
+    by_file = 'given = ["zip", "code"]\ntable = { file = "work.csv", value = "kind", count = "n" }\n'
+    town.write_text(TOWN[: TOWN.index("[[attribute]]")] + f'{attributes}[[attribute]]\nname = "work"\n{by_file}')
+    with pytest.raises(InputError, match="zip, code: too many combinations of values; found 16000000"):
+        population_of(town)

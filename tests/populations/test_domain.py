@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
 from reidsim.populations import population as domain_module
-from reidsim.populations.population import Attribute, Domain, keys_of_both, row_keys
-from reidsim.populations.recipe import Combinations, group_codes
+from reidsim.populations.population import Attribute, Domain, group_codes, keys_of_both, row_keys
 
 AGE = Attribute("age", ("47", "48", "90+"))
 SEX = Attribute("sex", ("Female", "Male"))
@@ -98,7 +97,7 @@ def test_row_keys_are_equal_for_equal_rows_and_in_their_order_in_any_domain(draw
         assert np.unique(found, return_inverse=True)[1].tolist() == np.unique(rows, return_inverse=True)[1].tolist()
 
 
-# Value groups: one group per value, equal numbering from codes and from labels.
+# Value groups: one group per value.
 
 
 AGES = Attribute("age", tuple(str(age) for age in range(101)))
@@ -118,24 +117,3 @@ STATES = Attribute("state", ("Ohio", "Tennessee", "Utah"))
 def test_groups_that_cannot_be(groups: dict[str, list[str]], message: str) -> None:
     with pytest.raises(InputError, match=message):
         group_codes(STATES, groups)
-
-
-def test_combinations_are_numbered_the_same_from_codes_and_from_labels() -> None:
-    ages = {"old": ["65.."], "young": ["..17"], "adult": ["otherwise"], "ancient": ["150.."]}
-    combinations = Combinations([STATES, AGES], {"age": ages})
-    codes = [np.array([0, 2, 1, 2]), np.array([70, 3, 30, 99])]
-    rows = combinations.of_codes(codes, 4)
-    assert rows.tolist() == [0 * 4 + 0, 2 * 4 + 1, 1 * 4 + 2, 2 * 4 + 0]
-    labels = [
-        pd.Series(["Ohio", "Utah", "Tennessee", "Utah", "Iowa"]),
-        pd.Series(["old", "young", "adult", "old", "old"]),
-    ]
-    assert combinations.of_labels(labels, 5).tolist() == [*rows.tolist(), -1]
-    assert combinations.label(6) == "state = Tennessee, age = adult"
-    assert combinations.possible.tolist() == [True, True, True, False] * 3
-
-
-def test_too_many_combinations() -> None:
-    wide = Attribute("zip", tuple(map(str, range(4000))))
-    with pytest.raises(InputError, match="zip, code: too many combinations of values; found 16000000"):
-        Combinations([wide, Attribute("code", wide.categories)])

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
-from reidsim.populations.files import population_table, read_population_file, write_table
+from reidsim.populations.catalogue import population_table, read_population_file, write_table
 from reidsim.populations.population import Attribute, Domain, Individuals, Population
 
 DOMAIN = Domain((Attribute("a", ("a0", "a1", "a2")), Attribute("b", ("b0", "b1"))))

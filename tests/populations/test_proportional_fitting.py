@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from reidsim.core.errors import InputError
 from reidsim.core.validation import read_toml, validated
 from reidsim.populations.counted import FittedRecipe, Margin, fit_margins
-from reidsim.populations.population import Attribute, Domain, Population
-from reidsim.populations.recipe import Making
+from reidsim.populations.population import Attribute, Domain, Making, Population
 
 positive = st.floats(0.1, 10)
 

@@ -4,8 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reidsim.core.errors import InputError
-from reidsim.populations.catalogue import load_individuals, load_resource, populate
-from reidsim.populations.files import read_population_file
+from reidsim.populations.catalogue import load_individuals, load_resource, populate, read_population_file
 
 TOWN = """\
 age,sex,n

@@ -9,8 +9,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.populations.population import Attribute, Domain, Individuals
-from reidsim.populations.recipe import Making
+from reidsim.populations.population import Attribute, Domain, Individuals, Making
 from reidsim.populations.resources import ResourceRecipe, draw_people, with_values_missing
 
 DOMAIN = Domain(

@@ -11,10 +11,10 @@ from reference_pages.words import tag_of
 from reidsim.adversaries.knowledge.groups import KnowledgeRecipe
 from reidsim.adversaries.rationality import ProspectTheory
 from reidsim.core.validation import Section, section_classes
-from reidsim.populations.files import Recipe
+from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.recipe import Labels
+from reidsim.populations.population import RecipeHead
 from reidsim.populations.public_sources import FiguresByAge, SocialMediaRecipe
-from reidsim.populations.recipe import RecipeHead
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
     AgentsSection,

@@ -22,7 +22,7 @@ from reidsim.core.bundled import resolve
 from reidsim.core.errors import InputError, listed, locating, require_distinct
 from reidsim.core.validation import Section, read_toml, validated
 from reidsim.core.wording import whole_number
-from reidsim.populations.population import Codes, Domain, distinct_rows
+from reidsim.populations.population import Codes, Domain, Members, RecipeHead, Share, distinct_rows, positions_of
 from reidsim.populations.public_sources import (
     VOTING_AGE,
     ListedAttributes,
@@ -31,7 +31,6 @@ from reidsim.populations.public_sources import (
     load_social_media,
     voter_profile,
 )
-from reidsim.populations.recipe import Members, RecipeHead, Share, positions_of
 
 Floats = NDArray[np.float64]
 

@@ -53,7 +53,7 @@ from reidsim.adversaries.rationality import logistic
 from reidsim.adversaries.response import INDIFFERENCE, arrays_of
 from reidsim.core.errors import InputError
 from reidsim.core.validation import Section
-from reidsim.populations.recipe import Money, Share
+from reidsim.populations.population import Money, Share
 
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]

@@ -15,7 +15,7 @@ from reidsim.core.tables import numbers
 from reidsim.core.validation import Section
 from reidsim.populations.genealogy import genealogy, simupop_engine
 from reidsim.populations.genealogy.genealogy import Floats, Genealogy, GenealogyParameters, Ints
-from reidsim.populations.recipe import Making, RecipeHead, Seed, normalised, read_figures
+from reidsim.populations.population import Making, RecipeHead, Seed, normalised, read_figures
 
 _ALLELES = 256
 # Columns of the table of individuals other than the loci.

@@ -19,7 +19,7 @@ from reidsim.core.wording import Code, number_text
 from reidsim.engine.switch import TIMES_OWN, BreakEven, break_even
 from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
 from reidsim.kinds.assessment.kind import RISKS_OF_PERSONS
-from reidsim.populations.files import require_new_file, write_new_file
+from reidsim.populations.catalogue import require_new_file, write_new_file
 from reidsim.reports.page.decision import decision, highest_risk, mean_payoffs
 from reidsim.reports.page.sources import StoredRun, assumptions, open_results, question, repeat
 from reidsim.reports.shared.audited import DEFINITION, by_fitting_rows

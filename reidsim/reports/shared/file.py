@@ -20,7 +20,7 @@ from reidsim.core.tables import delimited_line, read_table, refuse_encoding_of_t
 from reidsim.core.validation import read_json
 from reidsim.core.wording import measures_among
 from reidsim.engine.results import require_hash, require_no_standard_output
-from reidsim.populations.files import not_written, require_new_file, unfinished_beside
+from reidsim.populations.catalogue import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.audited import Limit, Release, classes_of, limit_of, read_back
 from reidsim.reports.shared.records import (

@@ -7,7 +7,7 @@ import pytest
 from pyarrow import parquet
 
 from reidsim.core.errors import InputError
-from reidsim.populations.files import genealogy_table, read_population_file, write_table
+from reidsim.populations.catalogue import genealogy_table, read_population_file, write_table
 from reidsim.populations.genealogy.genealogy import MAN, Mutations, simulate
 
 

@@ -8,8 +8,7 @@ from genealogy_figures import check_pedigree
 
 from reidsim.core import files
 from reidsim.core.errors import InputError
-from reidsim.populations.catalogue import make_genealogy
-from reidsim.populations.files import genealogy_table
+from reidsim.populations.catalogue import genealogy_table, make_genealogy
 from reidsim.populations.genealogy import genealogy as vectorised
 
 
