@@ -30,7 +30,7 @@ from reidsim.adversaries.knowledge.groups import (
 from reidsim.core.bundled import bundled_folder
 from reidsim.core.validation import read_toml, validated
 from reidsim.linkage.uniqueness import FixedUniqueness
-from reidsim.populations.attribute_model import AttributeModelRecipe, build_model, counts_by_cell
+from reidsim.populations.counted import AttributeModelRecipe, build_model, counts_by_cell
 from reidsim.populations.population import Codes, Domain
 
 FIXED = FixedUniqueness(0.66)

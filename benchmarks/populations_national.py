@@ -20,7 +20,7 @@ from memory import peak_mib
 
 from reidsim.core.bundled import bundled_folder
 from reidsim.core.validation import read_toml, validated
-from reidsim.populations.attribute_model import AttributeModel, AttributeModelRecipe, build_model, counts_by_cell
+from reidsim.populations.counted import AttributeModel, AttributeModelRecipe, build_model, counts_by_cell
 from reidsim.populations.population import Population
 
 

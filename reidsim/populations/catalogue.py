@@ -26,9 +26,8 @@ from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.files import require_parquet_fits
 from reidsim.core.tables import read_parquet
 from reidsim.core.validation import override, read_toml, validated, validated_after
-from reidsim.populations.attribute_model import AttributeModelRecipe
 from reidsim.populations.census import CensusCellsRecipe, Sf1Recipe, VoterFileRecipe, largest_remainders
-from reidsim.populations.counted import CountsRecipe, FittedRecipe
+from reidsim.populations.counted import AttributeModelRecipe, CountsRecipe, FittedRecipe
 from reidsim.populations.genealogy.genealogy import (
     SEXES,
     Columns,

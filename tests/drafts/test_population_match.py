@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.drafts.draft import draft_scenario
-from reidsim.drafts.matching import match_columns
 from reidsim.drafts.options import DraftOptions
+from reidsim.drafts.people import match_columns
 from reidsim.drafts.profile import profile_table
 from reidsim.kinds.tables.build import build_study
 from reidsim.populations.population import Population

@@ -10,7 +10,7 @@ from labels import by_label
 
 from reidsim.core.errors import InputError
 from reidsim.core.validation import read_toml, validated
-from reidsim.populations.attribute_model import (
+from reidsim.populations.counted import (
     AttributeModel,
     AttributeModelRecipe,
     build_model,
