@@ -1,13 +1,13 @@
-"""Populations counted in files, of recipes of kinds ``counts`` and ``fitted``.
+"""Populations from tables of shares or counts: kinds ``attribute-model``, ``counts`` and ``fitted``.
 
-A file of kind ``counts`` has people or cells. In a recipe of kind ``fitted``, iterative proportional fitting finds the
-table with given margins that is closest to a given table.
+In a recipe of kind ``attribute-model``, people are drawn one attribute at a time; published shares of an attribute's
+values are conditional on earlier attributes. A file of kind ``counts`` has people or cells. In a recipe of kind
+``fitted``, iterative proportional fitting finds the table with given margins that is closest to a given table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -505,7 +505,10 @@ def _deal(cumulative: Floats, counts: Integers, cells: Integers, uniforms: Float
 _MOST_CELLS = 50_000_000
 # Label of the category for missing values, if the recipe requests one.
 MISSING = "missing"
-_DONE = {"drop": "left out", "category": "counted under a category of their own"}
+_RULES = {
+    "drop": "with missing values: left out",
+    "category": "with missing values: counted under a category of their own",
+}
 
 
 class CountsRecipe(RecipeHead):
@@ -579,18 +582,26 @@ class CountsRecipe(RecipeHead):
             columns.append(attributes[-1].labels.get_indexer(pd.Index(values)).astype(np.int32))
         codes = np.column_stack(columns)
         unknown = (codes == UNKNOWN) & ~blank
-        if self.unknown == "error" and unknown.any():
-            hint = 'set unknown = "drop" or "missing" in the recipe'
-            raise self._refusal("value outside the categories", unknown, frame, path).but(hint=hint)
         outside = unknown.any(axis=1) & (self.unknown == "drop")
-        incomplete = (codes == UNKNOWN).any(axis=1) & ~outside
-        if self.missing == "error" and incomplete.any():
-            hint = 'set missing = "drop" or "category" in the recipe'
-            wrong = (codes == UNKNOWN) & incomplete[:, None]
-            raise self._refusal("value missing", wrong, frame, path).but(found=None, hint=hint)
+        missing = (codes == UNKNOWN) & ~outside[:, None]
+        for key, wrong, problem in (
+            ("unknown", unknown, "value outside the categories"),
+            ("missing", missing, "value missing"),
+        ):
+            if getattr(self, key) == "error" and wrong.any():
+                row, at_column = np.argwhere(wrong)[0]
+                column = list(self.columns.values())[at_column]
+                found = frame[column].iloc[row] if key == "unknown" else None
+                hint = f'set {key} = "drop" or "{"missing" if key == "unknown" else "category"}" in the recipe'
+                raise InputError(
+                    problem, source=path, where=f"row {row + 1}, column {column!r}", found=found, hint=hint
+                )
+        incomplete = missing.any(axis=1)
+        rules = (outside, "left out: value outside the categories"), (incomplete, _RULES.get(self.missing))
+        reports = [f"{rows.sum():,} of {len(frame):,} rows {rule}" for rows, rule in rules if rows.any()]
+        source = self.source + (f" ({'; '.join(reports)})" if reports else "")
         keep = ~outside & ~incomplete if self.missing == "drop" else ~outside
         codes, counts = codes[keep], counts[keep]
-        source = self.source + _report(len(frame), int(outside.sum()), int(incomplete.sum()), self.missing)
         if not len(codes):
             raise InputError("all rows are left out", source=path, found=source.strip())
         if self.missing == "category":
@@ -601,31 +612,7 @@ class CountsRecipe(RecipeHead):
                     raise InputError(problem, source=path, where=f"attribute {name!r}")
                 codes[codes[:, position] == UNKNOWN, position] = len(seen)
                 attributes[position] = Attribute(name, (*seen, MISSING))
-        domain = Domain(tuple(attributes))
-        return Population.from_records(domain, codes, counts, name=at.name, source=source)
-
-    def _refusal(self, problem: str, wrong: NDArray[np.bool_], frame: pd.DataFrame, path: Path) -> InputError:
-        """Return, without raising it, the InputError about the first wrong value.
-
-        `wrong` marks the wrong values, shape (n_rows, n_attributes), with columns in the order of the recipe; the first
-        one is searched row by row. `frame` is the file's content and `path` its path, for the message.
-        """
-        row, place = np.argwhere(wrong)[0]
-        column = list(self.columns.values())[place]
-        found = frame[column].iloc[row]
-        return InputError(problem, source=path, where=f"row {row + 1}, column {column!r}", found=found)
-
-
-def _report(rows: int, outside: int, incomplete: int, rule: str) -> str:
-    """Return a text on the number and treatment of unknown and missing values.
-
-    It is in parentheses, after a space; empty if there are no such rows. `rows` is the number of all rows, `outside`
-    that of rows left out for a value outside the categories, and `incomplete` that of rows with missing values, which
-    are treated by `rule` (``"drop"`` or ``"category"``).
-    """
-    parts = [f"{outside:,} of {rows:,} rows left out: value outside the categories"] if outside else []
-    parts += [f"{incomplete:,} of {rows:,} rows with missing values: {_DONE[rule]}"] if incomplete else []
-    return f" ({'; '.join(parts)})" if parts else ""
+        return Population.from_records(Domain(tuple(attributes)), codes, counts, name=at.name, source=source)
 
 
 class CountTable(Section):
@@ -658,10 +645,10 @@ class CountTable(Section):
         return read_figures(self.file, folder, [*self.columns.values(), self.count])
 
     def counted(self, frame: pd.DataFrame, domain: Domain, path: Path) -> Floats:
-        """Return the counts as an array of float64 with shape ``domain.shape``.
+        """Return the counts as an array with one axis per attribute of a domain.
 
-        `frame` and `path` are the result of `read`; `domain` has the file's attributes in the order of `columns`. Rows
-        of the same cell are added; a cell without a row has count 0.
+        `frame` and `path` are the result of `read`. Axes of attributes that the file lacks have length 1. Rows of the
+        same cell are added; a cell without a row has count 0.
 
         Raises
         ------
@@ -669,11 +656,10 @@ class CountTable(Section):
             If a count is not a number of 0 or more, or a value is not in the domain.
         """
         people = numbers(frame, self.count, path).to_numpy(dtype=np.float64)
+        counts = np.zeros([attribute.size if attribute.name in self.columns else 1 for attribute in domain.attributes])
         with locating(path):
-            pairs = zip(domain.attributes, self.columns.values(), strict=True)
-            codes = [attribute.encode(frame[column], column) for attribute, column in pairs]
-        counts = np.zeros(domain.shape)
-        np.add.at(counts, tuple(codes), people)
+            codes = {name: domain[name].encode(frame[column], column) for name, column in self.columns.items()}
+        np.add.at(counts, tuple(codes.get(name, np.zeros(len(frame), np.int32)) for name in domain.names), people)
         return counts
 
 
@@ -716,8 +702,8 @@ class StartingPoint(Section):
         """
         if self.table is not None:
             frame, path = self.table.read(at.folder)
-            columns = self.table.columns.items()
-            domain = Domain(tuple(Attribute(name, values_in_order(frame[column])) for name, column in columns))
+            labels = {name: values_in_order(frame[column]) for name, column in self.table.columns.items()}
+            domain = Domain(tuple(Attribute(name, values) for name, values in labels.items()))
             return domain.attributes, self.table.counted(frame, domain, path)
         start = at.cells(str(self.population))
         if self.attributes:
@@ -790,24 +776,20 @@ class FittedRecipe(RecipeHead):
         tables = [(margin, *margin.read(at.folder)) for margin in self.margin]
         # By default, there are no attributes and one cell with count 1.
         known, counts = ((), np.ones(())) if self.start is None else self.start.counts(at)
-        seen: dict[str, list[pd.Series[str]]] = {}
+        columns: dict[str, list[pd.Series[str]]] = {}
         for section, frame, _ in tables:
-            for attribute, column in section.columns.items():
-                seen.setdefault(attribute, []).append(frame[column])
-        for each in known:
-            seen.pop(each.name, None)
-        added = [Attribute(name, values_in_order(pd.concat(columns))) for name, columns in seen.items()]
-        domain = Domain((*known, *added))
+            for name, column in section.columns.items():
+                columns.setdefault(name, []).append(frame[column])
+        new = [name for name in columns if name not in [each.name for each in known]]
+        domain = Domain((*known, *(Attribute(name, values_in_order(pd.concat(columns[name]))) for name in new)))
         _require_few_cells(domain)
         # In the starting table, attributes that occur only in margins are independent of all other attributes.
-        table = np.broadcast_to(counts.reshape(*counts.shape, *(1 for _ in added)), domain.shape)
-        margins = []
+        table, margins = np.broadcast_to(counts.reshape(*counts.shape, *(1 for _ in new)), domain.shape), []
         for number, (section, frame, path) in enumerate(tables, start=1):
-            title = section.name or f"{number} ({listed(section.columns)})"
-            target = section.counted(frame, domain.select(tuple(section.columns)), path)
+            target = section.counted(frame, domain, path)
             if self.people is not None:
-                target = target * (self.people / max(target.sum(), np.finfo(float).tiny))
-            margins.append(Margin(title, tuple(map(domain.position, section.columns)), target))
+                target *= self.people / max(target.sum(), np.finfo(float).tiny)
+            margins.append((section.name or f"{number} ({listed(section.columns)})", target))
         table, fit = fit_margins(table, margins, domain, tolerance=self.tolerance, max_rounds=self.max_rounds)
         source = f"{self.source} ({fit})" if self.source else fit
         if at.expected:
@@ -827,27 +809,13 @@ def _require_few_cells(domain: Domain, where: str | None = None, hint: str | Non
 # cannot be met.
 
 
-@dataclass(frozen=True)
-class Margin:
-    """Required sums of a table over all axes except the given ones.
-
-    Parameters
-    ----------
-    name : str
-        Name of the margin in messages.
-    axes : tuple of int
-        Axes of the table that the margin keeps.
-    target : ndarray of float64
-        Required sums, 0 or more; its axes correspond to `axes`.
-    """
-
-    name: str
-    axes: tuple[int, ...]
-    target: Floats
-
-
 def fit_margins(
-    start: Floats, margins: Sequence[Margin], domain: Domain, *, tolerance: float = 1e-9, max_rounds: int = 1000
+    start: Floats,
+    margins: Sequence[tuple[str, Floats]],
+    domain: Domain,
+    *,
+    tolerance: float = 1e-9,
+    max_rounds: int = 1000,
 ) -> tuple[Floats, str]:
     """Return a table fitted to all margins, and a sentence on the remaining error.
 
@@ -858,9 +826,9 @@ def fit_margins(
     start : ndarray of float64
         Starting table, such as counts of a sample, or ones; values of 0 or more. It determines the association of the
         axes: the result has the odds ratios of `start`, and a cell of 0 stays 0.
-    margins : sequence of Margin
-        One or more margins. All targets must have the same total, and any two margins must have the same sums over
-        their common axes.
+    margins : sequence of tuple of str and ndarray of float64
+        Name, and required sums of 0 or more, of one or more margins. Axes over which a margin is a sum have length 1.
+        All margins must have the same total, and any two must have the same sums over their common axes.
     domain : Domain
         Domain of the table, for messages.
     tolerance : float
@@ -888,17 +856,13 @@ def fit_margins(
     The result is the table with these margins that has the least Kullback-Leibler divergence from `start` (Deming and
     Stephan 1940; Csiszar 1975). A sum of 0 occurs only with a target of 0, so there is no division by 0.
     """
-    for margin in margins:
-        if not margin.target.sum() > 0:
-            raise InputError("the margin has no number above 0", where=f"margin {margin.name!r}")
-    table, axes = np.array(start, dtype=np.float64), range(start.ndim)
-    total = float(margins[0].target.sum())
-    # Axes over which each margin is a sum, and its target with length 1 in these axes.
-    over = [tuple(axis for axis in axes if axis not in margin.axes) for margin in margins]
-    targets = [
-        np.expand_dims(margin.target.transpose(np.argsort(margin.axes)), rest)
-        for margin, rest in zip(margins, over, strict=True)
-    ]
+    for name, target in margins:
+        if not target.sum() > 0:
+            raise InputError("the margin has no number above 0", where=f"margin {name!r}")
+    names, targets = zip(*margins, strict=True)
+    table, total = np.array(start, dtype=np.float64), float(targets[0].sum())
+    # Axes over which each margin is a sum.
+    over = [tuple(axis for axis, length in enumerate(target.shape) if length == 1) for target in targets]
 
     def place(cell: int, shape: tuple[int, ...]) -> str:
         codes = zip(domain.attributes, np.unravel_index(cell, shape), shape, strict=True)
@@ -906,22 +870,22 @@ def fit_margins(
 
     for one, other in combinations(range(len(margins)), 2):
         # Compare the totals, then the sums over all common axes.
-        for rest in (tuple(axes), tuple({*over[one], *over[other]})):
+        for rest in (tuple(range(start.ndim)), tuple({*over[one], *over[other]})):
             first, second = (targets[each].sum(axis=rest, keepdims=True) for each in (one, other))
             difference = np.abs(first - second)
             cell = int(difference.argmax())
             if difference.flat[cell] > tolerance * total:
-                where = f"margins {margins[one].name!r} and {margins[other].name!r}{place(cell, difference.shape)}"
+                where = f"margins {names[one]!r} and {names[other]!r}{place(cell, difference.shape)}"
                 found, expected = f"{first.flat[cell]:,.10g} and {second.flat[cell]:,.10g} people", "the same number"
                 raise InputError("margins are inconsistent", where=where, found=found, expected=f"{expected} of people")
     for target in targets:
         table *= target > 0
-    for margin, rest, target in zip(margins, over, targets, strict=True):
+    for name, rest, target in zip(names, over, targets, strict=True):
         impossible = (target > 0) & ~(table.sum(axis=rest, keepdims=True) > 0)
         if impossible.any():
             cell = int(impossible.argmax())
             problem = "the starting table or another margin has no people for this value"
-            where = f"margin {margin.name!r}{place(cell, impossible.shape)}"
+            where = f"margin {name!r}{place(cell, impossible.shape)}"
             expected = "0, or a cell above 0 in the starting table and in the other margins"
             raise InputError(problem, where=where, found=float(target.flat[cell]), expected=expected)
     for rounds in range(max_rounds + 1):
@@ -932,7 +896,7 @@ def fit_margins(
         for rest, target in zip(over, targets, strict=True):
             have = table.sum(axis=rest, keepdims=True)
             table *= np.divide(target, have, out=np.zeros_like(have), where=have > 0)
-    where, expected = f"margin {margins[int(np.argmax(errors))].name!r}", f"at most {tolerance:g}"
+    where, expected = f"margin {names[int(np.argmax(errors))]!r}", f"at most {tolerance:g}"
     found = f"an error of {max(errors):.2g} of the people after {max_rounds} rounds"
     hint = "use a starting table with fewer empty cells, or check that all margins agree"
     raise InputError("no table found with all margins", where=where, found=found, expected=expected, hint=hint)

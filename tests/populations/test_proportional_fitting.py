@@ -10,16 +10,21 @@ from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
 from reidsim.core.validation import read_toml, validated
-from reidsim.populations.counted import FittedRecipe, Margin, fit_margins
+from reidsim.populations.counted import FittedRecipe, fit_margins
 from reidsim.populations.population import Attribute, Domain, Making, Population
 
 positive = st.floats(0.1, 10)
+Margin = tuple[str, tuple[int, ...], np.ndarray]
 
 
 def fit(start: np.ndarray, margins: list[Margin], domain: Domain | None = None, **options: Any) -> np.ndarray:
     """Fit with attributes named after the axes, unless a domain is given."""
     axes = (Attribute(f"axis {axis}", tuple(map(str, range(size)))) for axis, size in enumerate(start.shape))
-    return fit_margins(start, margins, domain or Domain(tuple(axes)), **options)[0]
+    targets = [
+        (name, np.expand_dims(target.transpose(np.argsort(kept)), tuple({*range(start.ndim)} - {*kept})))
+        for name, kept, target in margins
+    ]
+    return fit_margins(start, targets, domain or Domain(tuple(axes)), **options)[0]
 
 
 def tables(shape: tuple[int, ...]) -> st.SearchStrategy[np.ndarray]:
@@ -30,7 +35,7 @@ def tables(shape: tuple[int, ...]) -> st.SearchStrategy[np.ndarray]:
 def margins_of(table: np.ndarray, *axes: tuple[int, ...]) -> list[Margin]:
     """Return the table's own sums by einsum, as targets."""
     letters = "abcd"[: table.ndim]
-    return [Margin(f"m{a}", a, np.einsum(f"{letters}->{''.join(letters[i] for i in a)}", table)) for a in axes]
+    return [(f"m{a}", a, np.einsum(f"{letters}->{''.join(letters[i] for i in a)}", table)) for a in axes]
 
 
 @given(start=tables((2, 3, 4)), truth=tables((2, 3, 4)))
@@ -50,9 +55,9 @@ def test_margins_are_met_and_what_they_do_not_tell_is_kept(start: np.ndarray, tr
 
 def test_margins_with_different_sums_over_what_they_share_contradict_each_other() -> None:
     domain = Domain((Attribute("a", ("x", "y")), Attribute("b", ("u", "v", "w")), Attribute("c", ("s", "t"))))
-    one = Margin("ab", (0, 1), np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 2.0]]))
+    one = ("ab", (0, 1), np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 2.0]]))
     # Over b: 2, 3, 5 in the first; 2, 4, 4 in the second, whose axes are in reverse order.
-    other = Margin("cb", (2, 1), np.array([[1.0, 2.0, 2.0], [1.0, 2.0, 2.0]]))
+    other = ("cb", (2, 1), np.array([[1.0, 2.0, 2.0], [1.0, 2.0, 2.0]]))
     with pytest.raises(InputError, match="margins 'ab' and 'cb', b = v: margins are inconsistent; found '3 and 4"):
         fit(np.ones(domain.shape), [one, other], domain=domain)
     fit(np.ones(domain.shape), [one, other], tolerance=0.2, domain=domain)
