@@ -26,7 +26,13 @@ from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.files import require_parquet_fits
 from reidsim.core.tables import read_parquet
 from reidsim.core.validation import override, read_toml, validated, validated_after
-from reidsim.populations.census import CensusCellsRecipe, Sf1Recipe, VoterFileRecipe, largest_remainders
+from reidsim.populations.census import (
+    CensusCellsRecipe,
+    Sf1Recipe,
+    VoterFileRecipe,
+    VoterListRecipe,
+    largest_remainders,
+)
 from reidsim.populations.counted import AttributeModelRecipe, CountsRecipe, FittedRecipe
 from reidsim.populations.genealogy.genealogy import (
     SEXES,
@@ -38,7 +44,6 @@ from reidsim.populations.genealogy.genealogy import (
 )
 from reidsim.populations.genealogy.recipe import Engine, GenealogyRecipe
 from reidsim.populations.population import UNKNOWN, Attribute, Domain, Individuals, Making, Population
-from reidsim.populations.public_sources import VoterListRecipe
 from reidsim.populations.resources import ExternalResource, RegistryRecipe, ResourceRecipe
 
 Recipe = Annotated[

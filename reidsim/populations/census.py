@@ -10,22 +10,48 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from reidsim.core.bundled import data_file
-from reidsim.core.errors import InputError, listed, reading, refuse_first, require_among, require_distinct
+from reidsim.core.bundled import bundled_folder, data_file
+from reidsim.core.errors import (
+    InputError,
+    listed,
+    locating,
+    nearest,
+    not_among,
+    reading,
+    refuse_first,
+    require_among,
+    require_distinct,
+)
 from reidsim.core.files import require_no_device
-from reidsim.core.randomness import draw_multinomial
+from reidsim.core.randomness import draw_binomial, draw_multinomial
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import Section
-from reidsim.populations.population import Attribute, Domain, Making, Population, RecipeHead, Seed, read_figures
+from reidsim.core.wording import whole_number
+from reidsim.populations.population import (
+    Attribute,
+    Domain,
+    Individuals,
+    Making,
+    Population,
+    RecipeHead,
+    Seed,
+    Share,
+    exactly_one,
+    read_figures,
+)
+from reidsim.populations.resources import Coverage, listing_chances
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -713,3 +739,342 @@ def _blocks(file: BinaryIO, path: Path, n_fields: int, size: int) -> Iterator[by
             raise InputError(problem, source=path, where=where, found=found, expected=expected)
         number += len(lines)
         yield b"\n".join(lines)
+
+
+VOTING_AGE = 18
+
+Ages = NDArray[np.integer]
+
+Birth = Literal["full", "year", "age"]
+
+# Attributes that a list may have besides the birth, and their columns in the bundled table.
+_FLAGS = {"sex": "sex", "race": "race", "ethnicity": "ethnicity", "party": "party", "address": "name_and_address"}
+_REGISTERED, _ADULTS = "registered_eavs2018", "vap_2020"
+
+
+class Assumption(NamedTuple):
+    """An assumed value of a fact that was not found or had no clear answer.
+
+    Attributes
+    ----------
+    fact : str
+        Name of the fact, such as ``"birth"`` or ``"registered_share"``.
+    found : str
+        Entry of the table of facts.
+    value : str
+        Assumed value; ``"average"`` for the average registered share of all states.
+    reason : str
+        Reason for the assumption.
+    """
+
+    fact: str
+    found: str
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class VoterProfile:
+    """The profile of one state's voter list.
+
+    Parameters
+    ----------
+    state, abbreviation : str
+        Name and postal abbreviation, such as ``"Tennessee"`` and ``"TN"``; the District of Columbia counts as a state.
+    birth : {"full", "year", "age"} or None
+        Whether the list has the full date of birth, the year of birth, the age, or none of them.
+    sex, race, ethnicity, party, address : bool
+        Whether the list has this attribute.
+    price : float
+        Price in US dollars (EAC 2020).
+    access : str
+        People who may obtain the list, in the words of EAC 2020.
+    registered_share : float
+        Probability that an adult is listed: number of people registered in 2018 divided by the number of people of
+        voting age in 2020; an assumed value if the ratio is unknown or above 1.
+    assumptions : tuple of Assumption
+        The facts above that are assumptions.
+    """
+
+    state: str
+    abbreviation: str
+    birth: Birth | None
+    sex: bool
+    race: bool
+    ethnicity: bool
+    party: bool
+    address: bool
+    price: float
+    access: str
+    registered_share: float
+    assumptions: tuple[Assumption, ...]
+
+
+def voter_profile(state: str) -> VoterProfile:
+    """Return the `VoterProfile` of a state, by name or postal abbreviation.
+
+    It has the attributes of the state's voter list, its price, and the share of adults listed. `state` must be spelled
+    exactly, such as ``"Tennessee"`` or ``"TN"``.
+
+    Raises
+    ------
+    InputError
+        If there is no such state; the message names the state with the most similar name.
+    """
+    profiles = voter_profiles()
+    names = {**{profile.abbreviation: profile for profile in profiles.values()}, **profiles}
+    if state not in names:
+        expected = "one of the 50 states or the District of Columbia, by name or postal abbreviation"
+        raise InputError("no such state", found=state, expected=expected, hint=nearest(state, names))
+    return names[state]
+
+
+@lru_cache(maxsize=1)
+def voter_profiles() -> Mapping[str, VoterProfile]:
+    """Return the `VoterProfile` of each state by name, as a read-only mapping.
+
+    It has the 50 states and the District of Columbia, in alphabetical order.
+    """
+    figures = bundled_folder("populations") / "figures"
+    table = read_table(figures / "voter-lists-by-state.csv.gz", comment="#")
+    assumed = read_table(figures / "voter-lists-assumed.csv.gz", comment="#")
+    instead = {(row.state, row.fact): (row.value, row.reason) for row in assumed.itertuples()}
+    people = table[[_REGISTERED, _ADULTS]].apply(pd.to_numeric, errors="coerce")
+    table["ratio"] = people[_REGISTERED] / people[_ADULTS]
+    known = people.dropna().sum()
+    average = float(known[_REGISTERED] / known[_ADULTS])
+    return MappingProxyType({row["state"]: _profile(row, instead, average) for row in table.to_dict("records")})
+
+
+def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float) -> VoterProfile:
+    """Return the `VoterProfile` in a row of the table of states.
+
+    Facts without a clear answer are taken from `instead`, which has the assumed value and the reason by state and fact.
+    `average` is the registered share of all states together.
+    """
+    facts = {"birth": row["birth"], **{flag: row[column] for flag, column in _FLAGS.items()}}
+    facts["registered_share"] = row[_REGISTERED] if np.isnan(row["ratio"]) else f"{row['ratio']:.4f}"
+    assumptions = tuple(
+        Assumption(fact, found, *instead[row["state"], fact])
+        for fact, found in facts.items()
+        if (row["state"], fact) in instead
+    )
+    values = {assumption.fact: assumption.value for assumption in assumptions}
+    share, facts = values.get("registered_share", row["ratio"]), facts | values
+    return VoterProfile(
+        state=row["state"],
+        abbreviation=row["abbr"],
+        birth=None if facts["birth"] == "none" else cast("Birth", facts["birth"]),
+        **{flag: facts[flag] == "yes" for flag in _FLAGS},
+        price=float(row["price_usd_eac2020"]),
+        access=row["access_eac2020"],
+        registered_share=average if share == "average" else float(share),
+        assumptions=assumptions,
+    )
+
+
+class ListedAttributes(Section):
+    """The population's attributes that a voter list may contain.
+
+    Attributes
+    ----------
+    age
+        attribute of the population with this information
+    year_of_birth
+        attribute of the population with this information
+    sex
+        attribute of the population with this information
+    race
+        attribute of the population with this information
+    ethnicity
+        attribute of the population with this information
+    party
+        attribute of the population with this information
+    address
+        attributes of the population that the address reveals, such as the ZIP code
+    state
+        attribute of the population with this information
+    """
+
+    age: str | None = None
+    year_of_birth: str | None = None
+    sex: str | None = None
+    race: str | None = None
+    ethnicity: str | None = None
+    party: str | None = None
+    address: tuple[str, ...] = ()
+    state: str | None = None
+
+    _one_birth = exactly_one("age", "year_of_birth", problem="the age is missing or given twice")
+
+    def carried(self, profile: VoterProfile | None = None) -> tuple[str, ...]:
+        """Return the names of the population's attributes that a state's list contains.
+
+        They are in the order of the keys of this section. Without a profile, these are all attributes that the section
+        names. The attribute with the state is included, because every list is about one state.
+        """
+        carried: list[str] = []
+        for key, value in self:
+            fact = "birth" if key in ("age", "year_of_birth") else key
+            if value is not None and (profile is None or getattr(profile, fact)):
+                carried += (value,) if isinstance(value, str) else value
+        return tuple(carried)
+
+
+class ProfileOverrides(Section):
+    """Values that replace facts of the state's profile.
+
+    Attributes
+    ----------
+    birth
+        information on the birth in the list: full date, year, age or none
+    sex
+        whether the list has this information
+    race
+        whether the list has this information
+    ethnicity
+        whether the list has this information
+    party
+        whether the list has this information
+    address
+        whether the list has this information
+    registered_share
+        probability that an adult is in the list
+    """
+
+    birth: Literal["full", "year", "age", "none"] | None = None
+    sex: bool | None = None
+    race: bool | None = None
+    ethnicity: bool | None = None
+    party: bool | None = None
+    address: bool | None = None
+    registered_share: Share | None = None
+
+    def applied_to(self, profile: VoterProfile) -> VoterProfile:
+        """Return a `VoterProfile` with these facts replaced.
+
+        Keys that are not set keep the profile's facts. Replaced facts no longer count as assumptions of the table.
+        """
+        changes = {fact: value for fact, value in self if value is not None}
+        if changes.get("birth") == "none":
+            changes["birth"] = None
+        kept = tuple(assumption for assumption in profile.assumptions if assumption.fact not in changes)
+        return replace(profile, assumptions=kept, **changes)
+
+
+class VoterListRecipe(RecipeHead):
+    """Recipe of a state's voter list.
+
+    The list has registered adults, with the attributes that the state's list contains. Exactly one of
+    ``attributes.age`` and ``attributes.year_of_birth`` is required. An attribute that is not named in ``attributes`` is
+    not in the list.
+
+    Attributes
+    ----------
+    kind
+        kind of recipe
+    population
+        population from which voters are drawn
+    state
+        name or postal abbreviation of the state
+    seed
+        seed of the random draw
+    reference_year
+        year of the list; needed with `attributes.year_of_birth`
+    attributes
+        attributes of the population that the list may have
+    overrides
+        values that replace facts of the state's profile
+    coverage
+        share of adults in the list: one number, or tables by attribute, which are multiplied; replaces the state's
+        share
+    """
+
+    kind: Literal["voter-list"]
+    population: str
+    state: str
+    seed: Seed
+    reference_year: int | None = None
+    attributes: ListedAttributes
+    overrides: ProfileOverrides = ProfileOverrides()
+    coverage: Coverage | None = None
+
+    @model_validator(mode="after")
+    def _has_year_of_list(self) -> VoterListRecipe:
+        lacks = self.attributes.year_of_birth is not None and self.reference_year is None
+        refuse_first((lacks, "key missing", "reference_year", None, "the year of the list"))
+        return self
+
+    def make(self, at: Making) -> Population:
+        """Return the voter list of a state, drawn from the population.
+
+        For `at` see `Making`. Each adult of the state is listed independently, with probability equal to the state's
+        registered share or to the share of the adult's group. The draw is independent of a population that was drawn
+        with the same seed.
+
+        Returns
+        -------
+        Population
+            Population over the attributes of the state's list, in the order of the population.
+
+        Raises
+        ------
+        InputError
+            If the state is unknown, the population lacks an attribute, the list would have no attribute or no people,
+            or a draw is requested from a population with expected counts.
+        """
+        population = at.cells(self.population)
+        with locating(where="state"):
+            profile = self.overrides.applied_to(voter_profile(self.state))
+        require_among("no such attribute", self.attributes.carried(), population.domain.names, where="attributes")
+        adults = self._adults(population, profile.state)
+        cells, counts = population.cells[adults], population.counts[adults]
+        shares: float | Floats = profile.registered_share
+        if self.coverage is not None:
+            people = Individuals(population.domain, cells)
+            shares = listing_chances(
+                self.coverage, {}, len(cells), lambda name, _: (people.column(name), people.domain[name].categories)
+            )
+        if at.expected:
+            drawn = counts * shares
+        else:
+            whole = population.whole_counts("a voter list cannot be drawn from expected counts")[adults]
+            drawn = draw_binomial(at.rng(self.kind), whole, shares)
+        carried = self.attributes.carried(profile)
+        problem, expected = "the voter list has no attribute", "a state whose list has an attribute of the population"
+        refuse_first((not carried, f"{problem} of the population", "state", profile.state, expected))
+        origin = [self.source] if self.source else []
+        origin += [f"voter list of {profile.state}", f"${profile.price:,.0f} ({profile.access})"]
+        origin += [f"{a.fact} assumed to be {a.value}: {a.reason}" for a in profile.assumptions]
+        some, source = drawn > 0, "; ".join(origin)
+        voters = Population(population.domain, cells[some], drawn[some], name=at.name, source=source)
+        return voters.marginal([attribute for attribute in population.domain.names if attribute in carried])
+
+    def _adults(self, population: Population, state: str) -> NDArray[np.bool_]:
+        """Return the mask of the population's cells with adults of a state, (n_cells,).
+
+        `state` is the state's name. Adults are people of age 18 or older. People whose year of birth is known are of
+        voting age if they turn 18 by the end of the reference year. If the population has no attribute for the state,
+        all people count as people of the state.
+
+        Raises
+        ------
+        InputError
+            If an age or year of birth is not a whole number of 0 or more, or the state is not in the population.
+        """
+        names = self.attributes
+        birth = population.domain[names.age or cast("str", names.year_of_birth)]
+        years = [whole_number(category) for category in birth.categories]
+        wrong = [category for category, year in zip(birth.categories, years, strict=True) if year is None or year < 0]
+        if wrong:
+            problem, where = "not a whole number, so adults cannot be identified", f"attribute {birth.name!r}"
+            raise InputError(problem, where=where, found=wrong[0])
+        ages = np.array(years) if names.age else cast("int", self.reference_year) - np.array(years)
+        adults = (ages >= VOTING_AGE)[population.cells[:, population.domain.position(birth.name)]]
+        if names.state is not None:
+            states, position = population.domain[names.state].categories, population.domain.position(names.state)
+            if state not in states:
+                problem = f"state missing from population {population.name!r}"
+                raise not_among(problem, state, states, where=f"attribute {names.state!r}")
+            adults &= population.cells[:, position] == states.index(state)
+        return np.asarray(adults)

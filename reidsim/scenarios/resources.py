@@ -26,16 +26,18 @@ from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import Section
 from reidsim.core.wording import whole_number
 from reidsim.populations.catalogue import recipe_of
+from reidsim.populations.census import VOTING_AGE, VoterProfile, voter_profile
 from reidsim.populations.population import UNKNOWN
-from reidsim.populations.public_sources import VOTING_AGE, FiguresByAge, VoterProfile, load_social_media, voter_profile
 from reidsim.populations.resources import (
     ANYONE,
     Coverage,
+    FiguresByAge,
     ListRule,
     PeopleList,
     ResourceRecipe,
     draw_lists,
     listing_chances,
+    load_social_media,
 )
 from reidsim.scenarios.read_keys import Delimiter, Money, Share, Text, with_key
 from reidsim.scenarios.schema import BeliefsSection

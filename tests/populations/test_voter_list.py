@@ -10,8 +10,8 @@ from labels import by_label
 
 from reidsim.core.errors import InputError
 from reidsim.core.validation import validated
+from reidsim.populations.census import VoterListRecipe, voter_profile
 from reidsim.populations.population import Attribute, Domain, Making, Population
-from reidsim.populations.public_sources import VoterListRecipe, voter_profile
 
 DOMAIN = Domain(
     (

@@ -10,7 +10,8 @@ from found import at_least
 
 from reidsim.core.bundled import bundled_folder
 from reidsim.core.errors import InputError
-from reidsim.populations.public_sources import load_social_media, voter_profile
+from reidsim.populations.census import voter_profile
+from reidsim.populations.resources import load_social_media
 
 FIGURES = bundled_folder("populations") / "figures"
 FACTS, ASSUMED = FIGURES / "voter-lists-by-state.csv.gz", FIGURES / "voter-lists-assumed.csv.gz"

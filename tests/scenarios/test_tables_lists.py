@@ -164,7 +164,7 @@ def test_kinds_of_lists_take_their_figures_from_their_sources(town):
 
 
 def reidsim_profile(state):
-    from reidsim.populations.public_sources import voter_profile
+    from reidsim.populations.census import voter_profile
 
     return voter_profile(state)
 

@@ -14,7 +14,7 @@ from reidsim.core.validation import Section, section_classes
 from reidsim.populations.catalogue import Recipe
 from reidsim.populations.genealogy.recipe import Labels
 from reidsim.populations.population import RecipeHead
-from reidsim.populations.public_sources import FiguresByAge, SocialMediaRecipe
+from reidsim.populations.resources import FiguresByAge, SocialMediaRecipe
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
     AgentsSection,

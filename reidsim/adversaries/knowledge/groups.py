@@ -22,15 +22,15 @@ from reidsim.core.bundled import resolve
 from reidsim.core.errors import InputError, listed, locating, require_distinct
 from reidsim.core.validation import Section, read_toml, validated
 from reidsim.core.wording import whole_number
-from reidsim.populations.population import Codes, Domain, Members, RecipeHead, Share, distinct_rows, positions_of
-from reidsim.populations.public_sources import (
+from reidsim.populations.census import (
     VOTING_AGE,
     ListedAttributes,
     ProfileOverrides,
     VoterProfile,
-    load_social_media,
     voter_profile,
 )
+from reidsim.populations.population import Codes, Domain, Members, RecipeHead, Share, distinct_rows, positions_of
+from reidsim.populations.resources import load_social_media
 
 Floats = NDArray[np.float64]
 

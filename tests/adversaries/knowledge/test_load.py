@@ -9,9 +9,10 @@ from reidsim.adversaries.knowledge.groups import RecordsFile, enumerate_sets, lo
 from reidsim.core.bundled import bundled_folder
 from reidsim.core.errors import InputError
 from reidsim.core.validation import read_toml, validated
+from reidsim.populations.census import voter_profile, voter_profiles
 from reidsim.populations.counted import AttributeModelRecipe, build_model
 from reidsim.populations.population import Attribute, Domain
-from reidsim.populations.public_sources import load_social_media, voter_profile, voter_profiles
+from reidsim.populations.resources import load_social_media
 
 NATIONAL = (
     "worst-case",
