@@ -164,8 +164,7 @@ def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     missing form one group.
     """
     whole = column.kind == "whole number"
-    pattern = WHOLE_NUMBER if whole else NUMBER
-    numbers = {label: as_number(label) for label in filter(pattern.fullmatch, column.rows)}
+    numbers = {label: as_number(label) for label in filter((WHOLE_NUMBER if whole else NUMBER).fullmatch, column.rows)}
     lowest, span = min(numbers.values()), max(numbers.values()) - min(numbers.values()) + whole
     if whole:
         preferred = [width for width in _WIDTHS.get(column.concept or "", ()) if width < span] or _round_widths(span)

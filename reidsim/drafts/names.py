@@ -261,8 +261,7 @@ def bands_of(values: Sequence[str]) -> dict[str, Band] | None:
     ordered = sorted(bands.items(), key=lambda item: item[1])
     overlap = any(before[1] >= after[0] for (_, before), (_, after) in itertools.pairwise(ordered))
     enough = len(bands) >= _FEWEST_BANDS and len(_closed(bands)) >= _FEWEST_BANDS - 1
-    nonempty = all(low < high >= 0 for low, high in bands.values())
-    return dict(ordered) if enough and nonempty and not overlap else None
+    return dict(ordered) if enough and all(low < high >= 0 for low, high in bands.values()) and not overlap else None
 
 
 def wider_bands(bands: Mapping[str, Band], most: int) -> tuple[list[int], dict[str, list[str]]]:

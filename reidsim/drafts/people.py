@@ -312,8 +312,7 @@ def _agreement(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float
     frequency = rows["code"].value_counts(normalize=True).to_numpy()
     size, n_groups = np.unique(sizes, return_counts=True)
     chance = float(np.average([(frequency**n).sum() for n in size.tolist()], weights=n_groups))
-    share = float((n_values[sizes.index] == 1).mean())
-    return share, bool(chance <= _MOST_BY_CHANCE and len(sizes) >= _FEWEST_GROUPS)
+    return float((n_values[sizes.index] == 1).mean()), bool(chance <= _MOST_BY_CHANCE and len(sizes) >= _FEWEST_GROUPS)
 
 
 def names_weight(name: str) -> bool:

@@ -37,12 +37,13 @@ from reidsim.populations.counted import AttributeModelRecipe, CountsRecipe, Fitt
 from reidsim.populations.genealogy.genealogy import (
     SEXES,
     Columns,
+    Engine,
     Genealogy,
+    GenealogyRecipe,
     Mutations,
     Progress,
     genealogy_individuals,
 )
-from reidsim.populations.genealogy.recipe import Engine, GenealogyRecipe
 from reidsim.populations.population import UNKNOWN, Attribute, Domain, Individuals, Making, Population
 from reidsim.populations.resources import ExternalResource, RegistryRecipe, ResourceRecipe
 
@@ -126,9 +127,9 @@ def genealogy_table(genealogy: Genealogy, made: Mapping[str, Any] | None = None)
         columns[name] = _labelled(getattr(g, name), labels[name]) if name in labels else getattr(g, name)
     columns |= {locus: np.ascontiguousarray(g.haplotypes[:, at]) for at, locus in enumerate(g.loci)}
     ends = np.cumsum(np.bincount(steps.individual, minlength=len(g)))
-    loci = pa.array(g.loci, pa.string()).take(pa.array(steps.locus))
     each = pa.StructArray.from_arrays(
-        [loci, pa.array(steps.before), pa.array(steps.after)], names=["locus", "before", "after"]
+        [pa.array(g.loci, pa.string()).take(pa.array(steps.locus)), pa.array(steps.before), pa.array(steps.after)],
+        names=["locus", "before", "after"],
     )
     columns["mutations"] = pa.ListArray.from_arrays(pa.array(np.append(0, ends).astype(np.int32)), each)
     packages = ("reidsim", "numpy", "numba", *(("simuPOP",) if g.engine == "simupop" else ()))

@@ -267,8 +267,7 @@ def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
     exact = people[:, None] * shares
     whole = np.floor(exact).astype(np.int64)
     lacking = np.rint(people).astype(np.int64) - whole.sum(axis=1)
-    rank = np.argsort(np.argsort(whole - exact, axis=1, kind="stable"), axis=1)
-    return np.asarray(whole + (rank < lacking[:, None]))
+    return np.asarray(whole + (np.argsort(np.argsort(whole - exact, axis=1, kind="stable"), axis=1) < lacking[:, None]))
 
 
 def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], Floats, Floats]:
@@ -493,8 +492,7 @@ def _single_years(by_race: Integers, tail: Tail, oldest: int) -> Integers:
     `tail` counted from age 90.
     """
     parts = [by_race[..., :_SINGLE_AGES]]
-    ends = (*_GROUPED_AGES[1:], oldest + 1)
-    for group, (start, end) in enumerate(zip(_GROUPED_AGES, ends, strict=True)):
+    for group, (start, end) in enumerate(zip(_GROUPED_AGES, (*_GROUPED_AGES[1:], oldest + 1), strict=True)):
         people = by_race[..., _SINGLE_AGES + group]
         # Weights from a later year on equal the weights of a steeper tail whose first weight is 1, without underflow.
         steeper = Tail(linear=tail.linear + 2 * tail.quadratic * (start - _TAIL_AGE), quadratic=tail.quadratic)

@@ -612,8 +612,7 @@ def complete_records(
             values = zip(population.domain.attributes, codes[row].tolist(), known, strict=True)
             found = ", ".join(f"{each.name} = {each.categories[code]}" for each, code, is_known in values if is_known)
             nobody = f"nobody in population {population.name!r} matches a record"
-            problem = f"{nobody}, so missing attributes cannot be drawn"
-            raise InputError(problem, where=f"row {row + 1}", found=found)
+            raise InputError(f"{nobody}, so missing attributes cannot be drawn", where=f"row {row + 1}", found=found)
         low, high = cumulative[start], cumulative[stop]
         position = np.searchsorted(cumulative, low + rng.random(len(keys)) * (high - low), side="right") - 1
         completed[np.ix_(rows, unknown)] = cells[np.ix_(order[np.clip(position, start, stop - 1)], unknown)]

@@ -345,8 +345,7 @@ def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = Non
         return rng.permutation(possible)[:size].astype(np.int64)
     # Exponential times with each person's weight as rate: the smallest are a weighted draw without replacement.
     rings = rng.standard_exponential(len(possible)) / weights
-    order = np.argsort(rings, kind="stable")[:size]
-    return rng.permutation(possible[order]).astype(np.int64)
+    return rng.permutation(possible[np.argsort(rings, kind="stable")[:size]]).astype(np.int64)
 
 
 def with_values_missing(

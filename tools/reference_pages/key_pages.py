@@ -12,7 +12,7 @@ from reidsim.adversaries.knowledge.groups import KnowledgeRecipe
 from reidsim.adversaries.rationality import ProspectTheory
 from reidsim.core.validation import Section, section_classes
 from reidsim.populations.catalogue import Recipe
-from reidsim.populations.genealogy.recipe import Labels
+from reidsim.populations.genealogy.genealogy import Labels
 from reidsim.populations.population import RecipeHead
 from reidsim.populations.resources import FiguresByAge, SocialMediaRecipe
 from reidsim.scenarios.adversary_schema import (

@@ -119,12 +119,11 @@ class _Simulation:
         ]
         # simuPOP would interpret an empty list as every generation.
         moves, at = p.migration_shares.tolist(), list(p.migration_generations)
-        migrators = [sim.Migrator(rate=moves, mode=sim.BY_PROPORTION, at=at)] if at else []
         population.evolve(
             preOps=[
                 *mutators,
                 sim.PyOperator(self._record_mutations),
-                *migrators,
+                *([sim.Migrator(rate=moves, mode=sim.BY_PROPORTION, at=at)] if at else []),
                 sim.PyOperator(self._can_marry),
             ],
             matingScheme=sim.HomoMating(

@@ -8,8 +8,7 @@ import pytest
 
 from reidsim.core.bundled import bundled_folder
 from reidsim.core.validation import read_toml, validated
-from reidsim.populations.genealogy.genealogy import GenealogyParameters
-from reidsim.populations.genealogy.recipe import GenealogyRecipe
+from reidsim.populations.genealogy.genealogy import GenealogyParameters, GenealogyRecipe
 
 LOCI = """\
 # source: made up
