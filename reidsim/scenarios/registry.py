@@ -267,6 +267,10 @@ class Policies(Registry[P], Generic[P]):
             policy.description = policy.description.replace(" k ", f" {k:,} ")
         return policy
 
+    def add(self, name: str, base: type[P], **attributes: Any) -> None:
+        """Register a policy that differs from `base` only in some class attributes."""
+        self.register(name)(type(base.__name__, (base,), {"__module__": base.__module__, **attributes}))
+
     def _entry(self, name: str, part: Any) -> P:
         policy: P = part()
         policy.name = name

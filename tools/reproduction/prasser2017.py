@@ -13,7 +13,7 @@ from reidsim.engine.batch.runner import run_batch_loaded
 from reidsim.games.full_domain.game import Prices
 from reidsim.games.full_domain.search import search
 from reidsim.kinds.tables.build import build_study
-from reidsim.kinds.tables.policies import Basic
+from reidsim.kinds.tables.policies import BestOfUnit
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.load import Scenario
 from reproduction.ledger import Computed, Found, Ledger, compared
@@ -123,7 +123,7 @@ def _raw_results() -> dict[str, Computed]:
 def _figure_6(study: TablesStudy) -> dict[str, Computed]:
     speedup, ours = {}, {}
     for amount in (300.0, 2000.0):
-        game = Basic().one_shot_game(study, "prosecutor", Prices(1200, amount, amount, 4))
+        game = BestOfUnit().one_shot_game(study, "prosecutor", Prices(1200, amount, amount, 4))
         best, size = search(game), study.lattice.size
         # Whatever the order, pruning by the bound of the paper computes every node whose bound is above the optimum.
         bounds = [game.bound(game.lattice.levels(node)) for node in range(size)]

@@ -246,13 +246,20 @@ class SolvedPolicy(TablesPolicy):
 
 
 class Rule(SolvedPolicy):
-    """Base class of rules: fixed generalization of each record, for any adversary."""
+    """Rule: fixed generalization of each record, for any adversary.
+
+    Attributes
+    ----------
+    node : int
+        Node of all records in rules that generalize all records equally: 0, or -1 for the least specific node.
+    """
 
     is_rule = True
+    node: ClassVar[int] = 0
 
     def form(self, study: TablesStudy) -> Strategies:
         """Return the prescribed generalization (node) of each game row, shape (n_rows,)."""
-        raise NotImplementedError
+        return everywhere(study, range(study.lattice.size)[self.node])
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the `Choice` of the prescribed generalizations; `game` has no effect."""
@@ -307,65 +314,40 @@ class BestOfUnit(SolvedPolicy):
         )
 
 
-@POLICIES.register("basic")
-class Basic(BestOfUnit):
-    """Basic game of Wan et al. 2015: the best generalization, attacked or not.
-
-    The publisher's unit, record or table, determines the unit of decision.
-    """
-
-    label = "Basic game"
-    description = (
-        "for each record or the table, the generalization with the highest payoff, whether or not records are attacked"
-    )
+# The basic game of Wan et al. 2015, and its variants.
+POLICIES.add(
+    "basic",
+    BestOfUnit,
+    label="Basic game",
+    description="for each record or the table, the generalization with the highest payoff, "
+    "whether or not records are attacked",
+)
 
 
-@POLICIES.register("no-attack")
-class NoAttack(BestOfUnit):
-    """Basic game limited to generalizations under which no record is attacked."""
-
-    label = "No-Attack game"
-    description = (
-        "for each record or the table, the generalization with the highest payoff among the "
-        "generalizations without an attack"
-    )
-    forbids_attacks = True
+POLICIES.add(
+    "no-attack",
+    BestOfUnit,
+    label="No-Attack game",
+    description="for each record or the table, the generalization with the highest payoff among the "
+    "generalizations without an attack",
+    forbids_attacks=True,
+)
 
 
-@POLICIES.register("sh-friendly")
-class SafeHarborFriendly(BestOfUnit):
-    """Basic game limited to generalizations that Safe Harbor accepts."""
-
-    label = "SH-Friendly game"
-    description = (
-        "for each record or the table, the generalization with the highest payoff among the "
-        "generalizations that comply with Safe Harbor"
-    )
-    needs = frozenset({SAFE_HARBOR})
+POLICIES.add(
+    "sh-friendly",
+    BestOfUnit,
+    label="SH-Friendly game",
+    description="for each record or the table, the generalization with the highest payoff among the "
+    "generalizations that comply with Safe Harbor",
+    needs=frozenset({SAFE_HARBOR}),
+)
 
 
-@POLICIES.register("no-protection")
-class NoProtection(Rule):
-    """Rule: release of unchanged records."""
-
-    label = "No protection"
-    description = "all records are released unchanged"
-
-    def form(self, study: TablesStudy) -> Strategies:
-        """Return the most specific node, 0, for each game row, shape (n_rows,)."""
-        return everywhere(study, study.lattice.most_specific)
+POLICIES.add("no-protection", Rule, label="No protection", description="all records are released unchanged")
 
 
-@POLICIES.register("suppress-all")
-class SuppressAll(Rule):
-    """Rule: release with every quasi-identifier at its highest level."""
-
-    label = "Suppress all"
-    description = "all values are suppressed"
-
-    def form(self, study: TablesStudy) -> Strategies:
-        """Return the least specific node for each game row, shape (n_rows,)."""
-        return everywhere(study, study.lattice.size - 1)
+POLICIES.add("suppress-all", Rule, label="Suppress all", description="all values are suppressed", node=-1)
 
 
 @POLICIES.register("record-level")
@@ -406,38 +388,35 @@ class RecordLevel(SolvedPolicy):
         return TablesChoice(**vars(choice) | {"strategies": strategies}, planned_payout=payout)
 
 
-@POLICIES.register("record-level-no-attack")
-class RecordLevelNoAttack(RecordLevel):
-    """Record-level generalization limited to generalizations that are not attacked."""
-
-    label = "Record-level No-Attack"
-    description = (
-        "for each record, the generalization with the highest payoff among the generalizations "
-        "without an attack; records without a positive payoff are suppressed"
-    )
-    forbids_attacks = True
+POLICIES.add(
+    "record-level-no-attack",
+    RecordLevel,
+    label="Record-level No-Attack",
+    description="for each record, the generalization with the highest payoff among the generalizations "
+    "without an attack; records without a positive payoff are suppressed",
+    forbids_attacks=True,
+)
 
 
-@POLICIES.register("full-domain")
-class FullDomain(BestOfUnit):
-    """Best single generalization (node) of the table, for both publisher's units."""
-
-    label = "Full-domain"
-    description = (
-        "for the table, the generalization with the highest total payoff; records without a "
-        "positive payoff are suppressed"
-    )
-    optimizes = "node"
+POLICIES.add(
+    "full-domain",
+    BestOfUnit,
+    label="Full-domain",
+    description="for the table, the generalization with the highest total payoff; records without a "
+    "positive payoff are suppressed",
+    optimizes="node",
+)
 
 
-@POLICIES.register("full-domain-no-attack")
-class FullDomainNoAttack(FullDomain):
-    """Node with the highest payoff for the table if attacked records are suppressed."""
-
-    label = "Full-domain No-Attack"
-    description = "for the table, the generalization with the highest total payoff if attacked records are suppressed"
-    forbids_attacks = True
-    compared = False
+POLICIES.add(
+    "full-domain-no-attack",
+    BestOfUnit,
+    label="Full-domain No-Attack",
+    description="for the table, the generalization with the highest total payoff if attacked records are suppressed",
+    optimizes="node",
+    forbids_attacks=True,
+    compared=False,
+)
 
 
 @POLICIES.register("local-recoding")
@@ -510,13 +489,13 @@ class LocalRecodingPolicy(SolvedPolicy):
         return InputError(f"needs {SIZES_AMONG_LEFT}, which the adversary's linkage does not provide", where=self.name)
 
 
-@POLICIES.register("local-recoding-no-attack")
-class LocalRecodingNoAttack(LocalRecodingPolicy):
-    """Local recoding that suppresses attacked records in each round."""
-
-    label = "Local recoding No-Attack"
-    description = "local recoding in which each round suppresses attacked records"
-    forbids_attacks = True
+POLICIES.add(
+    "local-recoding-no-attack",
+    LocalRecodingPolicy,
+    label="Local recoding No-Attack",
+    description="local recoding in which each round suppresses attacked records",
+    forbids_attacks=True,
+)
 
 
 @POLICIES.register("multi-dimensional")
@@ -568,13 +547,13 @@ class MultiDimensionalPolicy(SolvedPolicy):
         )
 
 
-@POLICIES.register("multi-dimensional-no-attack")
-class MultiDimensionalNoAttack(MultiDimensionalPolicy):
-    """Multi-dimensional recoding that suppresses attacked records."""
-
-    label = "Multi-dimensional No-Attack"
-    description = "multi-dimensional generalization that suppresses attacked records"
-    forbids_attacks = True
+POLICIES.add(
+    "multi-dimensional-no-attack",
+    MultiDimensionalPolicy,
+    label="Multi-dimensional No-Attack",
+    description="multi-dimensional generalization that suppresses attacked records",
+    forbids_attacks=True,
+)
 
 
 @POLICIES.register("lattice-search")
@@ -690,52 +669,44 @@ class KAnonymityPolicy(SolvedPolicy):
         return TablesChoice(**vars(choice), nodes=(node,), classes=everywhere(study, node))
 
 
-@POLICIES.register("independent")
-class Independent(BestOfUnit):
-    """With several releases: best generalization at each, as if it were the only one."""
-
-    label = "Independent replies"
-    description = (
-        "with several releases, the generalization with the highest payoff in each release, "
-        "computed without the earlier releases"
-    )
-    replies = "alone"
-    needs = frozenset({SEVERAL_RELEASES})
-    compared = False
+POLICIES.add(
+    "independent",
+    BestOfUnit,
+    label="Independent replies",
+    description="with several releases, the generalization with the highest payoff in each release, "
+    "computed without the earlier releases",
+    replies="alone",
+    needs=frozenset({SEVERAL_RELEASES}),
+    compared=False,
+)
 
 
-@POLICIES.register("hold-first")
-class HoldFirst(BestOfUnit):
-    """With several releases: best generalization at a record's first one, then kept."""
-
-    label = "First release held"
-    description = (
-        "with several releases, the generalization with the highest payoff when a record is first "
-        "released, kept in all later releases"
-    )
-    replies = "hold"
-    needs = frozenset({SEVERAL_RELEASES})
-    compared = False
+POLICIES.add(
+    "hold-first",
+    BestOfUnit,
+    label="First release held",
+    description="with several releases, the generalization with the highest payoff when a record is first "
+    "released, kept in all later releases",
+    replies="hold",
+    needs=frozenset({SEVERAL_RELEASES}),
+    compared=False,
+)
 
 
-@POLICIES.register("m-invariance")
-class MInvariance(SolvedPolicy):
-    """Rule: m-invariance of successive releases (Xiao and Tao 2007).
-
-    In each release, an equivalence class has at least m different sensitive values, and the set of values in a record's
-    class is the same in all releases. All releases are planned before the first; see `planned_releases`.
-    """
-
-    label = "m-invariance"
-    description = (
-        "with several releases, equivalence classes with at least m different sensitive values; "
-        "the values in a record's class are the same in all releases (Xiao and Tao 2007)"
-    )
-    is_rule = True
-    meets_attribute_limits = False
-    replies = "planned"
-    needs = frozenset({SEVERAL_RELEASES, ONE_SENSITIVE_COLUMN, ONE_RECORD_PER_PERSON})
-    compared = False
+# In each release, an equivalence class has at least m different sensitive values, and the set of values in a record's
+# class is the same in all releases. All releases are planned before the first; see `planned_releases`.
+POLICIES.add(
+    "m-invariance",
+    SolvedPolicy,
+    label="m-invariance",
+    description="with several releases, equivalence classes with at least m different sensitive values; "
+    "the values in a record's class are the same in all releases (Xiao and Tao 2007)",
+    is_rule=True,
+    meets_attribute_limits=False,
+    replies="planned",
+    needs=frozenset({SEVERAL_RELEASES, ONE_SENSITIVE_COLUMN, ONE_RECORD_PER_PERSON}),
+    compared=False,
+)
 
 
 @POLICIES.register("random")
