@@ -539,18 +539,15 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
     kind = "risk only" if (shown[["risk_known", "risk_unknown"]].min(axis=1) == 0).all() else "more risk"
     largest = shown["records"].max() if len(shown) else 1.0
     # Marker area per record in square points; the largest marker has at most 300 square points.
-    area, settings, handles = min(24.0, 300 / largest), list(dict.fromkeys(beliefs["setting"])), list[Line2D]()
+    area, settings = min(24.0, 300 / largest), list(dict.fromkeys(beliefs["setting"]))
     panel = (6.0 if len(settings) == 1 else 4.4, 4.0)
     figure, (grid,) = style.new_figure(1, len(settings), panel=panel, sharex=True, sharey=True)
-    for sign, marker, edge, face, when in _SIGNS:
-        label, signed = f"{kind} if {when}", shown[shown["sign"] == sign]
-        for setting, axes in zip(settings, grid, strict=True):
-            points = signed[signed["setting"] == setting]
-            x, y, size = points["group_size"], points["per_million"], np.maximum(area * points["records"], 4)
-            axes.scatter(x, y, s=size, marker=marker, edgecolors=edge, facecolors=face, linewidths=0.6, label=label)
-        own: dict[str, Any] = {"markeredgecolor": edge, "markerfacecolor": face, "label": label}
-        handles.append(Line2D([], [], linestyle="none", marker=marker, **own))
     for setting, axes in zip(settings, grid, strict=True):
+        for sign, marker, edge, face, when in _SIGNS:
+            points = shown[(shown["setting"] == setting) & (shown["sign"] == sign)]
+            own = {"edgecolors": edge, "facecolors": face, "linewidths": 0.6, "label": f"{kind} if {when}"}
+            sizes = np.maximum(area * points["records"], 4)
+            axes.scatter(points["group_size"], points["per_million"], sizes, marker=marker, **own)
         totals = beliefs[beliefs["setting"] == setting].groupby("sign", observed=True)["records"].sum()
         known, unknown, equal = map(style.number_text, totals.reindex([1, -1, 0], fill_value=0))
         text = f"{kind} if known: {known} records; if unknown: {unknown} records\nsame risk: {equal} records"
@@ -558,16 +555,15 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
         axes.set_title(setting, fontsize=10, loc="left", pad=27, parse_math=False)
         style.label_axes(axes, x=_GROUP_SIZE)
     _whole_ticks(grid[0].xaxis)
-    positive = shown.loc[shown["per_million"] > 0, "per_million"].to_numpy()
-    if len(positive) == len(shown) and positive.max(initial=0) > 100 * positive.min(initial=np.inf):
-        _log_axis(grid[0], positive)
-    else:
-        style.number_ticks(grid[0].yaxis)
+    _count_axis(grid[0], shown["per_million"].to_numpy())
     style.label_axes(grid[0], y="Share of the population that matches\n(people per million)")
+    handles = [
+        _marker(marker, f"{kind} if {when}", markeredgecolor=edge, markerfacecolor=face)
+        for _, marker, edge, face, when in _SIGNS
+    ]
     if len(shown):
         label = f"{style.number_text(largest)} record{'' if largest == 1 else 's'} (area of the marker)"
-        circle: dict[str, Any] = {"marker": "o", "color": GREY, "markerfacecolor": "none", "label": label}
-        handles.append(Line2D([], [], linestyle="none", markersize=float(np.sqrt(area * largest)), **circle))
+        handles.append(_marker("o", label, color=GREY, markerfacecolor="none", markersize=np.sqrt(area * largest)))
     style.legend_below(figure, handles, columns=3)
     return figure
 
@@ -595,33 +591,29 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
     figure, panels = style.panels(len(parameters), 2, panel=(4.4 if several else 5.6, 2.9))
     for parameter, axes, letter in zip(parameters, panels, ascii_lowercase, strict=False):
         here = thresholds[thresholds["parameter"] == parameter]
-        lines = {setting: here[here["setting"] == setting] for setting in look}
-        handles, known = _draw_lines(axes, lines, "value", "threshold"), here["threshold"].dropna().to_numpy()
+        handles = _draw_lines(axes, {name: here[here["setting"] == name] for name in look}, "value", "threshold")
         style.scale_axis(axes, "x", np.unique(here["value"]))
-        if len(known) == 0:
-            axes.set_yticks([])
-        elif known.max() > 100 * known.min():
-            _log_axis(axes, known)
-        else:
-            axes.set_ylim(0, max(1.1 * known.max(), 2))
-            _whole_ticks(axes.yaxis)
-        for number, (setting, line) in enumerate(lines.items()):
-            beyond, own = line.loc[line["threshold"].isna(), "value"], look[setting]
+        _count_axis(axes, here["threshold"].dropna().to_numpy())
+        for number, (setting, own) in enumerate(look.items(), start=1):
+            beyond = here.loc[(here["setting"] == setting) & here["threshold"].isna(), "value"]
             # Markers of later settings are smaller, so that they fit inside earlier ones.
-            marker: dict[str, Any] = {"markersize": 5 + 3.5 * (len(lines) - 1 - number), "markerfacecolor": "none"}
-            marker |= {"color": own.colour, "marker": own.marker, "transform": axes.get_xaxis_transform()}
-            if len(beyond):
-                axes.plot(beyond, np.ones(len(beyond)), linestyle="none", clip_on=False, **marker)
-        if several:
-            # The padding keeps the title clear of markers on the upper edge.
-            axes.set_title(f"({letter})", fontsize=10, loc="left", pad=11)
+            marker = {"marker": own.marker, "markersize": 5 + 3.5 * (len(look) - number), "markerfacecolor": "none"}
+            place = {"transform": axes.get_xaxis_transform(), "clip_on": False, "linestyle": "none"}
+            axes.plot(beyond, np.ones(len(beyond)), color=own.colour, **marker, **place)
+        # The padding keeps the title clear of markers on the upper edge.
+        axes.set_title(f"({letter})" * several, fontsize=10, loc="left", pad=11)
         x = _PARAMETER_LABELS.get(parameter, parameter)
         style.label_axes(axes, x=x, y="Smallest group size\nnot attacked (records)")
     if thresholds["threshold"].isna().any():
         label = "marker on the upper edge: every size attacked"
-        handles.append(Line2D([], [], color=BLACK, linestyle="none", marker=r"$\uparrow$", markersize=8, label=label))
+        handles.append(_marker(r"$\uparrow$", label, color=BLACK, markersize=8))
     style.legend_below(figure, handles, columns=3)
     return figure
+
+
+def _marker(marker: str, label: str, **options: Any) -> Line2D:
+    """Return a legend handle with a marker and without a line; `options` are matplotlib's."""
+    return Line2D([], [], linestyle="none", marker=marker, label=label, **options)
 
 
 def _draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str) -> list[Line2D]:
@@ -655,16 +647,15 @@ def _draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str) -
     return handles
 
 
-def _log_axis(axes: Axes, values: NDArray[np.float64]) -> None:
-    """Make the y axis logarithmic, with room around the given positive values.
-
-    Ticks are plain numbers.
-    """
-    low, high = float(values.min()), float(values.max())
-    # Wide enough limits contain at least two of the ticks 1, 2, 5 and 10.
-    room = 2.5 if high < 10 * low else max((high / low) ** 0.06, 1.3)
-    axes.set(yscale="log", ylim=(low / room, high * room))
-    style.log_ticks(axes.yaxis, high / low)
+def _count_axis(axes: Axes, values: NDArray[np.float64]) -> None:
+    """Scale the y axis from 0, or by factors if positive `values` span more than two decades."""
+    if len(values) and 0 < 100 * values.min() < values.max():
+        axes.set_yscale("log")
+        style.log_ticks(axes.yaxis, values.max() / values.min())
+    else:
+        axes.set_ylim(0, 1.1 * values.max(initial=0) or 1)
+        whole = (values == np.round(values)).all()
+        (_whole_ticks if whole else style.number_ticks)(axes.yaxis)
 
 
 def _whole_ticks(axis: Any) -> None:
