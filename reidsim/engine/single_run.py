@@ -320,7 +320,7 @@ def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Stu
     usual = kind.row_of_subject(study, 0)
     rows = [usual if each.row_of_subject is None else each.row_of_subject for each in played]
     last = {each.policy: PolicyOutcome(each.last.expand(of)) for each, of in zip(played, rows, strict=True)}
-    return kind.by_subject(study), last
+    return study.by_subject(), last
 
 
 def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.DataFrame:

@@ -494,13 +494,6 @@ class Kind(ABC):
 
         return settings_of(self, study)
 
-    def by_subject(self, study: Any) -> Any:
-        """Return the study with one row per data subject; by default, the study itself.
-
-        Used after rounds in which data subjects with identical records had different releases; see `Setting.split`.
-        """
-        return study
-
     def describe_setting(self, setting: Setting) -> str:
         """Return a line on the number of data subjects and strategies in rounds."""
         forms = counted(setting.space.size, "strategy", "strategies")

@@ -256,6 +256,13 @@ class Study(ABC, Generic[S]):
             If the scenario does not fit its data, or has no decision maker.
         """
 
+    def by_subject(self) -> Self:
+        """Return the study with one row per data subject; by default, the study itself.
+
+        Used after rounds in which data subjects with identical records had different releases; see `Setting.split`.
+        """
+        return self
+
     def with_loaded(self, loaded: Scenario[S]) -> Self:
         """Return the study of another scenario with the same data, without reading them.
 

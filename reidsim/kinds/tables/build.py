@@ -54,15 +54,8 @@ from reidsim.scenarios.agents import (
 from reidsim.scenarios.hierarchies import Table, hierarchy_rows
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.resources import People, check_buyer, lists_of_people
-from reidsim.scenarios.schema import spelled_out
-from reidsim.scenarios.study import Keys, key_columns
+from reidsim.scenarios.study import Keys
 
-# Sections that affect games, but not the data of the study.
-_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
-# Keys of an adversary that do not affect linkage: prior weight and payoff parameters.
-_NOT_OF_LINKAGE = ("weight", "gain", "cost")
-# Keys of a sequential attack that affect linkage; the others affect only its payoffs.
-_PLAN_OF_THE_STUDY = ("registry", "belief")
 # Key of the random stream that draws the persons of records. Streams for lists use 0 and 1 as the first number.
 _RECORDS = (2, 0, 0)
 _BENEFIT = PRICES.index("benefit")
@@ -275,31 +268,6 @@ def _sampled_people(
     order = np.argsort(row_keys(list(cells.T), len(cells)))
     sample = Population(domain, cells[order], model.records[order], name)
     return SampledPeople(domain, cells[order], model.people[order], name, sample=sample, missing="poisson")
-
-
-def data_content(loaded: Scenario[TablesScenario]) -> dict[str, Any]:
-    """Return the scenario content (a dict) that determines cells and people.
-
-    Cells are the distinct records; hierarchies and linkage also depend on the content. Two scenarios with equal content
-    can share these data.
-    """
-    content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
-    scenario, publisher = loaded.scenario, loaded.scenario.publisher
-    several = content.pop("adversaries", {}) | {"": content.pop("adversary", {})}
-    for name, adversary in several.items():
-        plan = {key: adversary.get("sequential", {}).get(key) for key in _PLAN_OF_THE_STUDY}
-        kept = {key: value for key, value in adversary.items() if key not in _NOT_OF_LINKAGE}
-        content[f"linkage.{name}"] = kept | {"sequential": plan}
-    return content | {
-        # By default, the unit decides whether records must be people of the population.
-        "publisher.unit": publisher.unit,
-        "publisher.sensitive": key_columns(publisher.sensitive),
-        "publisher.sensitive_hierarchies": loaded.content.get("publisher", {}).get("sensitive_hierarchies"),
-        # The represented people are estimated only under sample risk, true or believed.
-        "sampled": "sample" in scenario.risks,
-        # Payoff parameters from columns determine which records form one cell.
-        "economics": loaded.content["economics"] if scenario.has_price_columns else None,
-    }
 
 
 def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnLists:

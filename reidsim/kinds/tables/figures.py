@@ -545,7 +545,12 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
     for setting, axes in zip(settings, grid, strict=True):
         for sign, marker, edge, face, when in _SIGNS:
             points = shown[(shown["setting"] == setting) & (shown["sign"] == sign)]
-            own = {"edgecolors": edge, "facecolors": face, "linewidths": 0.6, "label": f"{kind} if {when}"}
+            own: dict[str, Any] = {
+                "edgecolors": edge,
+                "facecolors": face,
+                "linewidths": 0.6,
+                "label": f"{kind} if {when}",
+            }
             sizes = np.maximum(area * points["records"], 4)
             axes.scatter(points["group_size"], points["per_million"], sizes, marker=marker, **own)
         totals = beliefs[beliefs["setting"] == setting].groupby("sign", observed=True)["records"].sum()
@@ -597,9 +602,16 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         for number, (setting, own) in enumerate(look.items(), start=1):
             beyond = here.loc[(here["setting"] == setting) & here["threshold"].isna(), "value"]
             # Markers of later settings are smaller, so that they fit inside earlier ones.
-            marker = {"marker": own.marker, "markersize": 5 + 3.5 * (len(look) - number), "markerfacecolor": "none"}
-            place = {"transform": axes.get_xaxis_transform(), "clip_on": False, "linestyle": "none"}
-            axes.plot(beyond, np.ones(len(beyond)), color=own.colour, **marker, **place)
+            axes.plot(
+                *(beyond, np.ones(len(beyond))),
+                color=own.colour,
+                marker=own.marker,
+                markersize=5 + 3.5 * (len(look) - number),
+                markerfacecolor="none",
+                linestyle="none",
+                transform=axes.get_xaxis_transform(),
+                clip_on=False,
+            )
         # The padding keeps the title clear of markers on the upper edge.
         axes.set_title(f"({letter})" * several, fontsize=10, loc="left", pad=11)
         x = _PARAMETER_LABELS.get(parameter, parameter)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.games.record_game import WITHHELD, shared_rows
 from reidsim.games.solvers import branch_and_bound, no_progress
-from reidsim.kinds.tables.build import build_study, data_content, planned_releases, setting_of
+from reidsim.kinds.tables.build import build_study, planned_releases, setting_of
 from reidsim.kinds.tables.outcomes import (
     DroppedColumns,
     OneShotPoints,
@@ -35,15 +35,14 @@ from reidsim.kinds.tables.outcomes import (
     class_table,
     figure_tables,
     found_by,
-    is_thinnable,
     node_tables,
     optima_table,
     play,
     release_table,
 )
-from reidsim.kinds.tables.policies import SPLITS, SolvedPolicy, TablesChoice
+from reidsim.kinds.tables.policies import SPLITS, BestOfUnit, Rule, SolvedPolicy, TablesChoice
 from reidsim.kinds.tables.release import attribute_labels, read_records, sensitive_attributes
-from reidsim.kinds.tables.released_file import read_released
+from reidsim.kinds.tables.released_file import play_released
 from reidsim.kinds.tables.schema import POLICIES, SAFE_HARBOR, WHERE, TablesScenario, policies_of_unit, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people, largest_in_groups
@@ -64,7 +63,7 @@ from reidsim.scenarios.kind import (
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import require_by_agents, with_each_k
 from reidsim.scenarios.resources import require_recipe
-from reidsim.scenarios.schema import MONEY_KEYS
+from reidsim.scenarios.schema import MONEY_KEYS, spelled_out
 from reidsim.scenarios.study import (
     HOUSEHOLD,
     PERSON,
@@ -76,6 +75,12 @@ from reidsim.scenarios.study import (
     solver_facts,
 )
 
+# Sections that affect games, but not the data of the study.
+_NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
+# Keys of an adversary that do not affect linkage: prior weight and payoff parameters.
+_NOT_OF_LINKAGE = ("weight", "gain", "cost")
+# Keys of a sequential attack that affect linkage; the others affect only its payoffs.
+_PLAN_OF_THE_STUDY = ("registry", "belief")
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *measures_worded(_WORDS["own"]).values())
 # Prefix of sensitive columns in the dict of hierarchies, so that their names differ from names of attributes.
@@ -136,11 +141,28 @@ class TablesKind(Kind):
         )
 
     def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
-        """Return the scenario content that determines the data; see `build.data_content`.
+        """Return the scenario content that determines cells and people.
 
-        The data are cells (distinct records), hierarchies, linkage and people.
+        Cells are the distinct records; hierarchies and linkage also depend on the content. Two scenarios with equal
+        content can share these data.
         """
-        return data_content(loaded)
+        content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
+        scenario, publisher = loaded.scenario, loaded.scenario.publisher
+        several = content.pop("adversaries", {}) | {"": content.pop("adversary", {})}
+        for name, adversary in several.items():
+            plan = {key: adversary.get("sequential", {}).get(key) for key in _PLAN_OF_THE_STUDY}
+            kept = {key: value for key, value in adversary.items() if key not in _NOT_OF_LINKAGE}
+            content[f"linkage.{name}"] = kept | {"sequential": plan}
+        return content | {
+            # By default, the unit decides whether records must be people of the population.
+            "publisher.unit": publisher.unit,
+            "publisher.sensitive": key_columns(publisher.sensitive),
+            "publisher.sensitive_hierarchies": loaded.content.get("publisher", {}).get("sensitive_hierarchies"),
+            # The represented people are estimated only under sample risk, true or believed.
+            "sampled": "sample" in scenario.risks,
+            # Payoff parameters from columns determine which records form one cell.
+            "economics": loaded.content["economics"] if scenario.has_price_columns else None,
+        }
 
     def play(
         self,
@@ -356,19 +378,6 @@ class TablesKind(Kind):
 
         return setting
 
-    def by_subject(self, study: TablesStudy) -> TablesStudy:
-        """Return the study with a game row for each data subject (person or record)."""
-        return study.by_subject()
-
-    def describe_setting(self, setting: Setting) -> str:
-        """Return a line with the numbers of a setting's data subjects and strategies.
-
-        It also has the number of distinct records, in which the data subjects of rounds are grouped.
-        """
-        forms = counted(setting.space.size, "strategy", "strategies")
-        subjects, cells = counted(setting.n_subjects, "data subject"), counted(setting.n_cells, "distinct record")
-        return f"{subjects} with {cells}, {forms}"
-
     # Cross-play
 
     def opponents(self, study: TablesStudy, options: OpponentOptions, draw: int = 0) -> tuple[TablesStudy, Opponents]:
@@ -452,9 +461,7 @@ class TablesKind(Kind):
         InputError
             If the file cannot be read, matched or evaluated against the scenario's adversaries.
         """
-        file, suppressed = read_released(study, path, key)
-        note = "the attribute counts as suppressed in every row"
-        return file.play(), tuple(f"the file has no column for {name}: {note}" for name in suppressed)
+        return play_released(study, path, key)
 
     def release_file(self, scenario: TablesScenario) -> str | None:
         """Return the path of the records' file, as written; None for a bundled population."""
@@ -551,27 +558,41 @@ class TablesKind(Kind):
 
     # Many points
 
-    def amounts_at_once(self, scenario: TablesScenario, keys: Sequence[str]) -> bool:
-        """Return whether points that differ only in these keys are solved together.
+    def amounts_at_once(self, scenario: TablesScenario, keys: Iterable[str]) -> bool:
+        """Return whether `OneShotPoints` can play all points that differ only in these keys.
 
-        A point is a set of values of the key paths `keys`. They are if `is_thinnable` holds: then `OneShotPoints` can
-        evaluate them.
+        A point is a set of values of the keys. The keys must be payoff parameters. The publisher must optimize each
+        record exactly (``unit = "record"``, another solver than ``lattice-search``), with rules and policies that
+        optimize the publisher's unit, ``safe_class = "at-least"``, no limits on sensitive columns and no rounds. There
+        must be a single one-shot adversary (see `TablesScenario.plain_adversary`) without stages, whose linkage the
+        publisher knows.
         """
-        return is_thinnable(scenario, keys)
+        publisher, adversary = scenario.publisher, scenario.plain_adversary
+        return (
+            publisher.unit == "record"
+            and publisher.solver != "lattice-search"
+            and publisher.safe_class == "at-least"
+            and all(isinstance(policy_named(name), Rule | BestOfUnit) for name in publisher.policies)
+            and adversary is not None
+            and adversary.stages is None
+            and scenario.planned_risk == adversary.risk
+            and scenario.beliefs.lists == "members"
+            and not scenario.in_rounds
+            and not publisher.attribute_limits
+            and set(keys) <= set(MONEY_KEYS)
+        )
 
     def plans_under_amounts(self, scenario: TablesScenario) -> bool:
         """Return whether `amount_points` supports the scenario: its unit is the record."""
         return scenario.publisher.unit == "record"
 
-    def amount_points(self, study: TablesStudy) -> SolvedPoints | None:
-        """Return a planner for any payoff parameters; None if the unit is the table.
+    def amount_points(self, study: TablesStudy) -> SolvedPoints:
+        """Return a planner for any payoff parameters, if the unit is the record.
 
-        It is `OneShotPoints` if there are at most 200,000 strategies and `is_thinnable` holds for the scenario;
-        otherwise `SolvedPoints`, with the same results.
+        It is `OneShotPoints` if there are at most 200,000 strategies and `amounts_at_once` holds; otherwise
+        `SolvedPoints`, with the same results.
         """
-        if not self.plans_under_amounts(study.scenario):
-            return None
-        thins = study.space.size <= _MOST_THINNED and is_thinnable(study.scenario, ())
+        thins = study.space.size <= _MOST_THINNED and self.amounts_at_once(study.scenario, ())
         return OneShotPoints(study) if thins else SolvedPoints(study)
 
     def takes_best(self, scenario: TablesScenario, policy: str) -> bool:

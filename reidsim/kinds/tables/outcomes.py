@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
@@ -31,13 +31,13 @@ from reidsim.games.parameter_grid import Options, best_options, undominated_opti
 from reidsim.games.people import PeopleLinkage
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.games.solvers import no_progress
-from reidsim.kinds.tables.policies import BestOfUnit, Rule, TablesChoice, everywhere
+from reidsim.kinds.tables.policies import TablesChoice, everywhere
 from reidsim.kinds.tables.release import coded_record
-from reidsim.kinds.tables.schema import POLICIES, WHERE, NodesSection, TablesScenario, policy_named
+from reidsim.kinds.tables.schema import POLICIES, WHERE, NodesSection, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.lattice import Floats, Strategies
 from reidsim.releases.records import released_class_sizes, released_table
-from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection, SequentialFiguresSection
+from reidsim.scenarios.schema import EconomicsSection, SequentialFiguresSection
 from reidsim.scenarios.study import AnalysisTables, PolicyOutcome
 
 # Largest number of nodes that are all listed by default; this takes seconds.
@@ -543,37 +543,6 @@ def file_table(study: TablesStudy, section: SequentialFiguresSection) -> pd.Data
             rows.append((setting, name, *value, float((exploits > 0).mean()), risk, float(exploits.sum())))
     columns = ["setting", "plan", "value", "upper_bound", "standard_error", "share_attacked", "risk", "exploits"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def is_thinnable(scenario: TablesScenario, keys: Iterable[str]) -> bool:
-    """Return whether `OneShotPoints` can play all points of these scenario keys.
-
-    A point is a set of values of the keys. The keys must be payoff parameters. The publisher must optimize each record
-    exactly (``unit = "record"``, another solver than ``lattice-search``), with rules and policies that optimize the
-    publisher's unit, ``safe_class = "at-least"``, no limits on sensitive columns and no rounds.
-    There must be a single one-shot adversary (see `TablesScenario.plain_adversary`) without stages, whose linkage the
-    publisher knows.
-
-    Parameters
-    ----------
-    scenario : TablesScenario
-    keys : iterable of str
-        Key paths that vary between points.
-    """
-    publisher, adversary = scenario.publisher, scenario.plain_adversary
-    return (
-        publisher.unit == "record"
-        and publisher.solver != "lattice-search"
-        and publisher.safe_class == "at-least"
-        and all(isinstance(policy_named(name), Rule | BestOfUnit) for name in publisher.policies)
-        and adversary is not None
-        and adversary.stages is None
-        and scenario.planned_risk == adversary.risk
-        and scenario.beliefs.lists == "members"
-        and not scenario.in_rounds
-        and not publisher.attribute_limits
-        and set(keys) <= set(MONEY_KEYS)
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,8 +35,8 @@ from reidsim.scenarios.adversary_schema import Risk
 _OF_ROW, _OF_VALUE = 300, 17
 
 
-def read_released(study: TablesStudy, path: Path, key: str | None = None) -> tuple[ReleasedFile, tuple[str, ...]]:
-    """Read a released file and match its rows by order or by a key.
+def play_released(study: TablesStudy, path: Path, key: str | None = None) -> tuple[Equilibrium, tuple[str, ...]]:
+    """Return the true outcome of a released file by data subject, and notes on the file.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
 
     Returns
     -------
-    ReleasedFile
+    Equilibrium
     tuple of str
-        Names of the attributes without a column in the file; they count as suppressed.
+        One text per attribute without a column in the file; these attributes count as suppressed.
 
     Raises
     ------
@@ -82,7 +82,9 @@ def read_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
     labels = pd.DataFrame(cells, index=frame.index, dtype="str")
     with locating(path):
         file = ReleasedFile.read(study, labels, _records_of(study, frame, key, path), columns)
-    return file, tuple(name for name in given if name not in columns)
+    note = "the attribute counts as suppressed in every row"
+    notes = tuple(f"the file has no column for {name}: {note}" for name in given if name not in columns)
+    return file.play(), notes
 
 
 def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: Path) -> Rows:
