@@ -188,7 +188,7 @@ def test_a_missing_value_that_the_hierarchy_file_lacks(folder, file, unit):
     (folder / file).write_text((folder / file).read_text().replace(row, row.replace("30", "", 1), 1))
     people = {"path": str(folder / "people.csv"), "holds_release": False}
     with pytest.raises(
-        InputError, match=rf"{file}: row 1, column 'age': value missing; expected a value, or a row .* age\.csv"
+        InputError, match=rf"{file}: row 1, column 'age': value missing from .* found ''; expected a row .* age\.csv"
     ):
         study_of(folder, population=people, publisher__unit=unit, **JOURNALIST)
 

@@ -5,7 +5,6 @@ These are also the sensitive columns, the waves of several releases, and attacks
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import MultistageAttack, MultistageWorld, PersonTable
 from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
 from reidsim.core.bundled import BUNDLED, data_file, resolve
-from reidsim.core.errors import InputError, locating, nearest, refuse_first, refuse_rows, require_among
+from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.randomness import random_stream
 from reidsim.core.tables import DELIMITERS, numbers, read_table, require_columns
 from reidsim.kinds.tables.schema import (
@@ -35,7 +34,7 @@ from reidsim.populations.population import Attribute, Codes, Domain, Population,
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import Floats, GeneralizationLattice
 from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
-from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, no_place, over_domain
+from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import people_named, table_named
 from reidsim.scenarios.resources import AttackRecipe, stage_of
@@ -130,10 +129,15 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
             where = f"attributes.{name}.hierarchy.file"
             tables[name] = hierarchy_rows(a.hierarchy, loaded.folder, used, {name, columns[name]}, where)
         # A recipe determines the categories; otherwise, hierarchy files do.
-        if name in tables and (people is None or rows_of_people is not None):
+        if isinstance(a.hierarchy, Table) and (people is None or rows_of_people is not None):
             categories[name] = tuple(row[0] for row in tables[name])
-            for rows in filter(None, ((source, labels, in_records), rows_of_people)):
-                _require_values(rows, name, categories[name], a)
+            expected = f"a row for the value in {a.hierarchy.file}"
+            for path, texts, places in filter(None, ((source, labels, in_records), rows_of_people)):
+                if name in texts:
+                    unknown, problem = ~texts[name].isin(categories[name]), "value missing from its hierarchy"
+                    refuse_rows(
+                        unknown, problem, source=path, column=places[name], found=texts[name], expected=expected
+                    )
         elif people is None:
             categories[name] = natural_categories(labels[name])
         else:
@@ -160,26 +164,6 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
         for name, a in attributes.items()
     )
     return ReleasedRecords(source, frame, codes, hierarchies, population)
-
-
-def _require_values(rows: _Rows, name: str, known: Sequence[str], section: AttributeSection) -> None:
-    """Check that each value of attribute `name`, also a missing one, has a row in the hierarchy file.
-
-    `known` are the values of the hierarchy; `section` is the section of the attribute, for messages.
-
-    Raises
-    ------
-    InputError
-        If a value has no row; the message names the first such row and its value.
-    """
-    source, labels, columns = rows
-    for row in np.flatnonzero(~labels[name].isin(known))[:1].tolist() if name in labels else ():
-        place, text = f"row {row + 1}, column {columns[name]!r}", labels[name].iloc[row]
-        error = no_place(text, source, place, section, nearest(text, known))
-        if text == "" and isinstance(section.hierarchy, Table):
-            expected = f"a value, or a row for missing values in {section.hierarchy.file}"
-            error = error.but(problem="value missing", found=None, expected=expected, hint=None)
-        raise error
 
 
 def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, str]) -> tuple[str | Path, pd.DataFrame]:
@@ -234,17 +218,15 @@ def _table(loaded: Scenario[TablesScenario], section: ReleaseSection, path: Path
     Raises
     ------
     InputError
-        If the file cannot be read; or if it has one column, the scenario has several attributes, and the first line has
+        If the file cannot be read; or if it has one column, the scenario has several attributes, and the header has
         another usual delimiter.
     """
     frame = read_records(section, path)
-    if frame.shape[1] == 1 and len(loaded.scenario.attributes) > 1:
-        text, where = (frame.columns[0], "header") if section.header else (frame.iloc[0, 0], "row 1")
-        for other in [character for character in DELIMITERS if character in str(text)][:1]:
-            expected = f"columns separated by {section.delimiter!r}"
-            hint = f"set release.delimiter = {other!r} if this character separates the columns"
-            problem, found = "the file has one column", str(text)
-            raise InputError(problem, source=path, where=where, found=found, expected=expected, hint=hint)
+    header, *others = map(str, frame.columns)
+    joined = not others and len(loaded.scenario.attributes) > 1 and any(each in header for each in DELIMITERS)
+    expected = f"columns separated by {section.delimiter!r}, or another release.delimiter"
+    with locating(path):
+        refuse_first((joined, "the file has one column", "header", header, expected))
     return frame
 
 
@@ -457,9 +439,11 @@ def read_waves(
         for column in (section.enters, section.leaves)
     )
     stays = leaves.str.lower().isin(_NEVER)
-    texts = pd.unique(pd.concat([enters, leaves[~stays]]))
-    dated = not np.isnan(_time_of(texts[0], dated=True))
-    times = pd.Series({text: _time_of(text, dated=dated) for text in texts})
+    texts = pd.Series(pd.unique(pd.concat([enters, leaves[~stays]])))
+    days = pd.to_datetime(texts, format="%Y-%m-%d", errors="coerce")
+    dated = bool(days[:1].notna().all())
+    numbers_of = pd.to_numeric(texts, errors="coerce").replace([np.inf, -np.inf], np.nan)
+    times = (days if dated else numbers_of).set_axis(texts)
     expected = "dates such as 2026-03-31 in all rows" if dated else "a number, or dates such as 2026-03-31"
     for name, values in ((section.enters, enters), (section.leaves, leaves.mask(stays, enters))):
         wrong = values.map(times).isna()
@@ -476,19 +460,6 @@ def read_waves(
     for key, column in section.columns.items():
         require_same(first if key == "enters" else last, person, f"releases.{key}", source, column)
     return Waves(labels, first[one], last[one], sensitive[0].codes[one] if sensitive else None)
-
-
-def _time_of(text: str, *, dated: bool) -> float:
-    """Return the sort key of a wave's label; NaN if the label is invalid.
-
-    With `dated`, the label `text` is an ISO date, and the key is its day number; otherwise the label is a finite
-    number, which is the key.
-    """
-    try:
-        time = float(datetime.date.fromisoformat(text).toordinal()) if dated else float(text)
-    except ValueError:
-        return np.nan
-    return time if np.isfinite(time) else np.nan
 
 
 # Code of an unknown allele.
