@@ -72,7 +72,7 @@ def sampled_study(study: TablesStudy, n: int) -> TablesStudy:
     rows = np.random.default_rng(2015).choice(len(people.cells), size=n, p=share)
     codes = people.cells[rows]
     first, cell_of_record = distinct_rows(list(codes.T), len(codes))
-    lattice = study.lattice_of(codes[first])
+    lattice = replace(study.lattice, codes=codes[first])
     return replace(
         study,
         lattice=lattice,

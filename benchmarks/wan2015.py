@@ -57,7 +57,7 @@ def four_policies(study: TablesStudy) -> dict[str, object]:
     """From records and population to the outcome of all four policies; nothing is kept from an earlier call."""
     codes = study.lattice.codes[study.cell_of_record]
     first, cells = distinct_rows(list(codes.T), len(codes))
-    lattice = study.lattice_of(codes[first])
+    lattice = replace(study.lattice, codes=codes[first])
     linker, prices = PopulationLinker(GroupSizes(study.linked_population, lattice)), study.scenario.economics
     one_shot = OneShotAdversary(prices.adversary_gain, prices.cost)
     benefit, loss = (np.full(lattice.n_records, amount) for amount in (prices.benefit, prices.loss))

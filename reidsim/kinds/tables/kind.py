@@ -709,7 +709,7 @@ def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
                 f"the sample; their risk by Benedetti and Franconi may be inaccurate{hint}"
             )
     if study.scenario.publisher.unit == "table":
-        counts, lattice = study.dataset.counts.astype(np.int64), study.lattice_of(study.dataset.cells)
+        counts, lattice = study.dataset.counts.astype(np.int64), replace(study.lattice, codes=study.dataset.cells)
         if population is not None and (outside := records_outside(lattice, counts, population)):
             yield (
                 f"{outside} of {study.n_subjects} {unit[1]} exceed the people with the same values in "

@@ -497,10 +497,13 @@ def staged_attack(
         targets: dict[str, Integers] = {}
         coded: dict[str, Callable[[pd.Series[str], str], Integers]] = {}
         for position, hierarchy in enumerate(lattice.hierarchies):
-            name, codes = hierarchy.attribute.name, lattice.codes[:, position].astype(np.int64)
-            is_locus = name in recipe.loci
-            targets[name] = _alleles_of(hierarchy)[codes] if is_locus else codes
-            coded[name] = _alleles if is_locus else partial(_codes, hierarchy.attribute.labels)
+            name, locus = hierarchy.attribute.name, hierarchy.attribute.name in recipe.loci
+            generalized, where = locus and max(hierarchy.n_groups[1:]) > 1, f"attributes.{name}.hierarchy"
+            refuse_first((generalized, "alleles cannot be generalized", where, None, 'rule = "suppress"'))
+            coded[name] = _alleles if locus else partial(_codes, hierarchy.attribute.labels)
+            with locating("the records"):
+                categories = pd.Series(hierarchy.attribute.categories, dtype="str")
+                targets[name] = coded[name](categories, name)[lattice.codes[:, position]]
         for name in map(str, truth.columns):
             values = pd.concat([truth[name], *(frame[name] for _, frame, _ in tables.values() if name in frame)])
             coded[name] = partial(_codes, pd.Index(natural_categories(values[values != ""])))
@@ -575,11 +578,7 @@ def _population_resource(
     else:
         people = as_individuals(made).select(needed)
         domain, codes = people.domain, people.codes
-    columns = {
-        attribute.name: np.append(np.array(attribute.categories, dtype=object), "")[codes[:, position]]
-        for position, attribute in enumerate(domain.attributes)
-    }
-    return population, pd.DataFrame(columns, dtype="str"), counts
+    return population, domain.decode(codes).astype("str").fillna(""), counts
 
 
 def _codes(known: pd.Index[str], texts: pd.Series[str], name: str) -> Integers:
@@ -613,20 +612,3 @@ def _alleles(texts: pd.Series[str], name: str) -> Integers:
     expected = "a whole number, or an empty cell if unknown"
     refuse_rows(wrong, problem, column=name, found=column, expected=expected)
     return column.to_numpy().astype(np.int64)
-
-
-def _alleles_of(hierarchy: Hierarchy) -> Integers:
-    """Return the number of repeats of each value of a locus, shape (n_values,), int64.
-
-    Values are in the order of the hierarchy's categories; 0 means unknown.
-
-    Raises
-    ------
-    InputError
-        If the hierarchy has groups between the values and suppression, or a value is not a whole number of repeats.
-    """
-    name, generalized = hierarchy.attribute.name, any(groups > 1 for groups in hierarchy.n_groups[1:])
-    where, expected = f"attributes.{name}.hierarchy", 'rule = "suppress"'
-    refuse_first((generalized, "alleles cannot be generalized", where, None, expected))
-    with locating("the records"):
-        return _alleles(pd.Series(hierarchy.attribute.categories, dtype="str"), name)

@@ -441,35 +441,33 @@ class TablesStudy(Study[TablesScenario]):
         InputError
             If a resource cannot be used, or a registry has more people than the population.
         """
-        section, loaded = self.scenario.adversary, self.loaded
         # Linkers of cells and all people remain valid; other linkers depend on the resources.
         study = replace(self, linkers={key: linker for key, linker in self.linkers.items() if key[0] is None})
-        if self.scenario.adversaries:
-            owns, cells = dict[str | None, Resource](), 0
-            while cells < study.lattice.n_records:
-                # All adversaries share one partition, so that a split for one requires another pass for the others.
-                cells = study.lattice.n_records
-                for name in self.scenario.adversaries:
-                    with named(name):
-                        found = study._alone(name, None).equipped()
-                    owns[name] = found.own
-                    if found.lattice is not study.lattice:
-                        study = replace(found, loaded=loaded, prices=self.prices, linkers={})
-            return replace(study, owns=owns)
-        resource: Resource = None
+        sections: dict[str | None, Any] = {**self.scenario.adversaries} or {None: self.scenario.adversary}
+        owns, cells = dict[str | None, Resource](), 0
+        while cells < study.lattice.n_records:
+            # All adversaries share one partition, so that a split for one requires another pass for the others.
+            cells = study.lattice.n_records
+            for name, section in sections.items():
+                with named(name):
+                    study, owns[name] = study._with_resource(section)
+        return replace(study, owns=owns)
+
+    def _with_resource(self, section: AdversarySection) -> tuple[TablesStudy, Resource]:
+        """Return the study, possibly on finer cells, and the resource of an adversary."""
+        loaded, domain, plan = self.loaded, self.lattice.domain, section.sequential
         if section.stages is not None:
-            path = require_recipe(loaded.folder / section.stages, "adversary.stages")
-            study, resource = study.staged(path)
-        elif section.knowledge is not None:
-            resource = load_knowledge(section.knowledge, self.lattice.domain, self.lattice.codes, base=loaded.folder)
-        elif section.plans_sequentially and not section.holds and section.sequential.registry is not None:
-            with locating(where="adversary.sequential.registry"):
-                domain, most = self.lattice.domain, self.linked_population.total
-                everybody = people_named(section.sequential.registry, loaded).marginal(domain.names)
-                resource = over_domain(domain, everybody, self.scenario.attributes)
-                problem, expected = "the registry has more people than the population", f"at most {most:,.0f}"
-                refuse_first((resource.total > most, problem, None, resource.total, expected))
-        return replace(study, owns={None: resource})
+            return self.staged(require_recipe(loaded.folder / section.stages, "adversary.stages"))
+        if section.knowledge is not None:
+            return self, load_knowledge(section.knowledge, domain, self.lattice.codes, base=loaded.folder)
+        if not section.plans_sequentially or section.holds or plan.registry is None:
+            return self, None
+        with locating(where="adversary.sequential.registry"):
+            registry, most = people_named(plan.registry, loaded).marginal(domain.names), self.people(section.risk).total
+            registry = over_domain(domain, registry, self.scenario.attributes)
+            problem, expected = "the registry has more people than the population", f"at most {most:,.0f}"
+            refuse_first((registry.total > most, problem, None, registry.total, expected))
+        return self, registry
 
     def staged(self, path: Path) -> tuple[TablesStudy, LatticeAttackLinker]:
         """Return the study, possibly on finer cells, and an attack in stages on its cells.
@@ -500,7 +498,7 @@ class TablesStudy(Study[TablesScenario]):
         if cells.max(initial=-1) + 1 > len(first):
             first = np.unique(cells, return_index=True)[1]
             rows = old = self.cell_of_record[first]
-            lattice, persons, dataset = self.lattice_of(self.lattice.codes[old]), self.persons, self.dataset
+            lattice, persons, dataset = replace(self.lattice, codes=self.lattice.codes[old]), self.persons, self.dataset
             if persons is not None:
                 benefit = persons.space.benefit_of_cell
                 by_benefit = None if benefit is None else benefit[old]
@@ -708,13 +706,6 @@ class TablesStudy(Study[TablesScenario]):
 
     # Other studies on the same data
 
-    def lattice_of(self, codes: Codes) -> GeneralizationLattice:
-        """Return the lattice over other records, given their category codes.
-
-        `codes` has shape (n, n_attributes); hierarchies are the study's.
-        """
-        return GeneralizationLattice(self.lattice.hierarchies, codes, self.lattice.loss_attributes)
-
     def on_records(self, codes: Codes, cells: Rows | None = None) -> TablesStudy:
         """Return the study on other records, each a person with its own game row.
 
@@ -733,7 +724,7 @@ class TablesStudy(Study[TablesScenario]):
             If `cells` is missing for an attack in stages or with lists. These use more of a record than its
             quasi-identifiers.
         """
-        lattice, owns = self.lattice_of(codes), dict[str | None, Resource]()
+        lattice, owns = replace(self.lattice, codes=codes), dict[str | None, Resource]()
         for name, alone in self.each.items():
             own = alone.own
             staged, listed = cells is None and isinstance(own, LatticeAttackLinker), cells is None and alone.holds
@@ -823,8 +814,8 @@ class TablesStudy(Study[TablesScenario]):
             Number of people in each new row.
         """
         if self.persons is None:
-            cells = np.repeat(np.arange(len(rows)), people)
-            return self.of_rows(rows, lattice=self.lattice_of(self.lattice.codes[rows]), cell_of_record=cells)
+            lattice, cells = replace(self.lattice, codes=self.lattice.codes[rows]), np.repeat(range(len(rows)), people)
+            return self.of_rows(rows, lattice=lattice, cell_of_record=cells)
         persons, cells = self.persons.split(rows).among(people)
         return self.of_rows(rows, persons=persons, cell_of_record=cells)
 
