@@ -443,7 +443,7 @@ class TablesStudy(Study[TablesScenario]):
         """
         # Linkers of cells and all people remain valid; other linkers depend on the resources.
         study = replace(self, linkers={key: linker for key, linker in self.linkers.items() if key[0] is None})
-        sections: dict[str | None, Any] = {**self.scenario.adversaries} or {None: self.scenario.adversary}
+        sections: Any = self.scenario.adversaries or {None: self.scenario.adversary}
         owns, cells = dict[str | None, Resource](), 0
         while cells < study.lattice.n_records:
             # All adversaries share one partition, so that a split for one requires another pass for the others.
