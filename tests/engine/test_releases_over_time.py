@@ -124,7 +124,7 @@ def test_one_wave_is_the_game_of_one_release(clinic):
             "publisher.sensitive: policy 'm-invariance' needs exactly one sensitive column",
         ),
         ({"releases.m": 6}, "release 1 cannot be m-invariant: too many new records"),
-        ({"agents.rounds": 3}, "agents.rounds: the key is determined by the releases"),
+        ({"agents.rounds": 3}, "agents.rounds: the key has no effect"),
         ({"release.household": "home"}, "without sections agents and releases"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -648,6 +649,10 @@ class TablesScenario(ScenarioHead):
             ("publisher.sensitive_hierarchies.*.suppress", "publisher.sensitive_hierarchies.*.costless_levels"),
             ReadIf(lambda *_: False, "in the hierarchy of a quasi-identifier, not of a sensitive column"),
         ),
+        **dict.fromkeys(
+            ("agents.rounds", "agents.participation", "agents.remembers"),
+            ReadIf(lambda _, scenario: scenario.releases is None, "without section releases, which determines it"),
+        ),
         "releases.m": _with_policy("policy m-invariance", lambda each, _: each.replies == "planned"),
         "publisher.rounds": _with_policy("a policy of local recoding", lambda each, _: each.optimizes == "rounds"),
         "publisher.suppression_limit": _with_policy(
@@ -775,24 +780,29 @@ class TablesScenario(ScenarioHead):
     @model_validator(mode="after")
     def _consistent(self) -> TablesScenario:
         check_adversaries(self.adversaries, self.agents)
-        refuse_first(*_data_cases(self), *_adversary_cases(self), *_column_cases(self))
+        refuse_first(*_cases(self))
         _check_names(self)
         _check_capabilities(self)
         return self
 
 
-def _data_cases(scenario: TablesScenario) -> Iterator[Case]:
-    """Yield the checks of records, population and attributes, for `refuse_first`.
+def _cases(scenario: TablesScenario) -> Iterator[Case]:
+    """Yield the checks of a scenario whose sections are valid one by one, for `refuse_first`.
 
     Each check has a condition that must not hold, the problem, the key, the value found and the value expected.
+    Columns of people, households, weights, releases and sensitive values must not be quasi-identifiers, and the first
+    three must not be sensitive. Otherwise, columns of people, households, weights and releases may be equal to each
+    other.
     """
-    release, population, attributes = scenario.release, scenario.population, scenario.attributes
+    release, population, publisher, agents = scenario.release, scenario.population, scenario.publisher, scenario.agents
+    attributes, figures, lists, risks = scenario.attributes, scenario.figures, scenario.lists, scenario.risks
+    sections, looks_up = scenario.every_adversary, scenario.looks_up
     expected = "a section such as [attributes.age] for each quasi-identifier"
     yield not attributes, "no quasi-identifiers", "attributes", {}, expected
-    taken = {*_TAKEN, release.person and PERSON, release.household and HOUSEHOLD}
+    reserved = {*_TAKEN, release.person and PERSON, release.household and HOUSEHOLD}
     for name in attributes:
-        yield name in taken, "attribute name reserved for a column of the results", "attributes", name, None
-    drawn, risks = [name for name, attribute in attributes.items() if attribute.draw], scenario.risks
+        yield name in reserved, "attribute name reserved for a column of the results", "attributes", name, None
+    drawn = [name for name, attribute in attributes.items() if attribute.draw]
     reason = f"to draw attribute {drawn[0]!r}" if drawn else "for journalist risk"
     needed = population is None and (drawn or "journalist" in risks)
     yield needed, "section missing", "population", None, f"a population, {reason}"
@@ -801,38 +811,25 @@ def _data_cases(scenario: TablesScenario) -> Iterator[Case]:
     unweighted = release.weight is None and release.sampling_fraction is None and "sample" in risks
     problem = "sample risk needs weights or a sampling fraction"
     yield unweighted, problem, "release", None, "release.weight or release.sampling_fraction"
-
-
-def _adversary_cases(scenario: TablesScenario) -> Iterator[Case]:
-    """Yield the checks of figures, lookups and inference, for `refuse_first`.
-
-    They concern the figures of the sequential attack, adversaries who look persons up, gains from inference, and limits
-    on sensitive columns.
-    """
-    figures, publisher, release = scenario.figures, scenario.publisher, scenario.release
-    adversary, sections, looks_up = scenario.adversary, scenario.every_adversary, scenario.looks_up
-    several = bool(scenario.adversaries) or "sample" in scenario.risks
-    other = several or adversary.errs or not adversary.plans_sequentially
+    planned = not scenario.adversaries and scenario.adversary.plans_sequentially and not scenario.adversary.errs
     expected = 'only [adversary], with planner = "fmdp", perfect rationality, and prosecutor or journalist risk'
     problem = "the figures need a single sequential adversary without errors"
-    yield figures.sequential is not None and other, problem, "figures.sequential", None, expected
-    in_rounds = {"agents": scenario.agents is not None, "releases": scenario.releases is not None}
-    if looks_up:
-        (first, same), *others = sections.items()
-        for key, section in others:
-            for name in ("direction", "risk"):
-                found, needed = getattr(section, name), getattr(same, name)
-                problem, expected = "adversaries have different directions or risks", f"{needed}, as {first}.{name}"
-                yield found != needed, problem, f"{key}.{name}", found, expected
-        for where, used in {
-            **in_rounds,
-            "publisher.solver": publisher.solver == "lattice-search" and publisher.unit == "record",
-            "figures.strategies": figures.strategies is not None,
-            "figures.sequential": figures.sequential is not None,
-            "resources": bool(scenario.lists),
-        }.items():
-            problem = f"{where} needs {SEPARATE_RECORDS}, which {first}.direction = {same.direction!r} does not provide"
-            yield used, problem, where, None, f'{first}.direction = "record"'
+    yield figures.sequential and (not planned or "sample" in risks), problem, "figures.sequential", None, expected
+    in_rounds = {"agents": agents is not None, "releases": scenario.releases is not None}
+    (first, same), *others = sections.items()
+    for key, name in itertools.product(dict(others) if looks_up else (), ("direction", "risk")):
+        found, needed = getattr(sections[key], name), getattr(same, name)
+        problem, expected = "adversaries have different directions or risks", f"{needed}, as {first}.{name}"
+        yield found != needed, problem, f"{key}.{name}", found, expected
+    for where, used in {
+        **in_rounds,
+        "publisher.solver": publisher.solver == "lattice-search" and publisher.unit == "record",
+        "figures.strategies": figures.strategies is not None,
+        "figures.sequential": figures.sequential is not None,
+        "resources": bool(lists),
+    }.items():
+        problem = f"{where} needs {SEPARATE_RECORDS}, which {first}.direction = {same.direction!r} does not provide"
+        yield used and looks_up, problem, where, None, f'{first}.direction = "record"'
     gains = [f"{key}.gains_from" for key, section in sections.items() if section.gains_from != "identity"]
     limits = [f"publisher.{key}" for key, limit in vars(publisher.attribute_limits).items() if limit is not None]
     for key in [*gains, *limits][:1]:
@@ -845,43 +842,26 @@ def _adversary_cases(scenario: TablesScenario) -> Iterator[Case]:
             yield used, f"not supported together with {key}", where, None, f"this key only without {key}"
         both, expected = release.person is not None and looks_up, 'adversary.direction = "record"'
         yield both, f"not supported together with {key}", "release.person", None, expected
-
-
-def _column_cases(scenario: TablesScenario) -> Iterator[Case]:
-    """Yield the checks of rounds, drawn lists, person keys and columns with two roles, for `refuse_first`.
-
-    Columns of people, households, weights, releases and sensitive values must not be quasi-identifiers, and the first
-    three must not be sensitive. Otherwise, columns of people, households, weights and releases may be equal to each
-    other.
-    """
-    release, releases, agents, lists = scenario.release, scenario.releases, scenario.agents, scenario.lists
-    if releases is not None and agents is not None:
-        for key, given in (
-            ("rounds", agents.rounds > 1),
-            ("participation", agents.participation is not None),
-            ("remembers", not agents.remembers),
-        ):
-            expected = "this key only without section releases"
-            yield given, "the key is determined by the releases", f"agents.{key}", None, expected
-    in_rounds, expected = scenario.in_rounds and release.household, "this key only without sections agents and releases"
-    yield in_rounds, "household risk is not supported in rounds", "release.household", release.household, expected
-    if release.person is not None:
-        modelled = "sample" in scenario.risks and release.estimator == "log-linear"
-        problem, expected = "the log-linear model assumes one row per person", "benedetti-franconi"
-        yield modelled, problem, "release.estimator", "log-linear", expected
-        yield lists, "lists need one record per person", "release.person", release.person, "no drawn resources"
+    expected = "this key only without sections agents and releases"
+    at_home = scenario.in_rounds and release.household
+    yield at_home, "household risk is not supported in rounds", "release.household", release.household, expected
+    modelled = release.person and "sample" in risks and release.estimator == "log-linear"
+    problem, expected = "the log-linear model assumes one row per person", "benedetti-franconi"
+    yield modelled, problem, "release.estimator", "log-linear", expected
+    problem, expected = "lists need one record per person", "no drawn resources"
+    yield release.person and lists, problem, "release.person", release.person, expected
     expected = f"a population, from which {next(iter(lists), '')!r} is drawn"
-    yield lists and scenario.population is None, "section missing", "population", None, expected
-    sensitive, wave_columns = key_columns(scenario.publisher.sensitive), {} if releases is None else releases.columns
-    of_attributes = [attribute.column or name for name, attribute in scenario.attributes.items() if not attribute.draw]
-    for key, names in (
-        ("release.person", key_columns(release.person)),
-        ("release.household", key_columns(release.household)),
-        ("release.weight", key_columns(release.weight)),
-        *((f"releases.{key}", (column,)) for key, column in wave_columns.items()),
-        ("publisher.sensitive", sensitive),
-    ):
-        for name in names:
+    yield lists and population is None, "section missing", "population", None, expected
+    of_attributes = [attribute.column or name for name, attribute in attributes.items() if not attribute.draw]
+    sensitive, releases = key_columns(publisher.sensitive), scenario.releases
+    for key, columns in {
+        "release.person": key_columns(release.person),
+        "release.household": key_columns(release.household),
+        "release.weight": key_columns(release.weight),
+        **{f"releases.{key}": (column,) for key, column in (releases.columns if releases else {}).items()},
+        "publisher.sensitive": sensitive,
+    }.items():
+        for name in columns:
             problem, expected = "the column is a quasi-identifier", "a column that is no attribute"
             yield name in of_attributes, problem, key, name, expected
             kept = key.startswith("release.") and name in sensitive
