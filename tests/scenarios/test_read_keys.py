@@ -44,7 +44,7 @@ def refused(key, changes, scenario=TOWN):
         ("agents.tolerance", {"agents": {"rounds": 2, "tolerance": 0.1}}),
         (
             "agents.remembers",
-            {"agents": {"remembers": False}, "releases": {"enters": "Alter"}, "adversary.risk": "prosecutor"},
+            {"agents": {"remembers": False}, "releases": {"enters": "wave"}, "adversary.risk": "prosecutor"},
         ),
         ("agents.enforcement.fine", {"agents": {"enforcement": {"fine": 5}}}),
         ("beliefs.gain", {"beliefs.gain": 5, "adversary.planner": "always"}),

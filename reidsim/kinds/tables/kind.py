@@ -322,7 +322,7 @@ class TablesKind(Kind):
         for policy, outcome in outcomes.items():
             found, equilibrium = found_by(outcome), outcome.equilibrium
             nodes, gap = found.nodes, found.gap if outcome.choice is not None else np.nan
-            if outcome.choice is None and policy_named(policy).searches_nodes(publisher):
+            if outcome.choice is None and policy_named(policy).scope(publisher) in ("node", "rounds"):
                 nodes = np.unique(equilibrium.strategies[~equilibrium.withheld]).tolist()
             facts[policy] = {
                 "node": [study.lattice.describe(node) for node in nodes],

@@ -287,7 +287,7 @@ def node_tables(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> di
     parts, left_out = dict[str, list[pd.DataFrame]](), tuple[str, ...]()
     for name, outcome in outcomes.items() if section.top else ():
         policy: Any = policy_named(name)
-        if not policy.picks_node(publisher):
+        if policy.scope(publisher) != "node":
             continue
         nodes = found_by(outcome).listed
         if nodes is None and not listable:
@@ -333,7 +333,7 @@ class DroppedColumns:
         self.policies = tuple(
             policy.name
             for policy in map(policy_named, publisher.policies)
-            if policy.has_lowest_level and not (greedy and policy.picks_each(publisher))
+            if policy.has_lowest_level and not (greedy and policy.scope(publisher) == "unit")
         )
         if not self.policies:
             problem, found = "no policy supports a minimum level of a column", list(publisher.policies)

@@ -142,7 +142,7 @@ class SolvedPolicy(TablesPolicy):
             report()
             return self.pick(study, played, report)
         planned = self.planned(study, played)
-        if self.optimizes == "record" or self.picks_each(publisher):
+        if self.optimizes == "record" or self.scope(publisher) == "unit":
             start = self.choose(study, by_record(played), 0)
             return best_release(planned, linker, start, **self.improvement(study))
         choice = self.pick(study, planned, no_progress)
@@ -293,7 +293,7 @@ class BestOfUnit(SolvedPolicy):
         are suppressed, and `nodes` and `classes` of the `TablesChoice` are empty and None.
         """
         publisher = study.scenario.publisher
-        if not self.picks_node(publisher):
+        if self.scope(publisher) != "node":
             played = self.planned(study, game)
             if publisher.solver == "lattice-search":
                 return lattice_search(played)

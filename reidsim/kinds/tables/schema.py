@@ -104,20 +104,13 @@ class TablesPolicy(Policy):
         """
         return SAFE_HARBOR in self.needs and not self.is_rule
 
-    def picks_each(self, publisher: Any) -> bool:
-        """Return whether the policy optimizes each record because ``publisher.unit`` is "record"."""
-        return self.optimizes == "unit" and publisher.unit == "record"
+    def scope(self, publisher: Any) -> Scope | None:
+        """Return the scope of an optimal choice under a publisher's unit.
 
-    def picks_node(self, publisher: Any) -> bool:
-        """Return whether the policy searches for one generalization of the table.
-
-        It does so for both publisher's units, or because ``publisher.unit`` is "table".
+        It is `optimizes`, but "node" in place of "unit" if ``publisher.unit`` is "table". The result "unit" means that
+        the publisher's solver optimizes each record.
         """
-        return self.optimizes == "node" or (self.optimizes == "unit" and publisher.unit == "table")
-
-    def searches_nodes(self, publisher: Any) -> bool:
-        """Return whether the policy searches the nodes of the lattice, once or in rounds."""
-        return self.optimizes == "rounds" or self.picks_node(publisher)
+        return "node" if self.optimizes == "unit" and publisher.unit == "table" else self.optimizes
 
     def takes_best(self, publisher: Any) -> bool:
         """Return whether the policy picks the best of a fixed set of releases.
@@ -126,10 +119,10 @@ class TablesPolicy(Policy):
         ``publisher.solver`` is "lattice-search". Any other policy does so if it searches for one generalization of the
         table with an exact search and a suppression limit of 1.
         """
-        if self.picks_each(publisher):
+        if self.scope(publisher) == "unit":
             return bool(publisher.solver != "lattice-search")
         exact: bool = publisher.search == "exact" and publisher.suppression_limit == 1.0
-        return self.optimizes == "record" or (self.picks_node(publisher) and exact)
+        return self.optimizes == "record" or (self.scope(publisher) == "node" and exact)
 
 
 class OwnTablesPolicy(OwnPolicy, TablesPolicy):
@@ -203,12 +196,6 @@ class PopulationSection(Section):
     seed: Annotated[PopulationSeed, _WITHOUT_PATH] = None
     together: Together = 0.0
     holds_release: bool | None = None
-
-    @model_validator(mode="after")
-    def _check_source(self) -> PopulationSection:
-        missing, expected = self.path is None and self.recipe is None, "a recipe, or the path of a file"
-        refuse_first((missing, "the population is missing", None, None, expected))
-        return self
 
 
 class TablesResourceSection(DrawnResourceSection):
@@ -303,14 +290,6 @@ class ReleaseSection(Section):
     estimator: Literal["benedetti-franconi", "log-linear"] = "log-linear"
     person: PersonKey | None = None
     household: Text | None = None
-
-    @model_validator(mode="after")
-    def _check_records_and_weights(self) -> ReleaseSection:
-        missing, expected = self.path is None and self.table is None, "a path, or the name of a table"
-        refuse_first((missing, "the records are missing", None, None, expected))
-        both, expected = self.weight and self.sampling_fraction, "either release.weight or release.sampling_fraction"
-        self.refuse_if(both, "weights and a sampling fraction exclude each other", "sampling_fraction", expected)
-        return self
 
 
 class AttributeSection(GeneralizedSection):
@@ -529,7 +508,7 @@ class PublisherSection(PoliciesSection):
         exact = "backward-induction or branch-and-bound"
         others = exact if limits else "backward-induction, branch-and-bound or iceberg"
         for policy in map(policy_named, self.policies):
-            name, solver = policy.name, self.solver if policy.picks_each(self) else ""
+            name, solver = policy.name, self.solver if policy.scope(self) == "unit" else ""
             every, limited = anytime and policy.every_node, limits and not policy.meets_attribute_limits
             constraint = name if policy.forbids_attacks or policy.within_safe_harbor else limits
             refuse_first(
@@ -660,11 +639,11 @@ class TablesScenario(ScenarioHead):
             lambda each, publisher: publisher.unit == "table" or each.optimizes in ("node", "rounds", "table"),
         ),
         "publisher.solver": _with_policy(
-            'unit = "record" and a policy such as basic', lambda each, publisher: each.picks_each(publisher)
+            'unit = "record" and a policy such as basic', lambda each, publisher: each.scope(publisher) == "unit"
         ),
         "publisher.prune": _with_policy(
             "a policy that searches for one generalization of the table",
-            lambda each, publisher: each.searches_nodes(publisher),
+            lambda each, publisher: each.scope(publisher) in ("node", "rounds"),
         ),
         "publisher.safe_class": _with_policy("a policy that forbids attacks", lambda each, _: each.forbids_attacks),
         "beliefs.risk": ReadIf(
@@ -781,7 +760,20 @@ class TablesScenario(ScenarioHead):
     def _consistent(self) -> TablesScenario:
         check_adversaries(self.adversaries, self.agents)
         refuse_first(*_cases(self))
-        _check_names(self)
+        attributes, lists, harbor = self.attributes, self.lists, self.safe_harbor
+        for key in ("age", "zip") if harbor is not None else ():
+            found = key_columns(getattr(harbor, key))
+            require_among("no such attribute", found, attributes, where=f"safe_harbor.{key}")
+        self.beliefs.check_lists(lists)
+        for name, resource in self.resources.items():
+            where = f"resources.{name}.attributes"
+            require_among("not a quasi-identifier", resource.attributes, attributes, where=where)
+        # With agents, adversaries may also hold resources without a `kind`.
+        in_rounds, kind = self.agents is not None and self.adversaries, "the name of a resource with a `kind`"
+        for where, section in () if in_rounds else self.every_adversary.items():
+            require_among("no such list", section.holds or (), lists, where=f"{where}.holds", otherwise=kind)
+        if lists and self.population is not None:
+            check_together(self.population.together, lists)
         _check_capabilities(self)
         return self
 
@@ -799,6 +791,13 @@ def _cases(scenario: TablesScenario) -> Iterator[Case]:
     sections, looks_up = scenario.every_adversary, scenario.looks_up
     expected = "a section such as [attributes.age] for each quasi-identifier"
     yield not attributes, "no quasi-identifiers", "attributes", {}, expected
+    missing, expected = release.path is None and release.table is None, "a path, or the name of a table"
+    yield missing, "the records are missing", "release", None, expected
+    both, expected = release.weight and release.sampling_fraction, "either release.weight or release.sampling_fraction"
+    problem, fraction = "weights and a sampling fraction exclude each other", release.sampling_fraction
+    yield both, problem, "release.sampling_fraction", fraction, expected
+    missing = population is not None and population.path is None and population.recipe is None
+    yield missing, "the population is missing", "population", None, "a recipe, or the path of a file"
     reserved = {*_TAKEN, release.person and PERSON, release.household and HOUSEHOLD}
     for name in attributes:
         yield name in reserved, "attribute name reserved for a column of the results", "attributes", name, None
@@ -866,29 +865,6 @@ def _cases(scenario: TablesScenario) -> Iterator[Case]:
             yield name in of_attributes, problem, key, name, expected
             kept = key.startswith("release.") and name in sensitive
             yield kept, "the column is also the sensitive column", key, name, "another column"
-
-
-def _check_names(scenario: TablesScenario) -> None:
-    """Check that the attributes and lists that sections of the scenario name exist.
-
-    Raises
-    ------
-    InputError
-        If a name does not exist, or the scenario's ``population.together`` does not fit its lists.
-    """
-    attributes, lists, harbor = scenario.attributes, scenario.lists, scenario.safe_harbor
-    for key in ("age", "zip") if harbor is not None else ():
-        require_among("no such attribute", key_columns(getattr(harbor, key)), attributes, where=f"safe_harbor.{key}")
-    scenario.beliefs.check_lists(lists)
-    for name, resource in scenario.resources.items():
-        where = f"resources.{name}.attributes"
-        require_among("not a quasi-identifier", resource.attributes, attributes, where=where)
-    # With agents, adversaries may also hold resources without a `kind`.
-    in_rounds, kind = scenario.agents is not None and scenario.adversaries, "the name of a resource with a `kind`"
-    for where, section in () if in_rounds else scenario.every_adversary.items():
-        require_among("no such list", section.holds or (), lists, where=f"{where}.holds", otherwise=kind)
-    if lists and scenario.population is not None:
-        check_together(scenario.population.together, lists)
 
 
 def _check_capabilities(scenario: TablesScenario) -> None:

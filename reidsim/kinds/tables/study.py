@@ -360,11 +360,14 @@ class TablesStudy(Study[TablesScenario]):
             search.
         """
         size, nodes, publisher = self.lattice.size, self.n_nodes, self.scenario.publisher
-        lists = publisher.solver == "backward-induction" and publisher.some_policy(
-            lambda each: each.picks_each(publisher)
+        policies = [policy_named(name) for name in publisher.policies]
+        scopes = {policy.scope(publisher) for policy in policies}
+        lists = publisher.solver == "backward-induction" and "unit" in scopes
+        exact, most = (
+            publisher.search == "exact" and not scopes.isdisjoint(("node", "rounds")),
+            f"at most {MOST_NODES:,}",
         )
-        exact, most = publisher.search == "exact", f"at most {MOST_NODES:,}"
-        walks = publisher.some_policy(lambda each: each.every_node or (exact and each.searches_nodes(publisher)))
+        walks = exact or any(policy.every_node for policy in policies)
         solvers, budget = f'{most}, or solver "iceberg"', f'{most}, or publisher.search = "anytime" and a budget'
         problem = "too many generalizations of a record for this solver"
         refuse_first(
