@@ -360,14 +360,11 @@ class TablesStudy(Study[TablesScenario]):
             search.
         """
         size, nodes, publisher = self.lattice.size, self.n_nodes, self.scenario.publisher
-        policies = [policy_named(name) for name in publisher.policies]
-        scopes = {policy.scope(publisher) for policy in policies}
-        lists = publisher.solver == "backward-induction" and "unit" in scopes
-        exact, most = (
-            publisher.search == "exact" and not scopes.isdisjoint(("node", "rounds")),
-            f"at most {MOST_NODES:,}",
-        )
-        walks = exact or any(policy.every_node for policy in policies)
+        scopes = {
+            "every" if each.every_node else each.scope(publisher) for each in map(policy_named, publisher.policies)
+        }
+        lists, most = publisher.solver == "backward-induction" and "unit" in scopes, f"at most {MOST_NODES:,}"
+        walks = scopes & ({"every", "node", "rounds"} if publisher.search == "exact" else {"every"})
         solvers, budget = f'{most}, or solver "iceberg"', f'{most}, or publisher.search = "anytime" and a budget'
         problem = "too many generalizations of a record for this solver"
         refuse_first(
