@@ -26,10 +26,9 @@ from figures import figure, grown
 from memory import peak_mib
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.full_domain.game import AnyAdversaryGame, Followed, FullDomainGame, Prices
-from reidsim.games.full_domain.recoding import multi_dimensional, record_level
-from reidsim.games.full_domain.search import Incumbent, every_node, explore, search
+from reidsim.games.full_domain.search import Incumbent, every_node, explore, multi_dimensional, record_level, search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.population import Attribute, distinct_rows

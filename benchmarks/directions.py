@@ -18,7 +18,7 @@ import numpy as np
 from figures import figure
 
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker
-from reidsim.games.equilibrium import evaluate
+from reidsim.games.record_game import evaluate
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import exposed_to_weighted
 from reidsim.kinds.tables.schema import policy_named

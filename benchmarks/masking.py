@@ -31,7 +31,7 @@ from needs import require_file
 from reidsim.adversaries.multistage.attack import Identify, InferSurname, MultistageAttack, MultistageWorld, PersonTable
 from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.multistage.two_stage import forget_inferences
-from reidsim.games.adversary_types import AdversaryType, Together, TypesGame
+from reidsim.games.composite import AdversaryType, Together, TypesGame
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.searches import (
     anytime,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.agents.learning import Memory
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
-from reidsim.games.memory import known_of
+from reidsim.games.composite import known_of
 from reidsim.games.record_game import WITHHELD, Choice, PopulationLinker, RecordGame, shared_rows
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Domain, Population

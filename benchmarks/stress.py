@@ -13,7 +13,7 @@ import pandas as pd
 
 from reidsim.engine.batch.design import at_point
 from reidsim.engine.stress.run import Evaluator
-from reidsim.games.parameter_grid import robust_choices
+from reidsim.games.solvers import robust_choices
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import OneShotPoints, play

@@ -23,14 +23,15 @@ from memory import peak_mib
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.games.cross_play import FixedForms
-from reidsim.games.equilibrium import evaluate
-from reidsim.games.parameter_grid import (
+from reidsim.games.record_game import PopulationLinker, RecordGame, evaluate
+from reidsim.games.solvers import (
     Options,
+    backward_induction,
     best_options,
+    branch_and_bound,
+    lattice_search,
     undominated_options,
 )
-from reidsim.games.record_game import PopulationLinker, RecordGame
-from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.schema import POLICIES, policy_named
 from reidsim.kinds.tables.study import TablesStudy

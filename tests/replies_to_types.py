@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from reidsim.games.adversary_types import TypesGame, averaged
+from reidsim.games.composite import TypesGame, averaged
 from reidsim.games.cross_play import BestReply
-from reidsim.games.equilibrium import evaluate
-from reidsim.games.record_game import RecordGame
+from reidsim.games.record_game import RecordGame, evaluate
 
 
 def against(game, name):

@@ -20,10 +20,9 @@ from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Meetin
 from reidsim.core.numerics import dot
 from reidsim.core.validation import read_toml
 from reidsim.core.wording import measures_worded
-from reidsim.games.equilibrium import Case, Equilibrium
+from reidsim.games.composite import RememberingLinker
 from reidsim.games.measures import MEASURES, REIDENTIFIED, averages
-from reidsim.games.memory import RememberingLinker
-from reidsim.games.record_game import WITHHELD, Choice, shared_rows
+from reidsim.games.record_game import WITHHELD, Case, Choice, Equilibrium, shared_rows
 from reidsim.linkage.totals import Tries
 from reidsim.releases.lattice import Strategies
 

@@ -42,10 +42,8 @@ from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, Participa
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
 from reidsim.core.wording import columns_of
-from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK
-from reidsim.games.record_game import WITHHELD, Choice, RecordGame
-from reidsim.games.reidentified import Reidentified, reidentified
+from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, Reidentified, reidentified
+from reidsim.games.record_game import WITHHELD, Choice, Equilibrium, RecordGame
 from reidsim.releases.lattice import Rows, Strategies
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from pydantic import Field
 from reidsim.adversaries.response import Adversary, Linkage
 from reidsim.core.randomness import random_stream, word_of
 from reidsim.core.validation import Section
-from reidsim.games.memory import Meet
+from reidsim.games.composite import Meet
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
 from reidsim.populations.population import Money, Share
 from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace

@@ -32,8 +32,8 @@ from reidsim.core.errors import InputError, reading, writing
 from reidsim.core.files import require_no_device
 from reidsim.core.validation import plain
 from reidsim.core.wording import WORDS, Measure, counted
-from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.reidentified import Reidentified
+from reidsim.games.measures import Reidentified
+from reidsim.games.record_game import Equilibrium
 from reidsim.scenarios.kind import Kind, kind_of, kind_of_content
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kinds

@@ -18,8 +18,7 @@ from reidsim.engine.results import (
     release_file_facts,
     sha256_of,
 )
-from reidsim.games.measures import averages
-from reidsim.games.reidentified import measures_table, reidentified_in
+from reidsim.games.measures import averages, measures_table, reidentified_in
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import (

@@ -37,9 +37,18 @@ from reidsim.engine.results import (
     release_file_facts,
     run_table,
 )
-from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.measures import MEASURES, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
-from reidsim.games.reidentified import Reidentified, distribution_table, measures_table, mixed
+from reidsim.games.measures import (
+    MEASURES,
+    PUBLISHER_PAYOFF,
+    RISK,
+    SHARE_ATTACKED,
+    UTILITY,
+    Reidentified,
+    distribution_table,
+    measures_table,
+    mixed,
+)
+from reidsim.games.record_game import Equilibrium
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.study import (

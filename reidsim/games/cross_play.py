@@ -14,15 +14,13 @@ from reidsim.adversaries.response import INDIFFERENCE, declared_information
 from reidsim.core.errors import InputError, not_among, refuse_first, require_among, require_distinct
 from reidsim.core.numerics import dot
 from reidsim.core.wording import columns_of
-from reidsim.games.adversary_types import AdversaryType, TypesGame, parts_of
+from reidsim.games.composite import AdversaryType, TypesGame, parts_of, payoff_of_withholding
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import by_record, directed_linker
-from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.searches import best_first, same_strategy
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET, RISK, SHARE_ATTACKED, UTILITY
-from reidsim.games.memory import payoff_of_withholding
-from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Choice, Constraint, RecordGame
+from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Choice, Constraint, Equilibrium, RecordGame, evaluate
 from reidsim.games.solvers import branch_and_bound
 from reidsim.releases.lattice import Rows, Strategies, space_of_all
 

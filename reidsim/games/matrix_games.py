@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, refuse_first
-from reidsim.games.adversary_types import TypesGame
+from reidsim.games.composite import TypesGame
 from reidsim.games.cross_play import (
     MOST_FORMS,
     CrossPlay,

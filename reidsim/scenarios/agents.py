@@ -35,7 +35,7 @@ from reidsim.agents.profile import (
     Setting,
 )
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among
-from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, averaged
+from reidsim.games.composite import AdversaryType, Together, TypesGame, averaged
 from reidsim.games.cross_play import Game, Opponent, record_game_of
 from reidsim.games.record_game import Linker, RecordGame
 from reidsim.releases.lattice import Floats, MaskingSpace, StrategySpace

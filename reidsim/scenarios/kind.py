@@ -52,9 +52,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from reidsim.agents.profile import Setting
-    from reidsim.games.equilibrium import Equilibrium
-    from reidsim.games.record_game import Choice
-    from reidsim.games.reidentified import Reidentified
+    from reidsim.games.measures import Reidentified
+    from reidsim.games.record_game import Choice, Equilibrium
     from reidsim.scenarios.agents import OpponentOptions, Opponents
 
 
@@ -397,7 +396,7 @@ class Kind(ABC):
 
         `equilibria` are the outcomes of the policies in a draw.
         """
-        from reidsim.games.reidentified import reidentified_in
+        from reidsim.games.measures import reidentified_in
 
         weights, seed = study.world(draw).weights, study.scenario.seed
         return {

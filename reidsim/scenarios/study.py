@@ -24,8 +24,7 @@ from reidsim.scenarios.schema import ScenarioHead
 
 if TYPE_CHECKING:
     from reidsim.games.cross_play import Game
-    from reidsim.games.equilibrium import Equilibrium
-    from reidsim.games.record_game import Choice
+    from reidsim.games.record_game import Choice, Equilibrium
     from reidsim.populations.population import Counts
 
 Keys = NDArray[np.intp]
@@ -416,7 +415,7 @@ class AnalysisTables:
         Computing time of each policy in each replication: ``replication``, ``policy``, ``seconds``.
     reidentified : DataFrame
         Distribution of the number of people re-identified under each policy, over replications; see
-        `reidsim.games.reidentified.distribution_table`.
+        `reidsim.games.measures.distribution_table`.
     left_out : tuple of str
         Requested tables or figures that could not be computed, each with the reason.
     """

@@ -14,7 +14,7 @@ from reidsim.adversaries.one_shot import AlwaysAttacks, OneShotAdversary, Random
 from reidsim.adversaries.response import Linkage
 from reidsim.agents.attack import Replies, plan_attack, replies_to, targets_within
 from reidsim.agents.profile import AdversaryProfile, Equipment
-from reidsim.games.memory import RememberingAdversary, RememberingLinker
+from reidsim.games.composite import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import PopulationLinker
 from reidsim.linkage.group_sizes import GroupSizes
 

@@ -16,7 +16,7 @@ import reidsim
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.agents.foresight import Foreseen, Opponent
 from reidsim.agents.profile import AdversaryProfile, Equipment
-from reidsim.games.adversary_types import AdversaryType, TypesAdversary, TypesGame, TypesLinker
+from reidsim.games.composite import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.full_domain.game import AnyAdversaryGame
 from reidsim.games.full_domain.search import search
 from reidsim.games.record_game import PopulationLinker, RecordGame

@@ -14,16 +14,15 @@ from reidsim.agents.foresight import believed_game
 from reidsim.agents.learning import Memory
 from reidsim.agents.model import ReidentificationModel
 from reidsim.core.errors import InputError
-from reidsim.games.cross_play import OptIn, withholding
-from reidsim.games.equilibrium import evaluate
-from reidsim.games.memory import (
+from reidsim.games.composite import (
     RememberingAdversary,
     RememberingLinker,
     known_of,
     linker_with_past,
     payoff_of_withholding,
 )
-from reidsim.games.record_game import WITHHELD, Choice, Constraint
+from reidsim.games.cross_play import OptIn, withholding
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, evaluate
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.build import build_study, setting_of
 from reidsim.releases.lattice import GeneralizationLattice

@@ -19,7 +19,7 @@ from reidsim.adversaries.multistage.linkage import LatticeAttackLinker, Multista
 from reidsim.adversaries.one_shot import AlwaysAttacks, NeverAttacks, OneShotAdversary, RandomAttacks
 from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
 from reidsim.adversaries.sequential.planning import SequentialAdversary
-from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes

@@ -8,8 +8,7 @@ import numpy as np
 
 from reidsim.games.cross_play import record_game_of
 from reidsim.games.full_domain.game import AnyAdversaryGame, Prices
-from reidsim.games.full_domain.recoding import local_recoding, multi_dimensional
-from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.search import local_recoding, multi_dimensional, search
 from reidsim.games.record_game import WITHHELD, Choice
 
 

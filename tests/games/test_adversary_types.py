@@ -13,9 +13,8 @@ from tiers import examples
 
 from reidsim.adversaries.one_shot import NeverAttacks, OneShotAdversary
 from reidsim.adversaries.sequential.planning import SequentialAdversary
-from reidsim.games.adversary_types import AdversaryType, TypesGame, average_type, averaged, repriced
-from reidsim.games.equilibrium import evaluate
-from reidsim.games.record_game import Constraint
+from reidsim.games.composite import AdversaryType, TypesGame, average_type, averaged, repriced
+from reidsim.games.record_game import Constraint, evaluate
 from reidsim.games.solvers import backward_induction, branch_and_bound
 
 WAYS = ("one-of", "all", "worst")

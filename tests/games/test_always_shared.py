@@ -8,7 +8,7 @@ from masking_worlds import small_worlds
 from tiers import examples
 
 from reidsim.core.errors import InputError
-from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.masking.game import MaskingGame, PartialMaskingSpace
 from reidsim.games.masking.searches import (
     best_against_several,

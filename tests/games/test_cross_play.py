@@ -10,7 +10,7 @@ from contract_worlds import COST, GAIN, PLAYERS, SPACES, masking_world
 
 from reidsim.adversaries.one_shot import AlwaysAttacks
 from reidsim.core.errors import InputError
-from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.cross_play import (
     ALL_TYPES,
     CROSS_PLAY_COLUMNS,

@@ -12,14 +12,13 @@ from tiers import cases, examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.core.errors import InputError
-from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.cross_play import BestReply
 from reidsim.games.directions import best_replies
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.effects import effect_on_others, release_of, share_as
 from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, replies_in, without_attacked
-from reidsim.games.equilibrium import evaluate
-from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, PopulationLinker, RecordGame
+from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, PopulationLinker, RecordGame, evaluate
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.study import ReleasedPeople
 from reidsim.linkage.group_sizes import GroupSizes

@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 from test_cross_play import mixed, opponents
 
 from reidsim.core.errors import InputError
-from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.cross_play import (
     BestReply,
     FixedForms,

@@ -19,12 +19,11 @@ from small_games import small_games
 from tiers import cases, examples
 
 from reidsim.adversaries.rationality import ErringAdversary, ProspectTheory
-from reidsim.games.adversary_types import AdversaryType, TypesGame, average_type
+from reidsim.games.composite import AdversaryType, TypesGame, average_type
 from reidsim.games.cross_play import BestReply, SameForm
-from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.game import AnyAdversaryGame, FullDomainGame, Prices
 from reidsim.games.full_domain.search import explore, search
-from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
+from reidsim.games.record_game import WITHHELD, Constraint, RecordGame, evaluate
 from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 from reidsim.releases.lattice import GeneralizationLattice
 

@@ -21,11 +21,10 @@ from reidsim.adversaries.multistage.attack import (
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.core.errors import InputError
-from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.equilibrium import evaluate
+from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame
 from reidsim.games.masking.searches import anytime, best_against_several, best_first, masking_backward_induction
-from reidsim.games.record_game import Choice
+from reidsim.games.record_game import Choice, evaluate
 from reidsim.linkage.surname_inference import Ancestry
 from reidsim.releases.lattice import MaskingSpace
 

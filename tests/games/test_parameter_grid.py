@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from small_games import amounts, game_of, small_games
 from tiers import examples
 
-from reidsim.games.parameter_grid import best_options, undominated_options
 from reidsim.games.record_game import Constraint
-from reidsim.games.solvers import backward_induction
+from reidsim.games.solvers import backward_induction, best_options, undominated_options
 
 
 def strategies_at(options, *amounts, no_attack=False):
@@ -51,7 +50,7 @@ def test_records_thinned_a_few_at_a_time_keep_the_same_options(small):
     lattice = small.lattice()
     whole = undominated_options(lattice, small.linker(lattice))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("reidsim.games.parameter_grid._CHUNK", 1)
+        patch.setattr("reidsim.games.solvers._CHUNK", 1)
         chunked = undominated_options(lattice, small.linker(lattice))
     for name in ("start", "strategies", "utility", "success", "intensity"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(chunked, name))

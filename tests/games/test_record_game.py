@@ -9,9 +9,8 @@ from tiers import examples
 
 from reidsim.adversaries.one_shot import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.core.errors import InputError
-from reidsim.games.equilibrium import evaluate
 from reidsim.games.measures import averages
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame, evaluate
 from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 
 factors = st.floats(1e-3, 1e3, allow_nan=False, allow_infinity=False)

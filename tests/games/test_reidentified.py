@@ -14,10 +14,9 @@ from tiers import examples
 from reidsim.adversaries.one_shot import RandomAttacks
 from reidsim.adversaries.response import Presence
 from reidsim.core.wording import columns_of
-from reidsim.games.adversary_types import AdversaryType, TypesGame
-from reidsim.games.equilibrium import Attempts, evaluate
-from reidsim.games.measures import REIDENTIFIED
-from reidsim.games.reidentified import reidentified, reidentified_in
+from reidsim.games.composite import AdversaryType, TypesGame
+from reidsim.games.measures import REIDENTIFIED, reidentified, reidentified_in
+from reidsim.games.record_game import Attempts, evaluate
 from reidsim.games.solvers import branch_and_bound
 
 

@@ -16,8 +16,7 @@ from tiers import examples
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import SequentialAdversary
-from reidsim.games.equilibrium import evaluate
-from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame
+from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame, evaluate
 from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.linkage.group_sizes import GroupSizes
 

@@ -14,9 +14,8 @@ from reidsim.adversaries.one_shot import AlwaysAttacks, NeverAttacks, OneShotAdv
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.agents.profile import InaccurateLinker
-from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.composite import AdversaryType, RememberingAdversary, RememberingLinker, TypesGame
 from reidsim.games.masking.searches import best_against_several
-from reidsim.games.memory import RememberingAdversary, RememberingLinker
 from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
 from reidsim.games.solvers import branch_and_bound
 from reidsim.releases.lattice import MaskingSpace

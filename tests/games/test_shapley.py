@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from reidsim.core.errors import InputError
-from reidsim.games.shapley import exact_shares, sampled_shares
+from reidsim.engine.attributes import exact_shares, sampled_shares
 
 
 def over_all_orders(value, n):

@@ -16,8 +16,8 @@ import reidsim
 from reidsim.core.errors import InputError
 from reidsim.engine.scenario import cross_play
 from reidsim.engine.stress.run import describe
-from reidsim.games.adversary_types import TypesGame
-from reidsim.games.equilibrium import evaluate
+from reidsim.games.composite import TypesGame
+from reidsim.games.record_game import evaluate
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.load import Scenario

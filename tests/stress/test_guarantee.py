@@ -8,8 +8,7 @@ from stress_scenarios import write_town
 from tiers import examples
 
 from reidsim.engine.stress.analyses import guarantee_table
-from reidsim.games.equilibrium import evaluate
-from reidsim.games.record_game import Choice
+from reidsim.games.record_game import Choice, evaluate
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import OneShotPoints, SolvedPoints

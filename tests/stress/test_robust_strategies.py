@@ -10,8 +10,8 @@ from small_games import amounts, game_of, small_games
 from tiers import examples
 
 from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.games.parameter_grid import CRITERIA, robust_choices
 from reidsim.games.record_game import RecordGame
+from reidsim.games.solvers import CRITERIA, robust_choices
 
 
 @st.composite
@@ -99,7 +99,7 @@ def test_records_in_chunks_are_solved_as_all_at_once(monkeypatch):
     small = game_of(levels, people, people[:9], benefit=10.0, loss=30.0, gain=30.0, cost=8.0)
     games = games_at(small, [small, small.with_money(10.0, 3.0, 30.0, 2.0), small.with_money(4.0, 30.0, 9.0, 1.0)])
     whole = robust_choices(games)
-    monkeypatch.setattr("reidsim.games.parameter_grid._CHUNK", 6)
+    monkeypatch.setattr("reidsim.games.solvers._CHUNK", 6)
     done = []
     parts = robust_choices(games, progress=lambda *step: done.append(step))
     assert done[-1] == (9, 9)

@@ -29,8 +29,8 @@ from reidsim.core.randomness import random_stream, replication_seed
 from reidsim.core.validation import override, value_at
 from reidsim.engine.results import LEVELS, distributions_of_result, quantiles_of_people, quantiles_of_records
 from reidsim.engine.single_run import check_once, run_once
-from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.reidentified import measures_table
+from reidsim.games.measures import measures_table
+from reidsim.games.record_game import Equilibrium
 from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, who_may_come
 from reidsim.scenarios.kind import kind_of

@@ -29,8 +29,8 @@ from reidsim.core.errors import InputError, listed
 from reidsim.core.randomness import random_stream
 from reidsim.engine.batch.design import Design, quantiles, scenario_columns
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.games.parameter_grid import RobustChoice
 from reidsim.games.record_game import WITHHELD
+from reidsim.games.solvers import RobustChoice
 from reidsim.scenarios import schema
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.study import Study

@@ -66,9 +66,8 @@ from reidsim.engine.stress.analyses import (
     stress_seeds,
 )
 from reidsim.games.cross_play import Opponent
-from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages
-from reidsim.games.parameter_grid import robust_choices
-from reidsim.games.reidentified import reidentified_in
+from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages, reidentified_in
+from reidsim.games.solvers import robust_choices
 from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, without_adversary_uncertainty
 from reidsim.scenarios.kind import kind_of

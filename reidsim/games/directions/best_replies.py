@@ -28,6 +28,7 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.numerics import borrowing, owning
 from reidsim.games.directions.effects import (
     Harm,
+    PersonLimits,
     Release,
     benefit_in,
     effect_on_others,
@@ -46,9 +47,7 @@ from reidsim.games.directions.linker import (
     shortage,
     without_attacked,
 )
-from reidsim.games.directions.person_limits import PersonLimits
-from reidsim.games.equilibrium import evaluate
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame, shared_rows
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame, evaluate, shared_rows
 from reidsim.releases.lattice import Floats, Strategies
 
 SOLVER, SOLVER_OF_LARGE = "one-record-at-a-time", "few-suppressed"

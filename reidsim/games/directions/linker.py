@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import Linkage
 from reidsim.core.errors import InputError
-from reidsim.games.adversary_types import TypesGame
+from reidsim.games.composite import PeopleLattice, PeopleLinkage, TypesGame
 from reidsim.games.directions.effects import Harm
-from reidsim.games.people import PeopleLattice, PeopleLinkage
 from reidsim.games.record_game import WITHHELD, FixedLinkage, Linker, RecordGame, linker_of_release, shared_rows
 from reidsim.linkage.partition import FittingRows
 from reidsim.linkage.people import ranges

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
 from reidsim.core.errors import InputError
-from reidsim.games.adversary_types import TypesAdversary, TypesGame
+from reidsim.games.composite import TypesAdversary, TypesGame, payoff_of_withholding
 from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp, finest_classes
-from reidsim.games.memory import payoff_of_withholding
 from reidsim.games.record_game import AdmissibleGroups, RecordGame, most_within
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows

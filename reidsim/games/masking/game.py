@@ -33,8 +33,7 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import available_threads, borrowing, done_in_threads
-from reidsim.games.equilibrium import Attempts, Equilibrium, evaluate
-from reidsim.games.record_game import WITHHELD, Choice, RecordGame
+from reidsim.games.record_game import WITHHELD, Attempts, Choice, Equilibrium, RecordGame, evaluate
 from reidsim.linkage.surname_inference import NO_SURNAME
 from reidsim.releases.lattice import Floats, MaskingSpace, Rows, Strategies
 

@@ -30,9 +30,16 @@ from reidsim.adversaries.one_shot import NeverAttacks
 from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import Adversary
 from reidsim.core.numerics import borrowing
-from reidsim.games.adversary_types import AdversaryType, Together, TypesGame, parts_of
+from reidsim.games.composite import (
+    AdversaryType,
+    RememberingAdversary,
+    RememberingLinker,
+    Together,
+    TypesGame,
+    linker_with_past,
+    parts_of,
+)
 from reidsim.games.masking.game import GameArrays, MaskingGame, level_counts, n_threads, utility_of
-from reidsim.games.memory import RememberingAdversary, RememberingLinker, linker_with_past
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame
 from reidsim.linkage.surname_inference import NO_SURNAME
 from reidsim.releases.lattice import Floats, MaskingSpace, Rows, Strategies

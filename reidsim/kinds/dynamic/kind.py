@@ -16,9 +16,8 @@ from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.randomness import random_stream
 from reidsim.core.validation import read_toml
 from reidsim.core.wording import counted, measures_worded
-from reidsim.games.equilibrium import Equilibrium
-from reidsim.games.record_game import WITHHELD
-from reidsim.games.reidentified import Reidentified, reidentified_in
+from reidsim.games.measures import Reidentified, reidentified_in
+from reidsim.games.record_game import WITHHELD, Equilibrium
 from reidsim.kinds.dynamic.schema import FIXED, PERIOD, PK, POLICIES, DynamicScenario
 from reidsim.kinds.dynamic.study import DynamicStudy, build_study, columns_of, share_below
 from reidsim.scenarios.kind import Kind, SharedColumns

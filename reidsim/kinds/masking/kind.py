@@ -24,7 +24,6 @@ from reidsim.core.tables import read_table
 from reidsim.core.validation import read_toml
 from reidsim.core.wording import counted, in_words, measures_worded
 from reidsim.games.cross_play import MOST_FORMS
-from reidsim.games.equilibrium import Equilibrium
 from reidsim.games.masking.game import (
     MaskingGame,
     PartialKnowledgeGame,
@@ -35,7 +34,7 @@ from reidsim.games.masking.game import (
     usefulness,
 )
 from reidsim.games.masking.searches import greedy_path
-from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.games.record_game import WITHHELD, Choice, Equilibrium
 from reidsim.kinds.masking.policies import POLICIES, check_policies, policy_named
 from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, masking_adversaries, setting_of

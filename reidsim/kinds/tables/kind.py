@@ -21,10 +21,9 @@ from reidsim.core.errors import refuse_first
 from reidsim.core.validation import read_toml
 from reidsim.core.wording import counted, in_words, measures_worded
 from reidsim.games.directions.linker import by_record, directed_linker
-from reidsim.games.equilibrium import Equilibrium, evaluate
 from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.measures import HOUSEHOLD_RISK
-from reidsim.games.record_game import WITHHELD, shared_rows
+from reidsim.games.record_game import WITHHELD, Equilibrium, evaluate, shared_rows
 from reidsim.games.solvers import branch_and_bound, no_progress
 from reidsim.kinds.tables.build import build_study, planned_releases, setting_of
 from reidsim.kinds.tables.outcomes import (

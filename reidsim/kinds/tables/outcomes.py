@@ -24,13 +24,11 @@ from reidsim.adversaries.sequential.planning import (
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
+from reidsim.games.composite import PeopleLinkage
 from reidsim.games.cross_play import record_game_of
-from reidsim.games.equilibrium import Attempts, Equilibrium, evaluate
 from reidsim.games.full_domain.search import best_nodes, every_node, pareto_front
-from reidsim.games.parameter_grid import Options, best_options, undominated_options
-from reidsim.games.people import PeopleLinkage
-from reidsim.games.record_game import WITHHELD, Choice, RecordGame
-from reidsim.games.solvers import no_progress
+from reidsim.games.record_game import WITHHELD, Attempts, Choice, Equilibrium, RecordGame, evaluate
+from reidsim.games.solvers import Options, best_options, no_progress, undominated_options
 from reidsim.kinds.tables.policies import TablesChoice, everywhere
 from reidsim.kinds.tables.release import coded_record
 from reidsim.kinds.tables.schema import POLICIES, WHERE, NodesSection, policy_named

@@ -12,16 +12,21 @@ from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.core.errors import InputError, locating
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
-from reidsim.games.adversary_types import TypesGame
+from reidsim.games.composite import TypesGame, payoff_of_withholding
 from reidsim.games.cross_play import Game, OptIn, record_game_of, require_comparable
 from reidsim.games.directions.best_replies import best_release
 from reidsim.games.directions.linker import by_record, directed_linker, without_attacked
-from reidsim.games.equilibrium import evaluate
 from reidsim.games.full_domain.game import NO_SOLUTION, AnyAdversaryGame, FullDomainGame, Prices, eager
-from reidsim.games.full_domain.recoding import local_recoding, multi_dimensional, record_level, sizes_in_rounds
-from reidsim.games.full_domain.search import FullDomainSolution, explore, search
-from reidsim.games.memory import payoff_of_withholding
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, RecordGame, most_within
+from reidsim.games.full_domain.search import (
+    FullDomainSolution,
+    explore,
+    local_recoding,
+    multi_dimensional,
+    record_level,
+    search,
+    sizes_in_rounds,
+)
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, RecordGame, evaluate, most_within
 from reidsim.games.solvers import Progress, backward_induction, branch_and_bound, iceberg, lattice_search, no_progress
 from reidsim.kinds.tables.schema import (
     ONE_RECORD_PER_PERSON,

@@ -19,9 +19,8 @@ from reidsim.core.files import free_memory, require_memory
 from reidsim.core.numerics import log
 from reidsim.core.tables import read_table, require_columns, sniff_delimiter
 from reidsim.core.wording import counted
-from reidsim.games.equilibrium import Equilibrium, evaluate
-from reidsim.games.people import PeopleLattice
-from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage
+from reidsim.games.composite import PeopleLattice
+from reidsim.games.record_game import WITHHELD, Choice, Equilibrium, FixedLinkage, evaluate
 from reidsim.kinds.tables.release import columns_of_release
 from reidsim.kinds.tables.study import ReleasedPeople, TablesStudy
 from reidsim.linkage.group_sizes import people_fitting

@@ -22,11 +22,17 @@ from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import sequential_attack
 from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.validation import read_toml, revalidated, validated
-from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.composite import (
+    AdversaryType,
+    AttributeLinker,
+    PeopleLattice,
+    PeopleLinker,
+    TypesGame,
+    adversary_of_people,
+)
 from reidsim.games.directions.linker import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame, Prices
 from reidsim.games.full_domain.search import MOST_NODES
-from reidsim.games.people import AttributeLinker, PeopleLattice, PeopleLinker, adversary_of_people
 from reidsim.games.record_game import AdmissibleGroups, Choice, Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.release import Waves, columns_of_release, staged_attack
 from reidsim.kinds.tables.schema import WHERE, TablesScenario, policy_named

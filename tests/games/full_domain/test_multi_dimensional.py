@@ -9,10 +9,9 @@ from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import given
 
 from reidsim.core.errors import InputError
-from reidsim.games.full_domain import recoding
+from reidsim.games.full_domain import search as recoding
 from reidsim.games.full_domain.game import Prices
-from reidsim.games.full_domain.recoding import multi_dimensional
-from reidsim.games.full_domain.search import search
+from reidsim.games.full_domain.search import multi_dimensional, search
 
 
 def forms(small, game, regions):

@@ -9,10 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from reidsim.adversaries.one_shot import OneShotAdversary, RandomAttacks
-from reidsim.games.adversary_types import AdversaryType, TypesGame
+from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.full_domain.game import AnyAdversaryGame
-from reidsim.games.full_domain.recoding import local_recoding, record_level, sizes_in_rounds
-from reidsim.games.full_domain.search import every_node, search
+from reidsim.games.full_domain.search import every_node, local_recoding, record_level, search, sizes_in_rounds
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Population
