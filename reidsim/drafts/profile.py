@@ -662,6 +662,5 @@ def _are_ages(rows: Mapping[str, int]) -> bool:
 
 def _are_births(rows: Mapping[str, int]) -> bool:
     years = sorted(int(value[:4]) for value in rows if value[:4].isdecimal())
-    if len(years) < _FEWEST_AGES:
-        return False
-    return years[-1] - years[0] >= _YEARS_OF_BIRTHS and years[-1] - years[len(years) // 2] >= _LONG_AGO
+    enough = len(years) >= _FEWEST_AGES and years[-1] - years[0] >= _YEARS_OF_BIRTHS
+    return enough and years[-1] - years[len(years) // 2] >= _LONG_AGO

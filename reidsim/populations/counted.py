@@ -15,12 +15,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numba import njit
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
-from reidsim.core.randomness import draw_multinomial, first_above
+from reidsim.core.randomness import draw_multinomial
 from reidsim.core.tables import numbers
 from reidsim.core.validation import Section
 from reidsim.populations.population import (
@@ -420,7 +419,7 @@ def _read_shares(table: ShareTable, given: Sequence[Condition], folder: Path) ->
 # The people of a cell with at most this many people are drawn one by one, which is faster than binomial draws.
 _FEW = 16
 # Number of table entries (cells x values) to split at a time; limits memory and does not affect the result.
-_SPLIT_ENTRIES = 1 << 21
+_SPLIT_ENTRIES = 1 << 18
 
 # Maximum number of cells with an expected count: unlike drawn people, all of them are stored.
 _MOST_EXPECTED_CELLS = 20_000_000
@@ -474,8 +473,10 @@ def counts_by_cell(model: AttributeModel, people: int, seed: int | None) -> tupl
                 table = np.zeros(shape, dtype=np.int64)
                 large, small = np.flatnonzero(held > _FEW), np.flatnonzero(held <= _FEW)
                 table[large] = draw_multinomial(many, held[large], np.broadcast_to(shares[rows], shape)[large])
-                sums = np.broadcast_to(cumulative[rows], shape)[small]
-                _deal(sums, held[small], small, few.random(int(held[small].sum())), table)
+                # The people of small cells, each with the first value whose cumulative share is above a uniform number.
+                person = np.repeat(small, held[small])
+                sums = np.broadcast_to(cumulative[rows], shape)[person]
+                np.add.at(table, (person, (sums <= few.random(len(person))[:, None]).sum(axis=1)), 1)
             cell, value = np.nonzero(table)
             parts.append((np.column_stack([part[cell], value.astype(np.int32)]), table[cell, value]))
             n_cells += len(cell)
@@ -485,20 +486,6 @@ def counts_by_cell(model: AttributeModel, people: int, seed: int | None) -> tupl
                 raise InputError(problem, where=where, expected=expected, hint=hint)
         codes, counts = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return codes, counts
-
-
-@njit(cache=True)
-def _deal(cumulative: Floats, counts: Integers, cells: Integers, uniforms: Floats, table: Integers) -> None:
-    """Add the people of some cells, each with a value drawn, to a table (cell, value).
-
-    `cells` are the numbers of the cells, and `counts` their numbers of people; `cumulative` has the cumulative shares
-    of each. Each person uses one number of `uniforms`, at least 0 and below 1.
-    """
-    used = 0
-    for at, cell in enumerate(cells):
-        for _ in range(counts[at]):
-            table[cell, first_above(cumulative[at], uniforms[used])] += 1
-            used += 1
 
 
 # Maximum number of cells of the table, which is dense: 400 MB per copy.
