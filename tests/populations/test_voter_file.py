@@ -8,16 +8,19 @@ import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from labels import by_label
 
 from reidsim.core.errors import InputError
+from reidsim.populations import census
 from reidsim.populations.catalogue import load_population
-from reidsim.populations.census import read_voter_file
-from reidsim.populations.population import Attribute, Domain
+from reidsim.populations.census import VoterFileRecipe
+from reidsim.populations.population import Attribute, Domain, Making, Population
 
 # Of layout_ncvoter.txt of 11 February 2022 and of the layout before it: columns that are read, and some around them.
 LAYOUT_SINCE_2022 = """
@@ -60,6 +63,19 @@ def write(path: Path, columns: list[str], rows: list[Row], *, end: str = "\r\n",
     text = "".join(written + end for written in lines)
     path.write_bytes((text if quoted else text.replace('"', "")).encode("latin-1"))
     return path
+
+
+def read_voter_file(
+    path: Path, *, within: Domain | None = None, block_size: int = 1 << 24, **keys: Any
+) -> tuple[Population, Counter[str]]:
+    """Return the voters of a file, and the number of rows left out by reason, as reported in the source."""
+    people = None if within is None else Population(within, np.zeros((1, 4), np.int32), np.ones(1, np.int64))
+    named = {} if within is None else {"population": "people"}
+    recipe = VoterFileRecipe(kind="voter-file", file=str(path), **named, **keys)
+    with mock.patch.object(census, "BLOCK_SIZE", block_size):
+        voters = recipe.make(Making(path.parent, "voters", 0, other=lambda *_: people))
+    reported = re.findall(r"([a-z ]+) ([\d,]+)(?=[,)])", voters.source.partition("left out:")[2])
+    return voters, Counter({reason.strip(): int(number.replace(",", "")) for reason, number in reported})
 
 
 def failure(path: Path, **options: Any) -> InputError:
