@@ -11,7 +11,6 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -711,8 +710,6 @@ VOTING_AGE = 18
 
 Ages = NDArray[np.integer]
 
-Birth = Literal["full", "year", "age"]
-
 # Attributes that a list may have besides the birth, and their columns in the bundled table.
 _FLAGS = {"sex": "sex", "race": "race", "ethnicity": "ethnicity", "party": "party", "address": "name_and_address"}
 _REGISTERED, _ADULTS = "registered_eavs2018", "vap_2020"
@@ -739,40 +736,74 @@ class Assumption(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True)
-class VoterProfile:
+class ProfileOverrides(Section):
+    """Values that replace facts of the state's profile.
+
+    Attributes
+    ----------
+    birth
+        information on the birth in the list: full date, year, age or none
+    sex
+        whether the list has this information
+    race
+        whether the list has this information
+    ethnicity
+        whether the list has this information
+    party
+        whether the list has this information
+    address
+        whether the list has this information
+    registered_share
+        probability that an adult is in the list
+    """
+
+    birth: Literal["full", "year", "age", "none"] | None = None
+    sex: bool | None = None
+    race: bool | None = None
+    ethnicity: bool | None = None
+    party: bool | None = None
+    address: bool | None = None
+    registered_share: Share | None = None
+
+    def applied_to(self, profile: VoterProfile) -> VoterProfile:
+        """Return a `VoterProfile` with these facts replaced.
+
+        Keys that are not set keep the profile's facts. Replaced facts no longer count as assumptions of the table.
+        """
+        changes = {fact: value for fact, value in self if value is not None}
+        if changes.get("birth") == "none":
+            changes["birth"] = None
+        kept = tuple(assumption for assumption in profile.assumptions if assumption.fact not in changes)
+        return profile.model_copy(update={"assumptions": kept, **changes})
+
+
+class VoterProfile(ProfileOverrides):
     """The profile of one state's voter list.
 
-    Parameters
+    Attributes
     ----------
-    state, abbreviation : str
-        Name and postal abbreviation, such as ``"Tennessee"`` and ``"TN"``; the District of Columbia counts as a state.
-    birth : {"full", "year", "age"} or None
-        Whether the list has the full date of birth, the year of birth, the age, or none of them.
-    sex, race, ethnicity, party, address : bool
-        Whether the list has this attribute.
-    price : float
-        Price in US dollars (EAC 2020).
-    access : str
-        People who may obtain the list, in the words of EAC 2020.
-    registered_share : float
-        Probability that an adult is listed: number of people registered in 2018 divided by the number of people of
-        voting age in 2020; an assumed value if the ratio is unknown or above 1.
-    assumptions : tuple of Assumption
-        The facts above that are assumptions.
+    state
+        name, such as "Tennessee"; the District of Columbia counts as a state
+    abbreviation
+        postal abbreviation, such as "TN"
+    birth
+        full date of birth, year of birth or age; None if the list has none of them
+    registered_share
+        probability that an adult is listed: number of people registered in 2018 divided by the number of people of
+        voting age in 2020; an assumed value if the ratio is unknown or above 1
+    price
+        price in US dollars (EAC 2020)
+    access
+        people who may obtain the list, in the words of EAC 2020
+    assumptions
+        facts that are assumptions
     """
 
     state: str
     abbreviation: str
-    birth: Birth | None
-    sex: bool
-    race: bool
-    ethnicity: bool
-    party: bool
-    address: bool
+    registered_share: float
     price: float
     access: str
-    registered_share: float
     assumptions: tuple[Assumption, ...]
 
 
@@ -830,7 +861,7 @@ def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float)
     return VoterProfile(
         state=row["state"],
         abbreviation=row["abbr"],
-        birth=None if facts["birth"] == "none" else cast("Birth", facts["birth"]),
+        birth=None if facts["birth"] == "none" else facts["birth"],
         **{flag: facts[flag] == "yes" for flag in _FLAGS},
         price=float(row["price_usd_eac2020"]),
         access=row["access_eac2020"],
@@ -885,47 +916,6 @@ class ListedAttributes(Section):
             if value is not None and (profile is None or getattr(profile, fact)):
                 carried += (value,) if isinstance(value, str) else value
         return tuple(carried)
-
-
-class ProfileOverrides(Section):
-    """Values that replace facts of the state's profile.
-
-    Attributes
-    ----------
-    birth
-        information on the birth in the list: full date, year, age or none
-    sex
-        whether the list has this information
-    race
-        whether the list has this information
-    ethnicity
-        whether the list has this information
-    party
-        whether the list has this information
-    address
-        whether the list has this information
-    registered_share
-        probability that an adult is in the list
-    """
-
-    birth: Literal["full", "year", "age", "none"] | None = None
-    sex: bool | None = None
-    race: bool | None = None
-    ethnicity: bool | None = None
-    party: bool | None = None
-    address: bool | None = None
-    registered_share: Share | None = None
-
-    def applied_to(self, profile: VoterProfile) -> VoterProfile:
-        """Return a `VoterProfile` with these facts replaced.
-
-        Keys that are not set keep the profile's facts. Replaced facts no longer count as assumptions of the table.
-        """
-        changes = {fact: value for fact, value in self if value is not None}
-        if changes.get("birth") == "none":
-            changes["birth"] = None
-        kept = tuple(assumption for assumption in profile.assumptions if assumption.fact not in changes)
-        return replace(profile, assumptions=kept, **changes)
 
 
 class VoterListRecipe(RecipeHead):
