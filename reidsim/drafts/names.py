@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from reidsim.audit.identifiers import IDENTIFIERS, delimited, meaning_of, plain_words, words_of
-from reidsim.core.errors import InputError, listed
+from reidsim.core.errors import listed
 from reidsim.core.validation import Section, read_toml, validated
 
 WHOLE_NUMBER = re.compile(r"-?\d{1,15}\+?")
@@ -116,11 +116,9 @@ class Names(Section):
 
     @model_validator(mode="after")
     def _ranked(self) -> Names:
-        unranked = next((concept for concept in self.values if concept not in self.ranks), None)
-        if unranked is not None:
-            expected = f"one of {listed(sorted(self.ranks), 20)}, or a concept in a section [known.1] to [known.3]"
-            raise InputError("not a concept that outsiders may know", where=f"values.{unranked}", expected=expected)
-        return self
+        expected = f"one of {listed(sorted(self.ranks), 20)}, or a concept in a section [known.1] to [known.3]"
+        problem, unranked = "not a concept that outsiders may know", self.values.keys() - self.ranks.keys()
+        return self.unless(*((True, problem, f"values.{concept}", expected, None) for concept in unranked))
 
     @classmethod
     def read(cls, path: Path | None = None) -> Names:

@@ -328,15 +328,10 @@ def _codes_of(table: pa.Table, name: str, labels: Sequence[str]) -> NDArray[np.i
     InputError
         If the column has a label that is not in `labels`.
     """
-    column = table.column(name)
     # A Parquet file stores only the labels that occur, in a different order.
-    column = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    labelled = column.combine_chunks()
-    code_of = pd.Index(list(labels), dtype="str").get_indexer(labelled.dictionary.cast(pa.string()).to_pylist())
-    codes: NDArray[np.int32] = np.append(code_of, UNKNOWN).astype(np.int32)[
-        labelled.indices.fill_null(len(code_of)).to_numpy()
-    ]
-    if (codes[np.asarray(labelled.is_valid())] < 0).any():
+    column: pd.Series[Any] = table.column(name).to_pandas().astype("category").cat.set_categories(list(labels))
+    codes: NDArray[np.int32] = np.asarray(column.cat.codes, dtype=np.int32)
+    if (codes == UNKNOWN).sum() > table.column(name).null_count:
         raise InputError("value outside the categories in the metadata of the file", where=f"column {name!r}")
     return codes
 

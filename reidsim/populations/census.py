@@ -27,7 +27,6 @@ from reidsim.core.errors import (
     listed,
     locating,
     nearest,
-    not_among,
     reading,
     refuse_first,
     require_among,
@@ -958,8 +957,7 @@ class VoterListRecipe(RecipeHead):
     @model_validator(mode="after")
     def _has_year_of_list(self) -> VoterListRecipe:
         lacks = self.attributes.year_of_birth is not None and self.reference_year is None
-        refuse_first((lacks, "key missing", "reference_year", None, "the year of the list"))
-        return self
+        return self.unless((lacks, "key missing", "reference_year", "the year of the list"))
 
     def make(self, at: Making) -> Population:
         """Return the voter list of a state, drawn from the population.
@@ -1029,8 +1027,7 @@ class VoterListRecipe(RecipeHead):
         adults = (ages >= VOTING_AGE)[population.cells[:, population.domain.position(birth.name)]]
         if names.state is not None:
             states, position = population.domain[names.state].categories, population.domain.position(names.state)
-            if state not in states:
-                problem = f"state missing from population {population.name!r}"
-                raise not_among(problem, state, states, where=f"attribute {names.state!r}")
+            problem, where = f"state missing from population {population.name!r}", f"attribute {names.state!r}"
+            require_among(problem, (state,), states, where=where)
             adults &= population.cells[:, position] == states.index(state)
         return np.asarray(adults)

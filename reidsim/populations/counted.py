@@ -133,11 +133,10 @@ class AttributeRecipe(Section):
         given, by = list(self.given), "shares_by needs one given attribute"
         is_alone = self.shares_by is None and self.table is None
         independent, table = "shares and uniform cannot depend on other attributes", "shares_by or table"
-        refuse_first(
-            (self.shares_by is not None and len(given) != 1, by, self.name, given, "one attribute"),
-            (given and is_alone, independent, self.name, f"given = {given}", table),
+        return self.unless(
+            (self.shares_by is not None and len(given) != 1, by, self.name, "one attribute", given),
+            (given and is_alone, independent, self.name, table, f"given = {given}"),
         )
-        return self
 
 
 class AttributeModelRecipe(RecipeHead):
@@ -674,8 +673,7 @@ class StartingPoint(Section):
     @model_validator(mode="after")
     def _selects_from_population(self) -> StartingPoint:
         alone, expected = self.attributes and self.population is None, "key population in the same section"
-        refuse_first((alone, "attributes without a population", "attributes", None, expected))
-        return self
+        return self.unless((alone, "attributes without a population", "attributes", expected, None))
 
     def counts(self, at: Making) -> tuple[tuple[Attribute, ...], Floats]:
         """Return the attributes of the starting table, and its counts as an array.

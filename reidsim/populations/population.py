@@ -756,8 +756,7 @@ def exactly_one(*keys: str, problem: str) -> Any:
     def check(section: Section) -> Section:
         given = [key for key in keys if getattr(section, key) is not None]
         expected = f"either {keys[0]} or {keys[1]}" if len(keys) == 2 else f"one of {listed(keys)}"
-        refuse_first((len(given) != 1, problem, None, listed(given) or None, expected))
-        return section
+        return section.unless((len(given) != 1, problem, "", expected, listed(given) or None))
 
     return model_validator(mode="after")(check)
 

@@ -158,8 +158,7 @@ class ResourceRecipe(RecipeHead):
     @model_validator(mode="after")
     def _lists_someone(self) -> ResourceRecipe:
         nobody = self.size is None and self.coverage is None
-        refuse_first((nobody, "size and coverage are missing", None, None, "size, coverage or both"))
-        return self
+        return self.unless((nobody, "size and coverage are missing", "", "size, coverage or both", None))
 
     def make(self, at: Making) -> ExternalResource:
         """Return the `ExternalResource`, drawn from its population.
@@ -298,6 +297,15 @@ class ExternalResource:
     def coverage(self) -> float:
         """Share of the population's people who have a record, in (0, 1]."""
         return self.records.n_people / self.n_people
+
+    def record_of(self) -> NDArray[np.int64]:
+        """Return the row in `records` of each person's record, shape (n_people,).
+
+        Persons are the rows of the population. The result is -1 for people without a record.
+        """
+        record = np.full(self.n_people, -1, dtype=np.int64)
+        record[self.person] = np.arange(len(self.person))
+        return record
 
 
 def draw_people(chance: Floats, rng: np.random.Generator, size: int | None = None) -> NDArray[np.int64]:
@@ -661,9 +669,8 @@ class AgeFigure(Figure):
 
     @model_validator(mode="after")
     def _has_a_range(self) -> AgeFigure:
-        expected = "a range such as '18..29' or '65..'"
-        refuse_first((number_range(self.ages) is None, "not a range of ages", "ages", self.ages, expected))
-        return self
+        no_range, expected = number_range(self.ages) is None, "a range such as '18..29' or '65..'"
+        return self.unless((no_range, "not a range of ages", "ages", expected))
 
     @property
     def bounds(self) -> tuple[int, float]:
@@ -693,12 +700,12 @@ class FiguresByAge(Section):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> FiguresByAge:
-        no_figure = self.overall is None and not self.by_age
-        refuse_first((no_figure, "figure missing", None, None, "overall, by_age or both"))
-        for younger, older in pairwise(sorted(self.by_age, key=lambda figure: figure.bounds[0])):
-            both, twice = f"{younger.ages} and {older.ages}", older.bounds[0] <= younger.bounds[1]
-            refuse_first((twice, "age in two groups", "by_age", both, None))
-        return self
+        pairs = pairwise(sorted(self.by_age, key=lambda figure: figure.bounds[0]))
+        both = next((f"{one.ages} and {two.ages}" for one, two in pairs if two.bounds[0] <= one.bounds[1]), None)
+        return self.unless(
+            (self.overall is None and not self.by_age, "figure missing", "", "overall, by_age or both", None),
+            (both, "age in two groups", "by_age", None, both),
+        )
 
     def at(self, ages: Ages) -> Floats:
         """Return the probability at each age (in years), same shape as `ages`.
