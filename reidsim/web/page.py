@@ -20,7 +20,7 @@ from reidsim.figures.style import label_axes, legend_below, new_figure, number_t
 from reidsim.reports.verdict import compared_policies, measures_table, verdict
 from reidsim.scenarios.kind import Control, Selection, Value, kind_of, kind_of_content
 from reidsim.scenarios.study import once_each
-from reidsim.web.exploration import (
+from reidsim.web.server import (
     FORMS,
     Explored,
     form_shares,
