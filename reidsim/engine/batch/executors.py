@@ -202,14 +202,55 @@ class ProcessExecutor:
         InputError
             If no process can be started.
         """
-        pool = _Pool(work, tasks, self.workers or default_workers(), self.timeout)
+        pickled, time_limit = pickle.dumps(work), self.timeout or math.inf
+        left, unfinished, deaths, failed_starts = deque(tasks), len(tasks), Counter[str](), 0
+        events: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
+        size, workers = self.workers or default_workers(), set[_Worker]()
+
+        def after_death(process: _Worker, how: str) -> list[RunOutcome]:
+            """Return the outcome of a dead process' task, or none if the task is tried again."""
+            nonlocal failed_starts
+            failed_starts += not process.is_ready
+            if failed_starts >= _FAILED_STARTS and not any(other.is_ready for other in workers):
+                raise InputError("worker processes do not start", expected="executor serial", hint=how)
+            if (task := process.task) is None:
+                return []
+            deaths[task.key] += 1
+            if deaths[task.key] == _DEATHS:
+                return [RunOutcome(task, KILLED, error=f"the process that executed the run {how}, twice")]
+            left.appendleft(task)
+            return []
+
         try:
-            while pool.unfinished:
-                if group := pool.next_group():
+            while unfinished:
+                while len(workers) < min(size, unfinished):
+                    workers.add(_Worker(pickled, events))
+                group, until = list[RunOutcome](), time.monotonic() + HAND_OVER_SECONDS
+                while (wait := until - time.monotonic()) > 0 and len(group) < unfinished:
+                    for idle in workers:
+                        if idle.is_ready and idle.task is None and left:
+                            idle.give(left.popleft())
+                    with contextlib.suppress(queue.Empty):
+                        process, message = events.get(timeout=wait)
+                        if message == worker.READY:
+                            process.is_ready, failed_starts = True, 0
+                        elif process in workers and message is not None:
+                            process.task = None
+                            group.append(message)
+                        elif process in workers:
+                            workers.remove(process)
+                            group += after_death(process, process.kill())
+                    for late in [each for each in workers if each.task and time.monotonic() - each.since > time_limit]:
+                        workers.remove(late)
+                        late.kill()
+                        error = f"the run took more than {time_limit:g} s"
+                        group.append(RunOutcome(cast("RunTask", late.task), TIMEOUT, error=error, seconds=time_limit))
+                unfinished -= len(group)
+                if group:
                     yield group
         finally:
-            for process in [*pool.workers]:
-                pool.remove(process)
+            for process in workers:
+                process.kill()
 
 
 class _Worker:
@@ -240,14 +281,15 @@ class _Worker:
         self.task, self.since = task, time.monotonic()
         self._write(pickle.dumps(task))
 
-    def kill(self) -> None:
-        """End the process."""
+    def kill(self) -> str:
+        """End the process, if it has not ended; return how it ended."""
         self.process.kill()
-        self.process.wait()
+        code = self.process.wait()
         for pipe in (self._inbox, self._outbox):
             # Closing the pipe flushes buffered input, which raises OSError because the process is dead.
             with contextlib.suppress(OSError):
                 pipe.close()
+        return f"ended with code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
 
     def _write(self, message: bytes) -> None:
         # The listening thread handles a broken pipe.
@@ -260,79 +302,6 @@ class _Worker:
             while True:
                 self._events.put((self, pickle.load(self._outbox)))  # noqa: S301 - sent by a process started here
         self._events.put((self, None))
-
-
-class _Pool:
-    """The processes of one batch and the remaining tasks.
-
-    At most `size` processes do the `tasks` with the callable `work`. `timeout` is the time limit of a run in seconds;
-    None means no limit.
-    """
-
-    def __init__(self, work: Work, tasks: Sequence[RunTask], size: int, timeout: float | None) -> None:
-        self._work, self._left, self._timeout = pickle.dumps(work), deque(tasks), timeout or math.inf
-        self._events: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
-        self._deaths, self._failed_starts = Counter[str](), 0
-        self._size, self.unfinished = min(size, len(tasks)), len(tasks)
-        self.workers: set[_Worker] = set()
-
-    def next_group(self) -> list[RunOutcome]:
-        """Wait up to `HAND_OVER_SECONDS`; return the outcomes that arrived.
-
-        Start missing processes, give tasks to idle ones, and end the ones whose run exceeds the time limit; the outcome
-        of such a run is ``timeout``. The list may be empty.
-
-        Raises
-        ------
-        InputError
-            If processes repeatedly die before they are ready.
-        """
-        while len(self.workers) < min(self._size, self.unfinished):
-            self.workers.add(_Worker(self._work, self._events))
-        group, until = list[RunOutcome](), time.monotonic() + HAND_OVER_SECONDS
-        while (wait := until - time.monotonic()) > 0 and len(group) < self.unfinished:
-            for idle in self.workers:
-                if idle.is_ready and idle.task is None and self._left:
-                    idle.give(self._left.popleft())
-            with contextlib.suppress(queue.Empty):
-                group += self._handle(*self._events.get(timeout=wait))
-            for late in [each for each in self.workers if each.task and time.monotonic() - each.since > self._timeout]:
-                self.remove(late)
-                error = f"the run took more than {self._timeout:g} s"
-                group.append(RunOutcome(cast("RunTask", late.task), TIMEOUT, error=error, seconds=self._timeout))
-        self.unfinished -= len(group)
-        return group
-
-    def remove(self, process: _Worker) -> None:
-        """End a process and remove it from the pool."""
-        self.workers.discard(process)
-        process.kill()
-
-    def _handle(self, process: _Worker, message: Any) -> list[RunOutcome]:
-        # The pool has already handled the task of a process that it removed.
-        if process in self.workers and message is None:
-            return self._died(process)
-        if message == worker.READY:
-            process.is_ready, self._failed_starts = True, 0
-        elif process in self.workers:
-            process.task = None
-            return [message]
-        return []
-
-    def _died(self, process: _Worker) -> list[RunOutcome]:
-        self.remove(process)
-        code, task = process.process.returncode, process.task
-        reason = f"ended with code {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
-        self._failed_starts += not process.is_ready
-        if self._failed_starts >= _FAILED_STARTS and not any(other.is_ready for other in self.workers):
-            raise InputError("worker processes do not start", expected="executor serial", hint=reason)
-        if task is None:
-            return []
-        self._deaths[task.key] += 1
-        if self._deaths[task.key] == _DEATHS:
-            return [RunOutcome(task, KILLED, error=f"the process that executed the run {reason}, twice")]
-        self._left.appendleft(task)
-        return []
 
 
 EXECUTORS = ("auto", "serial", "processes", "dask")
