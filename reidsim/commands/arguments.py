@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 
 import typer
 
+import reidsim.commands as late
 from reidsim.core.bundled import resolve
 from reidsim.core.errors import InputError
 from reidsim.core.interrupts import stop_if_interrupted
@@ -94,7 +95,7 @@ class Changes:
     ) -> Scenario[ScenarioHead]:
         """Return a scenario with the changes of the options.
 
-        Slow modules are imported late, so that an error in a name is reported at once.
+        An error in a name is reported at once, before slow modules are imported.
 
         Parameters
         ----------
@@ -112,11 +113,10 @@ class Changes:
         """
         resolve(scenario, "scenarios", "scenario")
         with waiting(f"reading {scenario}"):
-            from reidsim.scenarios.load import Scenario
-
-            stop_if_interrupted()
             changes = overrides_of(self.set_)
-            return Scenario.load(scenario, changes, seed=seed, allow_code=self.allow_code, also_read=also_read)
+            return late.Scenario.load(  # type: ignore[no-any-return]
+                scenario, changes, seed=seed, allow_code=self.allow_code, also_read=also_read
+            )
 
 
 @dataclass(frozen=True)
@@ -143,10 +143,8 @@ class Execution:
 
     def start(self) -> Executor:
         """Return the executor (see `Executor`) that the options name, by default ``auto``."""
-        from reidsim.engine.batch.executors import executor_named
-
         options = {"workers": self.workers, "scheduler": self.scheduler, "timeout": self.timeout}
-        return executor_named(self.executor or "auto", **options)  # type: ignore[arg-type]
+        return late.executor_named(self.executor or "auto", **options)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -287,9 +285,7 @@ def overrides_of(texts: Sequence[str]) -> dict[str, object]:
     InputError
         If ``=`` or the key is missing.
     """
-    from reidsim.core.validation import parse_override
-
-    return dict(parse_override(text) for text in texts)
+    return dict(late.parse_override(text) for text in texts)
 
 
 @contextmanager
@@ -314,10 +310,8 @@ def results_folder(output: Path | None, name: str) -> Path:
     InputError
         If `output` is a file, a folder that is not empty, or ``-``.
     """
-    from reidsim.engine.results import next_free_folder, require_free
-
-    folder = output or next_free_folder(Path("results"), name)
-    require_free(folder)
+    folder = output or late.next_free_folder(Path("results"), name)
+    late.require_free(folder)
     return folder
 
 
@@ -327,11 +321,9 @@ def draw_and_write(result: Result, folder: Path, progress: Progress) -> None:
     If an interrupt was recorded, raise KeyboardInterrupt instead. Raise InputError if the folder is not empty or cannot
     be written.
     """
-    from reidsim.reports.python import illustrate
-
     stop_if_interrupted()
     progress("drawing figures and writing results", 0, 1)
-    result.save(folder, illustrate=illustrate)
+    result.save(folder, illustrate=late.illustrate)
 
 
 def print_tables(tables: Iterable[Table], *, always: bool = False) -> None:
@@ -351,8 +343,6 @@ def print_json(result: RunResult, folder: Path) -> None:
     """
     import pandas as pd
 
-    from reidsim.core.validation import plain
-
     rows = result.summary.reset_index().to_dict(orient="records")
     content = {
         "scenario": result.name,
@@ -362,7 +352,7 @@ def print_json(result: RunResult, folder: Path) -> None:
         "summary": [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in rows],
         "warnings": list(result.warnings),
     }
-    echo(json.dumps(content, indent=2, default=plain, allow_nan=False))
+    echo(json.dumps(content, indent=2, default=late.plain, allow_nan=False))
 
 
 def print_warnings(warnings: Sequence[str]) -> None:
@@ -389,10 +379,8 @@ def print_results(
     below : iterable of Table or str
         Tables and lines below the verdict.
     """
-    from reidsim.reports.verdict import verdict_of
-
     print_tables(tables)
-    if verdict and (text := verdict_of(result)):
+    if verdict and (text := late.verdict_of(result)):
         console().print(text, markup=False, highlight=False, emoji=False)
     for each in below:
         console().print(each, markup=False, highlight=False, emoji=False)
@@ -405,10 +393,8 @@ def tell_results(result: Result, folder: Path, *, group_readable: bool = False, 
     If `group_readable` is true, the user's group may read the folder; otherwise the permissions stay unchanged. Exit
     with code 3 if the result is incomplete: runs of a batch, or points of a stress test, failed.
     """
-    from reidsim.engine.results import open_to_group
-
     if group_readable:
-        open_to_group(folder)
+        late.open_to_group(folder)
     is_incomplete = result.manifest.get("state") == "incomplete"
     if not silent:
         note(f"{'Incomplete results' if is_incomplete else 'Results'} in {folder}")

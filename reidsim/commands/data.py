@@ -9,10 +9,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+import reidsim.commands as late
 from reidsim.commands.arguments import (
     EncodingOption,
     NewFileOption,
@@ -56,26 +57,22 @@ def new(data: Path, options: DraftOptions, output: OutputOption = None, hierarch
         hierarchies[column] = Path(path)
     # Imported late, so that an error in a file name is reported before numerical libraries are imported.
     with waiting(f"reading {data}"):
-        from reidsim.drafts.draft import UndecidedPersonError, draft_scenario, name_of
-        from reidsim.engine.results import require_free, write_results
-        from reidsim.reports.study_tables import draft_table
-
-        name = name_of(data)
+        name = late.name_of(data)
         # For a file without a suffix, the default folder would have the file's own name.
         folder = output or Path(f"{name}-draft" if name == data.name else name)
-        require_free(folder)
+        late.require_free(folder)
     try:
         with waiting(f"reading {data}"):
-            draft = draft_scenario(data, folder, options, hierarchies)
-    except UndecidedPersonError as undecided:
+            draft = late.draft_scenario(data, folder, options, hierarchies)
+    except late.UndecidedPersonError as undecided:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise
         key = _ask_person(undecided.columns)
         with waiting(f"reading {data}"):
             chosen = replace(options, person=key, one_row_per_person=not key)
-            draft = draft_scenario(data, folder, chosen, hierarchies)
-    write_results(folder, draft.write)
-    print_tables([draft_table(draft, data.name)])
+            draft = late.draft_scenario(data, folder, chosen, hierarchies)
+    late.write_results(folder, draft.write)
+    print_tables([late.draft_table(draft, data.name)])
     print_warnings(draft.warnings)
     choice = draft.choice
     note(f"Draft in {folder}: {choice.strategies:,} strategies per record")
@@ -129,9 +126,7 @@ def populate(
         Value that replaces the value of a recipe key, such as people=5000.
     """
     with waiting(f"making {recipe}") as progress:
-        from reidsim.populations.catalogue import populate as make_file
-
-        written = make_file(
+        written = late.populate(
             recipe,
             output,
             counts="expected" if expected else "sample",
@@ -185,11 +180,8 @@ def describe(file: Path, options: DescriptionOptions) -> None:
         CSV file with a header (separated by comma, semicolon, tab or bar; may be compressed), or Parquet file.
     """
     with waiting(f"reading {file}"):
-        from reidsim.reports.description import describe_file
-        from reidsim.reports.study_tables import description_tables
-
-        description = describe_file(file, **vars(options))
-    print_tables(description_tables(description), always=True)
+        description = late.describe_file(file, **vars(options))
+    print_tables(late.description_tables(description), always=True)
     print_warnings(description.warnings)
 
 
@@ -234,7 +226,6 @@ def schema() -> None:
     """
     from pydantic.json_schema import models_json_schema
 
-    from reidsim.scenarios.kind import schemas
-
-    inputs, definitions = models_json_schema([(model, "validation") for model in schemas().values()], by_alias=True)
+    models: list[Any] = [(model, "validation") for model in late.schemas().values()]
+    inputs, definitions = models_json_schema(models, by_alias=True)
     echo(json.dumps({"anyOf": list(inputs.values()), **definitions}, indent=2))

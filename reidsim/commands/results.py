@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import reidsim.commands as late
 from reidsim.commands import arguments
 from reidsim.core.errors import InputError
-from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import note
 from reidsim.core.wording import counted
 
@@ -67,12 +67,8 @@ def report(
         Omit sample rows and the records with the highest risk.
     """
     with arguments.waiting(f"reading {folder}") as progress:
-        from reidsim.engine.results import require_no_standard_output
-        from reidsim.reports.page.report import write_report
-
-        stop_if_interrupted()
-        require_no_standard_output(output or folder)
-        written = write_report(folder, output, progress=progress, cells=not no_cells, **vars(options))
+        late.require_no_standard_output(output or folder)
+        written = late.write_report(folder, output, progress=progress, cells=not no_cells, **vars(options))
     note(f"Report in {written}")
 
 
@@ -100,9 +96,7 @@ class KeptColumns:
         `more` are the further parameters of `Kept`: columns unknown to outsiders, and the largest share of people that
         kept columns may single out.
         """
-        from reidsim.reports.shared.records import Kept
-
-        return Kept(self.keep, self.keep_identifier, self.keep_free_text, *more)
+        return late.Kept(self.keep, self.keep_identifier, self.keep_free_text, *more)  # type: ignore[no-any-return]
 
 
 def share(
@@ -151,33 +145,27 @@ def share(
     verify : FILE
         Only check that a shared file and its sidecar are unchanged.
     """
-    with arguments.waiting(f"reading {verify or folder or 'results'}"):
-        from reidsim.reports.page.sources import open_results
-        from reidsim.reports.shared.audited import summary_of
-        from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of, verify_shared
-        from reidsim.reports.shared.records import MOST_SINGLED_OUT
-
     if verify is not None:
         others = (folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook)
         if any(value not in (None, ()) for value in others) or accept_risk or any(vars(columns).values()):
             problem = "the option cannot be combined with other options"
             raise InputError(problem, where="--verify", expected="no other options")
-        sidecar = verify_shared(verify)
+        sidecar = late.verify_shared(verify)
         note(f"{verify} and its sidecar are unchanged")
-        note(summary_of(sidecar))
+        note(late.summary_of(sidecar))
         return
     if folder is None or output is None:
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
         raise InputError("argument missing", where=where, expected=expected, hint="or use --verify FILE")
     with arguments.waiting(f"reading {folder}"):
         # Check the output path before the results are opened.
-        require_new_files(output)
+        late.require_new_files(output)
         unknown = _split(unknown_to_outsiders, columns.keep)
-        sidecar, warnings = share_run(
-            open_results(folder),
+        sidecar, warnings = late.share_run(
+            late.open_results(folder),
             output,
             policy=policy,
-            kept=columns.kept(unknown, MOST_SINGLED_OUT if max_singled_out is None else max_singled_out),
+            kept=columns.kept(unknown, late.MOST_SINGLED_OUT if max_singled_out is None else max_singled_out),
             data=data,
             max_risk=max_risk,
             accept_risk=accept_risk,
@@ -185,8 +173,8 @@ def share(
             allow_code=allow_code,
         )
     arguments.print_warnings(warnings)
-    note(summary_of(sidecar))
-    note(f"Written: {output} and {sidecar_of(output)}")
+    note(late.summary_of(sidecar))
+    note(f"Written: {output} and {late.sidecar_of(output)}")
 
 
 def _split(names: Sequence[str], kept: Sequence[str]) -> list[str]:
@@ -221,14 +209,10 @@ def apply(
     output
         New CSV file for the released records.
     """
-    from reidsim.engine.results import require_no_standard_output
-    from reidsim.populations.catalogue import require_new_file, write_new_file
-    from reidsim.reports.shared.file import apply_rules, csv_bytes
-
-    require_no_standard_output(output)
-    require_new_file(output)
-    applied = apply_rules(rulebook, new, columns.kept(), encoding=encoding)
-    write_new_file(output, csv_bytes(applied.table, applied.delimiter))
+    late.require_no_standard_output(output)
+    late.require_new_file(output)
+    applied = late.apply_rules(rulebook, new, columns.kept(), encoding=encoding)
+    late.write_new_file(output, late.csv_bytes(applied.table, applied.delimiter))
     note(
         f"{len(applied.table):,} of {counted(applied.records, 'record')} shared; withheld: "
         f"{applied.ruled_out:,} by a rule, {applied.uncovered:,} because no rule covers their values"

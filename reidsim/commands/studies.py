@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+import reidsim.commands as late
 from reidsim.commands import arguments
 from reidsim.core import interrupts
 from reidsim.core.interrupts import stop_if_interrupted
@@ -43,18 +44,14 @@ def run(
         Print only the summary, as JSON, to standard output.
     """
     loaded = changes.load(scenario, seed=seed)
-    with arguments.waiting(f"reading {scenario}"):
-        from reidsim.engine.batch.design import has_several_runs
-        from reidsim.engine.batch.runner import run_loaded
-
-    if has_several_runs(loaded.scenario):
+    if late.has_several_runs(loaded.scenario):
         result, folder = _run_several(loaded, output, batch)
         _print_measures(loaded, result, folder, as_json=json)
     else:
         batch.refuse_for_single_run(loaded.path)
         folder = arguments.results_folder(output, loaded.name)
         with arguments.waiting(f"reading {scenario}") as progress:
-            result = run_loaded(loaded, progress=progress)
+            result = late.run_loaded(loaded, progress=progress)
             stop_if_interrupted()
             progress("writing", 0, 1)
             result.save(folder)
@@ -65,11 +62,7 @@ def run(
         finally:
             # Complete the results also if the reader of the output has closed the pipe.
             with arguments.waiting("drawing figures; Ctrl-C keeps these results"):
-                from reidsim.engine.results import add_figures
-                from reidsim.reports.python import illustrate
-
-                stop_if_interrupted()
-                add_figures(result, folder, illustrate)
+                late.add_figures(result, folder, late.illustrate)
     arguments.tell_results(result, folder, group_readable=group_readable, silent=json)
 
 
@@ -81,25 +74,19 @@ def _run_several(
     The first value is the result, the second the folder. If `folder` is None, it is the next free one in ``results/``
     or, to continue a batch, the latest one of the scenario. If a batch has no folder to continue, InputError is raised.
     """
-    from reidsim.engine.batch.folder import telling_kept
-    from reidsim.engine.results import next_free_folder
-
     executor, name = batch.execution.start(), loaded.name
     if folder is None:
-        folder = batch.latest_folder(name) if batch.goes_on else next_free_folder(Path("results"), name)
+        folder = batch.latest_folder(name) if batch.goes_on else late.next_free_folder(Path("results"), name)
     how_to_go_on = f"continue with --resume -o {folder}"
-    with telling_kept(folder, how_to_go_on), arguments.waiting(f"reading {name}") as progress:
-        from reidsim.engine.batch.runner import run_batch_loaded
-        from reidsim.reports.python import illustrate
-
-        result = run_batch_loaded(
+    with late.telling_kept(folder, how_to_go_on), arguments.waiting(f"reading {name}") as progress:
+        result = late.run_batch_loaded(
             loaded,
             executor,
             folder=folder,
             resume=batch.resume,
             rerun_failed=batch.rerun_failed,
             progress=progress,
-            illustrate=illustrate,
+            illustrate=late.illustrate,
         )
     return result, folder
 
@@ -110,20 +97,16 @@ def _print_measures(loaded: Scenario[ScenarioHead], result: RunResult, folder: P
     Measures are printed as tables; only a single run has a verdict. If `as_json` is true, print the summary as JSON,
     with `folder`, instead of tables and verdict.
     """
-    from reidsim.engine.batch.statistics import BatchResult
-    from reidsim.reports.terminal import batch_tables, summary_tables
-    from reidsim.scenarios.study import counted_units, unit_sentence
-
     title = f"{loaded.name}: {loaded.scenario.title}"
     if as_json:
         arguments.print_json(result, folder)
         arguments.print_warnings(result.warnings)
-    elif isinstance(result, BatchResult):
-        arguments.print_results(result, batch_tables(result, title))
+    elif isinstance(result, late.BatchResult):
+        arguments.print_results(result, late.batch_tables(result, title))
     else:
-        if unit := unit_sentence(result.manifest):
+        if unit := late.unit_sentence(result.manifest):
             note(unit)
-        tables = summary_tables(result.summary, title, result.measures, units=counted_units(loaded.content))
+        tables = late.summary_tables(result.summary, title, result.measures, units=late.counted_units(loaded.content))
         arguments.print_results(result, tables, verdict=True)
 
 
@@ -152,23 +135,20 @@ def rerun(
         New folder for the results of the run, including its records.
     """
     with arguments.waiting(f"reading {folder}") as progress:
-        from reidsim.engine.batch.runner import rerun_one
-        from reidsim.engine.results import require_free
-        from reidsim.reports.python import illustrate
-        from reidsim.reports.terminal import summary_tables
-
         if output is not None:
-            require_free(output)
-        repeated = rerun_one(folder, run, progress=progress, with_records=output is not None, allow_code=allow_code)
+            late.require_free(output)
+        repeated = late.rerun_one(
+            folder, run, progress=progress, with_records=output is not None, allow_code=allow_code
+        )
     task = repeated.task
-    title = f"{repeated.name}: run {task.key}, point {task.point}, replication {task.replication}"
-    arguments.print_tables(summary_tables(repeated.summary, title, repeated.measures))
+    title = f"{repeated.run.name}: run {task.key}, point {task.point}, replication {task.replication}"
+    arguments.print_tables(late.summary_tables(repeated.run.summary, title, repeated.run.measures))
     for line in (*(f"{key} = {value}" for key, value in task.values.items()), repeated.verdict):
         note(line)
-    arguments.print_warnings(repeated.warnings)
-    if output is not None and repeated.result is not None:
-        repeated.result.save(output, illustrate=illustrate)
-        arguments.tell_results(repeated.result, output, group_readable=group_readable)
+    arguments.print_warnings(repeated.run.warnings)
+    if output is not None and repeated.single is not None:
+        repeated.single.save(output, illustrate=late.illustrate)
+        arguments.tell_results(repeated.single, output, group_readable=group_readable)
 
 
 def check(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> None:
@@ -180,9 +160,7 @@ def check(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> N
     """
     loaded = changes.load(scenario)
     with arguments.waiting(f"checking {scenario}"):
-        from reidsim.engine.stress.run import describe
-
-        size = describe(loaded)
+        size = late.describe(loaded)
     note(f"{loaded.name} is ready: {size}")
 
 
@@ -193,9 +171,7 @@ def explain(scenario: arguments.ScenarioArgument, changes: arguments.Changes) ->
 
     Example: reidsim explain mine.toml
     """
-    from reidsim.reports.description import explanation
-
-    echo(explanation(changes.load(scenario)), nl=False)
+    echo(late.explanation(changes.load(scenario)), nl=False)
 
 
 def serve(
@@ -221,13 +197,12 @@ def serve(
     loaded = changes.load(scenario)
     with ExitStack() as starting:
         starting.enter_context(arguments.waiting(f"opening {scenario}"))
-        from reidsim.web.server import serve as run_server
 
         def started(address: str) -> None:
             starting.close()
             note(f"{loaded.name} at {address} (Ctrl-C to stop)")
 
-        run_server(loaded, port, started)
+        late.serve(loaded, port, started)
 
 
 def stress(
@@ -261,20 +236,15 @@ def stress(
         Folder that keeps completed runs, which later commands reuse.
     """
     loaded = changes.load(scenario, seed=seed)
-    from reidsim.engine.batch.folder import telling_kept
 
     how_to_go_on = f"repeat the command with --runs {runs} to continue"
-    with telling_kept(runs, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.stress.run import stress_loaded, with_method
-        from reidsim.reports.study_tables import stress_tables
-
-        stop_if_interrupted()
-        loaded = with_method(loaded, method, samples)
+    with late.telling_kept(runs, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
+        loaded = late.with_method(loaded, method, samples)
         executor = execution.start()
         folder = arguments.results_folder(output, f"{loaded.name}-stress")
-        result = stress_loaded(loaded, executor=executor, progress=progress, runs=runs)
+        result = late.stress_loaded(loaded, executor=executor, progress=progress, runs=runs)
         arguments.draw_and_write(result, folder, progress)
-    arguments.print_results(result, stress_tables(result, loaded.name), verdict=True)
+    arguments.print_results(result, late.stress_tables(result, loaded.name), verdict=True)
     arguments.tell_results(result, folder, group_readable=group_readable)
 
 
@@ -300,13 +270,10 @@ def attributes(
     """
     loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.attributes import attributes_loaded
-        from reidsim.reports.study_tables import attributes_tables
-
         folder = arguments.results_folder(output, f"{loaded.name}-attributes")
-        result = attributes_loaded(loaded, orders=orders, progress=progress)
+        result = late.attributes_loaded(loaded, orders=orders, progress=progress)
         arguments.draw_and_write(result, folder, progress)
-    arguments.print_results(result, attributes_tables(result))
+    arguments.print_results(result, late.attributes_tables(result))
     arguments.tell_results(result, folder)
 
 
@@ -341,13 +308,10 @@ def switch(
     """
     loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.switch import switch_loaded
-        from reidsim.reports.study_tables import switch_table, switch_text
-
         folder = arguments.results_folder(output, f"{loaded.name}-switch")
-        result = switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain, progress=progress)
+        result = late.switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain, progress=progress)
         arguments.draw_and_write(result, folder, progress)
-    arguments.print_results(result, [switch_table(result)], below=switch_text(result))
+    arguments.print_results(result, [late.switch_table(result)], below=late.switch_text(result))
     arguments.tell_results(result, folder)
 
 
@@ -378,17 +342,13 @@ def score(
     """
     loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
-        from reidsim.engine.score import score_loaded
-        from reidsim.reports.terminal import summary_tables
-        from reidsim.scenarios.study import counted_units
-
         folder = arguments.results_folder(output, f"{loaded.name}-score")
-        result = score_loaded(loaded, file, key=key, progress=progress)
+        result = late.score_loaded(loaded, file, key=key, progress=progress)
         stop_if_interrupted()
         result.save(folder)
-    units = counted_units(result.manifest["content"])
+    units = late.counted_units(result.manifest["content"])
     title = f"{file.name} as a policy of {loaded.name}"
-    arguments.print_results(result, summary_tables(result.summary, title, result.measures.values(), units=units))
+    arguments.print_results(result, late.summary_tables(result.summary, title, result.measures.values(), units=units))
     arguments.tell_results(result, folder)
 
 
@@ -434,28 +394,19 @@ def cross_play(
     tolerance
         Stop the double oracle when the gains of both sides from a best response sum to at most this amount.
     """
-    from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
-
-    loaded = changes.load(scenario, seed=seed, also_read=READ_BY_CROSS_PLAY)
-    with arguments.waiting(f"reading {scenario}"):
-        from reidsim.engine.batch.folder import telling_kept
-        from reidsim.engine.cross_play import CrossPlayOptions, cross_play_loaded, has_several_plays
-        from reidsim.games.cross_play import require_measure
-        from reidsim.reports.python import illustrate
-        from reidsim.reports.study_tables import cross_play_tables, double_oracle_tables, equilibrium_tables
-
-    require_measure(measure, where="--measure")
-    options = CrossPlayOptions(
+    loaded = changes.load(scenario, seed=seed, also_read=late.READ_BY_CROSS_PLAY)
+    late.require_measure(measure, where="--measure")
+    options = late.CrossPlayOptions(
         knowledge, stages, attack_rate, equilibrium=equilibrium, double_oracle=double_oracle, tolerance=tolerance
     )
-    name, several = f"{loaded.name}-cross-play", has_several_plays(loaded.scenario)
+    name, several = f"{loaded.name}-cross-play", late.has_several_plays(loaded.scenario)
     if not several:
         batch.refuse_for_single_run(loaded.path)
     executor = batch.execution.start() if several else None
     folder = output or batch.latest_folder(name) if batch.goes_on else arguments.results_folder(output, name)
     kept, how_to_go_on = folder if several else None, f"continue with --resume -o {folder}"
-    with telling_kept(kept, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
-        result = cross_play_loaded(
+    with late.telling_kept(kept, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
+        result = late.cross_play_loaded(
             loaded,
             options,
             executor=executor,
@@ -463,10 +414,10 @@ def cross_play(
             resume=batch.resume,
             rerun_failed=batch.rerun_failed,
             progress=progress,
-            illustrate=illustrate,
+            illustrate=late.illustrate,
         )
         if not several:
             arguments.draw_and_write(result, folder, progress)
-    below = (*equilibrium_tables(result), *double_oracle_tables(result))
-    arguments.print_results(result, cross_play_tables(result, measure), verdict=True, below=below)
+    below = (*late.equilibrium_tables(result), *late.double_oracle_tables(result))
+    arguments.print_results(result, late.cross_play_tables(result, measure), verdict=True, below=below)
     arguments.tell_results(result, folder, group_readable=group_readable)

@@ -69,15 +69,6 @@ class Design:
         """Number of runs: points times replications."""
         return len(self.points) * self.replications
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The size of the design, for the manifest.
-
-        Keys are ``points``, ``replications``, ``samples``, ``swept`` (key paths) and ``runs`` (number of runs).
-        """
-        sizes = {"points": len(self.points), "replications": self.replications, "samples": self.samples}
-        return {**sizes, "swept": list(self.swept), "runs": self.n_runs}
-
     @cached_property
     def columns(self) -> dict[str, list[Any]]:
         """Values of all points as plain data, by key."""

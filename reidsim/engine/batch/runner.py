@@ -10,14 +10,14 @@ import logging
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
 
 from reidsim.core.errors import InputError, listed
-from reidsim.core.wording import Measure, counted
+from reidsim.core.wording import counted
 from reidsim.engine.batch import folder as store
 from reidsim.engine.batch.design import (
     COMPLETE,
@@ -39,7 +39,16 @@ from reidsim.engine.batch.design import (
     tasks_of,
 )
 from reidsim.engine.batch.executors import AutomaticExecutor, Executor
-from reidsim.engine.batch.statistics import ERROR, BatchResult, batch_analysis, batch_tables, batch_warnings
+from reidsim.engine.batch.statistics import (
+    ERROR,
+    BatchAnalysis,
+    BatchResult,
+    batch_tables,
+    batch_warnings,
+    differences_table,
+    measured,
+    statistics_table,
+)
 from reidsim.engine.results import (
     Illustrator,
     Result,
@@ -52,9 +61,8 @@ from reidsim.engine.results import (
     require_no_links,
 )
 from reidsim.engine.single_run import run_once
-from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.study import Progress
+from reidsim.scenarios.study import AnalysisTables, Progress
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -135,7 +143,14 @@ def run_job(
     facts = {
         "data_hash": work.fingerprint(tasks[0]),
         "scenario_file": str(work.loaded.path),
-        "design": {**design.facts, "files": files.hashes},
+        "design": {
+            "points": len(design.points),
+            "replications": design.replications,
+            "samples": design.samples,
+            "swept": list(design.swept),
+            "runs": design.n_runs,
+            "files": files.hashes,
+        },
         **({"parts": makers} if makers else {}),
         **work.options,
     }
@@ -339,39 +354,20 @@ class Repeated:
 
     Parameters
     ----------
-    name : str
-        Name of the scenario.
     task : RunTask
-    runs : DataFrame
-        Rows of the repeated run, one per policy; same columns as ``runs.parquet``.
+    run : RunResult
+        Rows of the run with the columns of ``runs.parquet``. Its summary holds measures by policy; for assessments, by
+        size of the release and adversary, averaged over the releases that an assessment draws in the run.
     verdict : str
         Result of the comparison with the stored run, as a sentence.
-    warnings : tuple of str
-    measures : tuple of Measure
-        Measures of the scenario's kind.
-    result : RunResult, optional
+    single : RunResult, optional
         Result of the single run with its records, if requested.
     """
 
-    name: str
     task: RunTask
-    runs: pd.DataFrame
+    run: RunResult
     verdict: str
-    warnings: tuple[str, ...]
-    measures: tuple[Measure, ...]
-    result: RunResult | None
-
-    @property
-    def summary(self) -> pd.DataFrame:
-        """Measures by policy; for assessments, by size of the release and adversary.
-
-        They are averages over the releases that an assessment draws in the run.
-        """
-        groups = [column for column in GROUP_COLUMNS if column in self.runs and column != "sample"]
-        others = {"point", "replication", "seed", "sample", *groups}
-        numeric = [column for column in self.runs.select_dtypes("number").columns if column not in others]
-        measures = [column for column in numeric if not column.endswith(ERROR)]
-        return self.runs.groupby(groups, sort=False, observed=True)[measures].mean()
+    single: RunResult | None
 
 
 def rerun_one(
@@ -438,12 +434,17 @@ def rerun_one(
     (progress or (lambda task, done, total: None))("running", 0, 1)
     tables, warnings = ScenarioWork(replace(loaded, path=loaded.path.absolute()))(task)
     runs = batch_tables(loaded.name, design, [RunOutcome(task, COMPLETE, tables)])["runs"]
-    result = run_once(single, progress=progress) if with_records else None
     changed = store.changed_files(manifest["design"].get("files", {}), store.DataFiles(loaded, design).hashes)
-    measures = kind_of(loaded.scenario).measures_of(loaded.content)
-    return Repeated(
-        loaded.name, task, runs, _verdict(stored, runs, task, manifest, changed), warnings, measures, result
+    groups = tuple(column for column in GROUP_COLUMNS if column in runs and column != "sample")
+    others = {"point", "replication", "seed", "sample", *groups}
+    measures = tuple(
+        name for name in map(str, runs.select_dtypes("number")) if name not in others and not name.endswith(ERROR)
     )
+    run = RunResult(
+        runs, pd.DataFrame(), AnalysisTables(), groups, measures, name=loaded.name, manifest=manifest, warnings=warnings
+    )
+    verdict = _verdict(stored, runs, task, manifest, changed)
+    return Repeated(task, run, verdict, run_once(single, progress=progress) if with_records else None)
 
 
 def _verdict(
@@ -491,10 +492,14 @@ def batch_result(ended: Ended) -> RunResult:
     If the scenario only has numbered replications, which a single run could draw itself, this is the `RunResult` of
     that run.
     """
-    scenario, tables = ended.loaded.scenario, ended.tables
+    scenario, tables = ended.loaded.scenario, dict(ended.tables)
     if has_numbered_replications(scenario) and not is_batch(scenario):
         return _with_first_draw(ended)
-    analysis = batch_analysis(tables, None if ended.stored else ended.design)
+    if not ended.stored:
+        found = measured(tables["runs"], ended.design)
+        tables |= {"statistics": statistics_table(found), "differences": differences_table(found)}
+    known = {each.name: tables[each.name] for each in fields(BatchAnalysis) if each.name in tables}
+    analysis = BatchAnalysis(**dict[str, Any](known))
     return BatchResult(tables["runs"], pd.DataFrame(), analysis, design=ended.design, **ended.common)
 
 

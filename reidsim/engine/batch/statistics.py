@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -167,19 +167,6 @@ class BatchResult(RunResult):
         done = table.loc[table["runs"] > 0, keys].drop_duplicates()
         wide = wide.loc[pd.MultiIndex.from_frame(done) if len(keys) > 1 else pd.Index(done[keys[0]])]
         return wide[[measure for measure in table["measure"].unique() if measure in wide]]
-
-
-def batch_analysis(tables: Mapping[str, pd.DataFrame], design: Design | None = None) -> BatchAnalysis:
-    """Return the tables of a batch other than its runs, with statistics of the runs.
-
-    `tables` are those of `batch_tables`, by name. Statistics and differences are computed from table ``runs`` and
-    `design`; without a design, they are taken from `tables`. A table that is not there is empty in the result.
-    """
-    if design is not None:
-        found = measured(tables["runs"], design)
-        tables = {**tables, "statistics": statistics_table(found), "differences": differences_table(found)}
-    known = {each.name for each in fields(BatchAnalysis)} & tables.keys()
-    return BatchAnalysis(**dict[str, Any]({name: tables[name] for name in known}))
 
 
 def batch_warnings(outcomes: Sequence[RunOutcome], design: Design, runs: pd.DataFrame) -> tuple[str, ...]:
