@@ -18,8 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from reidsim.commands.arguments import QuietOption, VerboseOption, print_warnings, typer_command
-from reidsim.commands.data import describe, list_, new, populate, schema, show
-from reidsim.commands.results import apply, report, share
+from reidsim.commands.data import apply, describe, list_, new, populate, report, schema, share, show
 from reidsim.commands.studies import attributes, check, cross_play, explain, rerun, run, score, serve, stress, switch
 from reidsim.core import interrupts
 from reidsim.core.errors import InputError
