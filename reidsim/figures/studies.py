@@ -1,31 +1,294 @@
-"""Draw cross-play, sweeps, stress tests, attributions and switch points."""
+"""Draw runs, rounds, cross-play, sweeps, stress tests, attributions and switch points."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import QuadMesh
 from matplotlib.colorbar import Colorbar
-from matplotlib.colors import Colormap, ListedColormap, LogNorm, Normalize
+from matplotlib.colors import Colormap, ListedColormap, Normalize, SymLogNorm
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
 
-from reidsim.core.palette import GREY
+from reidsim.agents.attack import DISTINCT, PARTICIPATION
+from reidsim.core.palette import BLACK, BLUE, GREY, VERMILION
 from reidsim.core.validation import validated
-from reidsim.core.wording import Measure, columns_of
+from reidsim.core.wording import Measure, columns_of, measures_among
 from reidsim.figures import style
-from reidsim.games.measures import ADVERSARY_PAYOFF, GENERALIZATION_INTENSITY, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
+from reidsim.games.measures import (
+    ADVERSARY_PAYOFF,
+    GENERALIZATION_INTENSITY,
+    MEASURES,
+    PUBLISHER_PAYOFF,
+    RISK,
+    SHARE_ATTACKED,
+)
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.kind import gain_goes_with_loss, loss_text
 from reidsim.scenarios.schema import SweepSection, rows_along
+from reidsim.scenarios.study import once_each
+
+_COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
+# Above this number of people, the axis is logarithmic, as policies differ by orders of magnitude.
+_MANY = 50
+# The axis ends at the smallest number of people at which every policy reaches this cumulative probability.
+_ALMOST_ALL = 0.999
+_EXPOSED = "exposed"
+# Panels of figures of rounds and of figures of releases: column, title and axis label.
+_PANELS = (
+    (PUBLISHER_PAYOFF.column, "Publisher's payoff", style.UNIT),
+    (ADVERSARY_PAYOFF.column, "Payoff of all adversaries", style.UNIT),
+    (PARTICIPATION.column, PARTICIPATION.label, "share of data subjects"),
+    (RISK.column, RISK.label, "share of records re-identified"),
+)
+_PANELS_OF_WAVES = (
+    (PUBLISHER_PAYOFF.column, "Publisher's payoff", style.UNIT),
+    (_EXPOSED, "Exposed so far", "share of data subjects"),
+    (PARTICIPATION.column, "In the release", "share of data subjects"),
+    (RISK.column, RISK.label, "records re-identified, share"),
+)
+# Hatches distinguish bars without colour.
+_HATCHES = ("", "///", "...", "xxx", "---", "ooo")
+
+
+def figures_by_policy(result: Any) -> Iterator[tuple[str, Figure]]:
+    """Yield the figures of a run by policy, each with its name.
+
+    The names are ``payoffs``, ``risks`` and ``reidentified`` (number of people). Figures for which the run, `result`,
+    has no table are omitted.
+    """
+    if {"policy", *_COLOURS} <= set(result.runs.columns):
+        yield "payoffs", payoffs_by_policy(result.summary.reset_index(), result.measures)
+    if {"policy", "attacked", "success_probability"} <= set(result.records.columns) and len(result.records):
+        yield "risks", risks_by_policy(once_each(result.records, result.manifest["content"]))
+    if len(result.analysis.reidentified):
+        yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
+
+
+def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASURES) -> Figure:
+    """Draw the payoffs of both players under each policy as bars with amounts.
+
+    Amounts are at the end of bars.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        One row per policy (and point), drawn from top to bottom: ``policy``, ``publisher_payoff`` and
+        ``adversary_payoff``, money per record.
+    measures : iterable of Measure
+        Measures of the scenario's kind, which give the labels and number formats of both payoffs.
+    """
+    figure, [row] = style.new_figure(1, 2, panel=(4.2, 0.8 + 0.45 * len(summary)), sharey=True)
+    for (column, measure), axes in zip(measures_among(measures, _COLOURS).items(), row, strict=True):
+        bars = axes.barh(range(len(summary)), summary[column], color=_COLOURS[column], height=0.6)
+        texts = [measure.format.format(value).replace("-", "\N{MINUS SIGN}") for value in summary[column]]
+        axes.bar_label(bars, texts, fontsize=9, padding=3)
+        axes.margins(x=0.2)
+        axes.axvline(0, color=GREY, linewidth=0.8)
+        style.label_axes(axes, title=measure.label, x=style.UNIT, numbers="x")
+    row[0].set_yticks(range(len(summary)), map(style.policy_name, summary["policy"]), parse_math=False)
+    row[0].invert_yaxis()
+    return figure
+
+
+def risks_by_policy(records: pd.DataFrame) -> Figure:
+    """Draw, by policy, the share of records with at least a given risk.
+
+    The risk of a record is its success probability if it is attacked, else 0.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per record and policy, with columns ``policy``, ``attacked`` (whether the record is attacked) and
+        ``success_probability``.
+    """
+    risks, steps = records["success_probability"].where(records["attacked"].astype(bool), 0.0), {}
+    for policy, own in risks.groupby(records["policy"], sort=False, observed=True):
+        found, numbers = np.unique(-own, return_counts=True)
+        steps[str(policy)] = [1.0, *-found, 0.0], [0.0, *np.cumsum(numbers) / len(own), 1.0]
+    labels = {"title": "Risk by record", "x": "Probability of being re-identified", "y": "Share of records at or above"}
+    figure, axes = _drawn_steps(steps, **labels)
+    highest = (risks > 0).groupby(records["policy"], observed=True).mean().max()
+    axes.set(xlim=(0, 1), ylim=(0, min(1.0, 1.1 * highest) or 1.0))
+    return figure
+
+
+def reidentified_by_policy(distributions: pd.DataFrame) -> Figure:
+    """Draw, by policy, the distribution of the number of re-identified people.
+
+    The y axis is the probability of at most this many. The x axis ends where every policy has reached probability
+    0.999; it is logarithmic if this is above 50 people.
+
+    Parameters
+    ----------
+    distributions : DataFrame
+        One row per policy and number, with columns ``policy``, ``people`` (the number) and ``at_most`` (probability
+        that at most this many people are re-identified).
+    """
+    ends = distributions[distributions["at_most"] >= _ALMOST_ALL].groupby("policy", observed=True)["people"].min()
+    last, steps = max(1.0, float(ends.max())), {}
+    for policy, own in distributions.groupby("policy", sort=False, observed=True):
+        people, at_most = own.sort_values("people", kind="stable")[["people", "at_most"]].to_numpy().T
+        steps[str(policy)] = [0.0, *people, max(people[-1], 1.1 * last)], [0.0, *at_most, at_most[-1]]
+    labels = {"x": "People re-identified", "y": "Probability of at most this many"}
+    figure, axes = _drawn_steps(steps, title="Number re-identified", **labels)
+    if last > _MANY:
+        axes.set_xscale("symlog", linthresh=1.0)
+        style.write_out(axes.xaxis)
+    axes.set(xlim=(0, 1.1 * last), ylim=(0, 1.02))
+    return figure
+
+
+def _drawn_steps(steps: Mapping[str, tuple[list[float], list[float]]], **labels: str) -> tuple[Figure, Axes]:
+    """Draw a step function per policy; return the figure and its axes.
+
+    The figure has one panel. `steps` has x and y of the steps by policy. For `labels` (title, x, y, numbers), see
+    `style.label_axes`.
+    """
+    figure, [[axes]] = style.new_figure(1, 1, panel=(5.2, 3.0))
+    for policy, own in style.ordered_looks(steps).items():
+        style.draw_steps(axes, *steps[policy], own, style.policy_name(policy))
+    style.label_axes(axes, **labels)
+    style.legend_below(figure, axes.get_lines(), columns=3)
+    return figure, axes
+
+
+def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
+    """Draw four panels over the rounds or waves, with one line per policy.
+
+    Over rounds, the panels show payoffs, participation and risk. Over waves, exposure replaces the adversaries' payoff:
+    the share of data subjects whose record may have been attacked in this or an earlier release (the cumulative sum of
+    ``newly_exposed``). Values are means over draws.
+
+    Parameters
+    ----------
+    rounds : DataFrame
+        One row per draw, policy and round, with columns ``policy``, ``round``, ``publisher_payoff``,
+        ``adversary_payoff``, ``participation`` and ``risk``; for waves also ``draw``, ``wave`` (the label of the round)
+        and ``newly_exposed``. Rounds are waves if there is a column ``wave``.
+    """
+    waves, panels = "wave" in rounds, _PANELS
+    if waves:
+        exposed = rounds.groupby(["draw", "policy"], sort=False, observed=True)["newly_exposed"].cumsum()
+        rounds, panels = rounds.assign(**{_EXPOSED: exposed.to_numpy()}), _PANELS_OF_WAVES
+    means = rounds.groupby(["policy", "round"], sort=False, observed=True)[[column for column, _, _ in panels]].mean()
+    means, look = means.reset_index(), style.ordered_looks(rounds["policy"])
+    figure, grid = style.new_figure(2, 2, panel=(4.4, 2.8), sharex=True)
+    named = rounds.drop_duplicates("round").sort_values("round")
+    for axes, (column, title, unit), letter in zip(itertools.chain(*grid), panels, "abcd", strict=True):
+        style.draw_lines(axes, means, "round", column, look)
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        if column in (PARTICIPATION.column, RISK.column):
+            axes.set_ylim(bottom=0)
+        x = ("wave" if waves else "round") if axes in grid[-1] else ""
+        style.label_axes(axes, title=f"({letter}) {title}", x=x, y=unit, numbers="y")
+        if waves:
+            axes.set_xticks(named["round"], named["wave"])
+    style.legend_below(figure, axes.get_lines())
+    return figure
+
+
+def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
+    """Draw the publisher's belief about each adversary's weight, by round.
+
+    The weight is the probability of the adversary.
+
+    Parameters
+    ----------
+    adversaries : DataFrame
+        One row per draw, policy, round and adversary, with columns ``policy``, ``round``, ``adversary``, ``belief``
+        and ``weight``.
+
+    Returns
+    -------
+    Figure
+        One panel per policy, one line per adversary, with means over draws; a thin line marks the true weight.
+    """
+    keys = ["policy", "adversary", "round"]
+    means = adversaries.groupby(keys, sort=False, observed=True)[["belief", "weight"]].mean()
+    policies, look = style.ordered_policies(adversaries["policy"]), style.looks(list(adversaries["adversary"].unique()))
+    figure, [row] = style.new_figure(1, len(policies), panel=(3.4, 2.8))
+    for axes, policy in zip(row, policies, strict=True):
+        handles: list[Artist] = []
+        for name, own in look.items():
+            here = means.loc[(policy, name)]
+            handles += style.draw_line(axes, here.index, here["belief"], own, name)
+            axes.axhline(float(here["weight"].iloc[0]), color=own.colour, linewidth=0.7, alpha=0.6)
+        axes.set_ylim(0, 1)
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        label = "believed weight" if axes is row[0] else ""
+        style.label_axes(axes, title=style.policy_name(policy), x="round", y=label)
+    style.legend_below(figure, handles)
+    return figure
+
+
+def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: str = "") -> Figure:
+    """Draw re-identifications by adversary and resources, and distinct people so far.
+
+    Re-identifications of a round are counted under the adversary and the combination of resources with which it
+    attacked.
+
+    Parameters
+    ----------
+    through : DataFrame
+        One row per draw, policy, round, adversary and combination of resources, with columns ``replication``, ``draw``,
+        ``policy``, ``round``, ``adversary``, ``through`` and ``breaches``.
+    rounds : DataFrame
+        One row per draw, policy and round, with columns ``policy``, ``round``, ``subjects`` and
+        ``distinct_reidentified``.
+    note : str
+        Text above the panels; none if empty.
+
+    Returns
+    -------
+    Figure
+        One column of panels per policy, with means over draws. Upper panel: stacked bars of re-identifications in each
+        round. Lower panel: distinct people re-identified so far, and the number of data subjects as a dashed line.
+    """
+    n_draws = len(through[["replication", "draw"]].drop_duplicates())
+    who = through["adversary"].astype(str)
+    through = through.assign(finder=who.where(through["through"] == "", who + ": " + through["through"].astype(str)))
+    found = through.groupby(["policy", "round", "finder"], observed=True)["breaches"].sum() / n_draws
+    distinct = rounds.groupby(["policy", "round"], observed=True)[DISTINCT.column].mean()
+    subjects = int(rounds["subjects"].max())
+    look, policies = style.looks(list(through["finder"].unique())), style.ordered_policies(through["policy"])
+    heights = found.unstack(fill_value=0)[list(look)]
+    figure, (above, below) = style.new_figure(2, len(policies), panel=(3.2, 2.4), sharex=True, sharey="row")
+    for upper, lower, policy in zip(above, below, policies, strict=True):
+        bars, so_far = heights.loc[[policy]].droplevel("policy"), distinct[policy]
+        tops, patches = bars.cumsum(axis=1), []
+        for hatch, (finder, own) in zip(itertools.cycle(_HATCHES), look.items(), strict=False):
+            drawn: dict[str, Any] = {"facecolor": own.colour, "edgecolor": "white", "linewidth": 0.4, "hatch": hatch}
+            upper.bar(bars.index, bars[finder], bottom=tops[finder] - bars[finder], **drawn)
+            patches.append(Patch(**drawn, label=style.given_name(finder)))
+        lower.plot(so_far.index, so_far, color=BLACK, marker="o", markersize=4)
+        everybody = lower.axhline(subjects, color=GREY, linestyle="--", linewidth=1, label="all data subjects")
+        last = so_far.iloc[-1]
+        style.write_at(lower, f"{last:,.1f} of {subjects:,}", (so_far.index[-1], last), (0, 6), ha="right")
+        lower.set_ylim(0, 1.1 * subjects)
+        lower.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        style.label_axes(upper, title=style.policy_name(policy), numbers="y")
+        style.label_axes(lower, x="round", numbers="y")
+    style.label_axes(above[0], y="re-identifications\nin the round")
+    style.label_axes(below[0], y="distinct people\nre-identified so far")
+    if note:
+        lines = textwrap.fill(note, int(13 * figure.get_figwidth()))
+        figure.suptitle(lines, fontsize=9, x=0.02, ha="left", parse_math=False)
+        figure.set_figheight(figure.get_figheight() + 0.17 * (lines.count("\n") + 1))
+    style.legend_below(figure, [*patches, everybody])
+    return figure
+
 
 _PLAYERS = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF)
 _PAYOFFS = columns_of(_PLAYERS)
@@ -226,11 +489,11 @@ def sensitivity_lines(lines: pd.DataFrame) -> Figure:
     for parameter, row in zip(parameters, grid, strict=True):
         here = lines[lines["parameter"] == parameter].sort_values("value")
         for measure, side, axes in zip(_PLAYERS, ("Publisher", "Adversary"), row, strict=True):
-            handles = style.draw_lines(axes, here, "value", measure.column, look)
+            style.draw_lines(axes, here, "value", measure.column, look)
             style.scale_axis(axes, "x", np.unique(here["value"]))
             title, y = f"({next(letters, '')}) {side}, by {style.key_words(parameter)}", f"{measure.label}\n"
             style.label_axes(axes, title=title, x=style.parameter_label(parameter), y=f"{y}({style.UNIT})", numbers="y")
-    style.legend_below(figure, handles)
+    style.legend_below(figure, axes.get_lines())
     return figure
 
 
@@ -296,14 +559,12 @@ def regret_curves(regrets: pd.DataFrame) -> Figure:
     figure, [row] = style.new_figure(1, 2, panel=(4.4, 3.0))
     labels = ("publisher_payoff", "Payoff", "Share of points at or below"), ("regret", "Regret", "")
     for axes, (column, name, label) in zip(row, labels, strict=True):
-        handles = [
-            line
-            for policy, values in ((policy, table.loc[table["policy"] == policy, column]) for policy in look)
-            for line in style.draw_shares(axes, values.to_numpy(), look[policy], style.policy_name(policy))
-        ]
+        for policy, own in look.items():
+            values = table.loc[table["policy"] == policy, column].to_numpy()
+            style.draw_shares(axes, values, own, style.policy_name(policy))
         axes.set_ylim(0, 1.02)
         style.label_axes(axes, x=f"{name} ({style.UNIT})", y=label, numbers="x")
-    style.legend_below(figure, handles)
+    style.legend_below(figure, axes.get_lines())
     return figure
 
 
@@ -325,9 +586,8 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
         panel whose x values are all equal is omitted. A vertical line marks where both agree. Only the first six of
         all panels are drawn.
     """
-    curves = curves.drop_duplicates()
-    name = str(curves["key"].iloc[0])
-    words = style.key_words(name)
+    curves, name = curves.drop_duplicates(), str(curves["key"].iloc[0])
+    words, look = style.key_words(name), style.ordered_looks(curves["policy"])
     drawn = [
         (f"{style.sentence(words)} {verb} {value:.6g}", x, fixed, rows)
         for x, fixed, verb in (("true", "believed", "believed to be"), ("believed", "true", "is"))
@@ -336,7 +596,6 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
     ]
     # A grid of beliefs and truths has too many panels; draw the first few.
     drawn = drawn[: 2 * _COLUMNS] or [(style.sentence(words), "true", "believed", curves)]
-    look = style.ordered_looks(curves["policy"])
     figure, every = style.panels(len(drawn), _COLUMNS, panel=(4.0, 3.0))
     for (title, x, fixed, rows), axes in zip(drawn, every, strict=True):
         handles = style.draw_lines(axes, rows, x, payoff.column, look, marker=None)
@@ -427,7 +686,7 @@ def parameter_maps(
         records: ``publisher_payoff``, ``adversary_payoff`` (money per record), ``generalization_intensity`` and
         ``share_attacked``.
     case : tuple of float, optional
-        Values (y and x) of a case study, marked by a cross; outside the map, only the legend mentions it.
+        Values (y and x) of a case study, marked by a cross; outside the map, only the legend has it.
     axes : tuple of str
         Columns on the y axis and on the x axis.
     title : str
@@ -439,7 +698,7 @@ def parameter_maps(
         Four maps: generalization intensity, share attacked, publisher's payoff and adversary's payoff. Each axis is
         logarithmic if its values are spaced by a factor; larger values are brighter.
     """
-    (y, x), outside = axes, ""
+    y, x = axes
     figure, grid = style.new_figure(2, 2, panel=(4.6, 3.5))
     figure.suptitle(title, fontsize=11, parse_math=False)
     # Round up to tenths, so that averages far below 1 are distinguishable.
@@ -455,14 +714,13 @@ def parameter_maps(
         _colour_bar(figure, place, _draw_cells(place, surface, colours, limits), unit)
         style.label_axes(place, title=f"({letter}) {name}", x=style.parameter_label(x), y=style.parameter_label(y))
         if case is not None:
-            (bottom, upper), (left, right) = place.get_ylim(), place.get_xlim()
-            if bottom <= case[0] <= upper and left <= case[1] <= right:
-                place.add_line(_cross([case[1]], [case[0]]))
-            else:
-                outside = " (outside the map)"
+            # Black with a white rim is visible on black, white and grey.
+            rim = [withStroke(linewidth=5, foreground="white")]
+            cross: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 9, "markeredgewidth": 2}
+            label = f"case study: V = {style.number_text(case[0])}, L = {style.number_text(case[1])} {style.UNIT}"
+            place.plot(case[1], case[0], **cross, color="black", path_effects=rim, label=label)
     if case is not None:
-        label = f"case study: V = {style.number_text(case[0])}, L = {style.number_text(case[1])} per record{outside}"
-        style.legend_below(figure, [_cross([], [], label)])
+        style.legend_below(figure, place.get_lines())
     return figure
 
 
@@ -518,31 +776,24 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
     Figure
         Every cell contains its number, except combinations that could not be played. The colour scale of payoffs is
         symmetric around 0 up to the largest absolute payoff, so no value is clipped. Larger risks are brighter; their
-        scale is logarithmic if positive risks differ by more than a factor of 2, and then risks below 1/10,000 of the
-        largest have the darkest colour.
+        scale is logarithmic above 1/10,000 of the largest risk.
     """
     rows, columns = payoff.shape
     figure, [[left, right]] = style.new_figure(1, 2, panel=(2.2 + _COLUMN * columns, 1.2 + _ROW * rows))
-    largest = float(np.nanmax(np.abs(payoff.to_numpy()))) or 1.0
-    positive = risk.to_numpy()[risk.to_numpy() > 0]
-    spread: Normalize = Normalize(0.0, 1.0)
-    if len(positive) and positive.max() > 2 * positive.min():
-        spread = LogNorm(max(float(positive.min()), float(positive.max()) / 1e4), float(positive.max()), clip=True)
+    largest, highest = (float(np.nanmax(np.abs(table.to_numpy()))) or 1.0 for table in (payoff, risk))
+    spread = SymLogNorm(highest / 1e4, vmin=0.0, vmax=highest)
     for axes, table, scale, colours, measure, title, unit in (
         # The colours of payoffs are neutral at 0. Colour-blind readers can distinguish the colours of both maps.
         (left, payoff, Normalize(-largest, largest), "PuOr", PUBLISHER_PAYOFF, "(a) Defender's payoff", style.UNIT),
         (right, risk, spread, "cividis", RISK, f"(b) {RISK.label}", "probability"),
     ):
-        shown = np.maximum(table.to_numpy(), scale.vmin or 0.0) if isinstance(scale, LogNorm) else table.to_numpy()
-        image = axes.imshow(shown, cmap=colours, norm=scale, aspect="auto")
+        image = axes.imshow(table.to_numpy(), cmap=colours, norm=scale, aspect="auto")
         for row, column in np.argwhere(table.notna().to_numpy()).tolist():
-            bright = float(np.dot(image.to_rgba(shown[row, column])[:3], _LUMINANCE)) > 0.5
+            bright = float(np.dot(image.to_rgba(table.iloc[row, column])[:3], _LUMINANCE)) > 0.5
             text = measure.format.format(table.iloc[row, column])
-            text = text if text.strip("-0.,") else text.lstrip("-")
-            colour = "black" if bright else "white"
-            axes.text(
-                column, row, text.replace("-", "\N{MINUS SIGN}"), ha="center", va="center", fontsize=9, color=colour
-            )
+            text = (text if text.strip("-0.,") else text.lstrip("-")).replace("-", "\N{MINUS SIGN}")
+            centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9}
+            axes.text(column, row, text, **centred, color="black" if bright else "white")
         axes.set_xticks(np.arange(columns), table.columns, rotation=30, ha="right", rotation_mode="anchor")
         axes.set_yticks(np.arange(rows), table.index if axes is left else [""] * rows)
         axes.spines[:].set_visible(False)
@@ -591,12 +842,5 @@ def _draw_cells(axes: Axes, surface: pd.DataFrame, colours: str | Colormap, limi
 def _colour_bar(figure: Figure, axes: Axes, drawn: ScalarMappable, unit: str = "", **more: Any) -> Colorbar:
     bar = figure.colorbar(drawn, ax=axes, **more)
     bar.ax.tick_params(labelsize=9)
-    style.label_axes(bar.ax, y=unit, numbers="" if isinstance(drawn.norm, LogNorm) else "y")
+    style.label_axes(bar.ax, y=unit, numbers="" if isinstance(drawn.norm, SymLogNorm) else "y")
     return bar
-
-
-def _cross(x: list[float], y: list[float], label: str = "") -> Line2D:
-    # Black with a white rim is visible on black, white and grey, and is not clipped at the map's border.
-    rim = [withStroke(linewidth=5, foreground="white")]
-    marker: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 9, "markeredgewidth": 2}
-    return Line2D(x, y, **marker, color="black", path_effects=rim, clip_on=False, label=label)

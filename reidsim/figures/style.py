@@ -19,7 +19,6 @@ from matplotlib import rc_context, rcParamsDefault
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
@@ -35,8 +34,8 @@ from reidsim.scenarios.registry import DEFAULT_KIND
 # The scenario names the currency.
 UNIT = "per record"
 
-# Margin on either side of a legend, inches.
-_LEGEND_EDGE = 0.1
+# Width of an entry of a legend without its text, and average width of a character, inches.
+_HANDLE, _CHARACTER = 0.85, 0.078
 
 _COLOURS = (BLACK, VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY_BLUE)
 _MARKERS = ("s", "o", "^", "D", "v", "P", "X")
@@ -216,7 +215,7 @@ def new_figure(
     *,
     panel: tuple[float, float],
     sharex: bool | Literal["col"] = False,
-    sharey: bool | Literal["col"] = False,
+    sharey: bool | Literal["row", "col"] = False,
 ) -> tuple[Figure, list[list[Axes]]]:
     """Return a new figure of rows x columns panels, and the axes by row and column.
 
@@ -386,29 +385,19 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) ->
     """Put one legend for all panels below them, in at most `columns` columns.
 
     The legend has as many columns as fit into the figure's width. The figure grows if it is too narrow for one column
-    or too low for the rows. If the only handle is a line (not a marker), its label becomes the title of a figure
-    without one, and there is no legend.
+    or too low for the rows.
     """
-    if len(handles) == 1 and not figure.get_suptitle():
-        only = handles[0]
-        if isinstance(only, Line2D) and only.get_linestyle() != "None":
-            figure.suptitle(str(only.get_label()), fontsize=10, parse_math=False)
-            return
-    canvas: Any = FigureCanvasAgg(figure)
-    renderer = canvas.get_renderer()
-    style: dict[str, Any] = {"loc": "outside lower center", "fontsize": 9, "frameon": False, "handlelength": 3.5}
-    for number in range(min(columns, len(handles)), 0, -1):
-        legend = figure.legend(handles=list(handles), ncols=number, **style)
-        for text in legend.get_texts():
-            text.set_parse_math(False)
-        width = legend.get_window_extent(renderer).width / figure.dpi + 2 * _LEGEND_EDGE
-        if width <= figure.get_figwidth() or number == 1:
-            break
-        legend.remove()
+    column = _HANDLE + _CHARACTER * max(len(str(handle.get_label())) for handle in handles)
+    width = max(column, figure.get_figwidth())
+    number = min(columns, len(handles), int(width / column))
+    legend = figure.legend(
+        handles=list(handles), ncols=number, loc="outside lower center", fontsize=9, frameon=False, handlelength=3.5
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
     # New figures have room for two rows.
-    rows = -(-len(handles) // number)
-    height = figure.get_figheight() + 0.19 * max(0, rows - 2)
-    figure.set_size_inches(max(width, figure.get_figwidth()), height)
+    height = figure.get_figheight() + 0.19 * max(0, -(-len(handles) // number) - 2)
+    figure.set_size_inches(width, height)
 
 
 @contextmanager

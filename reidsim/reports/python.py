@@ -30,20 +30,18 @@ from reidsim.engine.score import ScoreResult
 from reidsim.engine.single_run import AgentAnalysis
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
-from reidsim.figures.runs import (
-    beliefs_by_round,
-    figures_by_policy,
-    found_through_resources,
-    payoffs_by_policy,
-    reidentified_by_policy,
-    rounds_by_policy,
-)
 from reidsim.figures.studies import (
     attribute_shares,
     belief_curves,
+    beliefs_by_round,
     cross_play_maps,
+    figures_by_policy,
+    found_through_resources,
+    payoffs_by_policy,
     policy_map,
     regret_curves,
+    reidentified_by_policy,
+    rounds_by_policy,
     sensitivity_bars,
     sweep_figures,
     switch_lines,

@@ -15,7 +15,7 @@ from solara.lab import Tab, Tabs, use_task
 
 from reidsim.core.palette import BLUE, GREY, ORANGE, VERMILION
 from reidsim.core.wording import counted
-from reidsim.figures.runs import payoffs_by_policy, risks_by_policy, rounds_by_policy
+from reidsim.figures.studies import payoffs_by_policy, risks_by_policy, rounds_by_policy
 from reidsim.figures.style import label_axes, legend_below, new_figure, number_text, policy_name
 from reidsim.reports.verdict import compared_policies, measures_table, verdict
 from reidsim.scenarios.kind import Control, Selection, Value, kind_of, kind_of_content

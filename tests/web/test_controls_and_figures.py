@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from reidsim.engine.single_run import run_once
-from reidsim.figures.runs import risks_by_policy
+from reidsim.figures.studies import risks_by_policy
 from reidsim.reports.page.report import report_text
 from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.kind import kind_of

@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.lines import Line2D
 
 from reidsim.core.palette import BLACK, GREY, VERMILION
 from reidsim.core.validation import validated
@@ -38,8 +37,6 @@ _ATTACKED, _BAR = "#F6D5C3", "#4D4D4D"
 _COLOURS = ("white", _ATTACKED, "#8C8C8C", BLACK)
 # Height of the panel above a map, inches.
 _ABOVE = 0.5
-# Pixels of a map: columns of all subjects together, and rows of each attribute.
-_COLUMNS, _ROWS = 4_000, 40
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
@@ -97,30 +94,24 @@ def effectiveness(runs: pd.DataFrame, records: pd.DataFrame) -> Figure:
     """
     policies = style.known_first(runs["policy"], POLICIES)
     several = len(runs["replication"].unique()) > 1
-    payoffs = runs if several else records
     figure, ((left, right),) = style.new_figure(1, 2, panel=(5.2, 0.9 + 0.33 * max(len(policies), 6)))
+    payoffs = (runs if several else records).groupby("policy", observed=True)["publisher_payoff"]
     for row, policy in enumerate(reversed(policies)):
-        values = payoffs.loc[payoffs["policy"] == policy, "publisher_payoff"].to_numpy()
-        # A mean payoff may lie outside the observed range; a record's payoff is bounded, so its density has no tails.
-        _violin(left, values, row, _look(policy).colour, tails=several)
+        _violin(left, payoffs.get_group(policy).to_numpy(), row, _look(policy).colour)
     left.set_yticks(range(len(policies)), [style.policy_name(policy) for policy in reversed(policies)], fontsize=9)
     left.set_ylim(-0.6, len(policies) - 0.4)
     left.tick_params(axis="y", length=0)
     left.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
     what = "Mean payoff of a replication" if several else "Payoff of a subject"
-    style.label_axes(left, title="(a) Payoff", x=f"{what} ({style.UNIT})")
+    style.label_axes(left, title="(a) Payoff", x=f"{what} ({style.UNIT})", numbers="x")
     for policy in policies:
         rows = runs[runs["policy"] == policy]
-        size, alpha = (36, 0.75) if several else (60, 1)
-        _mark(right, rows["utility"], 1 - rows["risk"], policy, s=size, alpha=alpha, clip_on=False, zorder=2)
-    right.set_xlim(-0.03, 1.03)
-    lowest = float((1 - runs["risk"]).min())
-    right.set_ylim(min(lowest, 1 - 0.1) - 0.03, 1.03 if lowest < 0.8 else 1.01)
+        _mark(right, rows["utility"], 1 - rows["risk"], policy, clip_on=False, zorder=2)
+    right.set(xlim=(-0.03, 1.03), ylim=(min(1 - runs["risk"].max(), 0.9) - 0.03, 1.03))
     right.grid(color="#E6E6E6", linewidth=0.6)
     right.set_axisbelow(True)
-    style.number_ticks(left.xaxis, right.xaxis, right.yaxis)
-    style.label_axes(right, title="(b) Privacy and utility", x="Mean utility", y=f"Mean {_PRIVACY}")
-    _policy_legend(figure, policies)
+    style.label_axes(right, title="(b) Privacy and utility", x="Mean utility", y=f"Mean {_PRIVACY}", numbers="xy")
+    style.legend_below(figure, right.collections)
     return figure
 
 
@@ -191,19 +182,14 @@ def search_path_figure(path: pd.DataFrame) -> Figure:
     for axes, (name, words) in zip(grid[0], panels.items(), strict=True):
         x, y = table["confidence"], table[name]
         axes.plot(x, y, color=GREY, linewidth=0.7, zorder=1)
-        for chosen, colour in ((attacked, VERMILION), (~attacked, BLACK)):
-            axes.scatter(x[chosen], y[chosen], s=18, color=colour, linewidths=0, zorder=3)
-        axes.scatter(x[ringed], y[ringed], s=70, facecolors="none", edgecolors=BLACK, zorder=2)
-        style.number_ticks(axes.xaxis, axes.yaxis)
-        style.label_axes(axes, x="Confidence of the inference", y=words)
-    faces = (
-        ("attacked", VERMILION, VERMILION),
-        ("not attacked", BLACK, BLACK),
-        ("recommended by a policy", "none", BLACK),
-    )
-    marks: dict[str, Any] = {"marker": "o", "markersize": 6, "linestyle": ""}
-    handles = [Line2D([], [], markerfacecolor=face, color=edge, label=label, **marks) for label, face, edge in faces]
-    style.legend_below(figure, handles)
+        for chosen, face, edge, size, label in (
+            (attacked, VERMILION, VERMILION, 18, "attacked"),
+            (~attacked, BLACK, BLACK, 18, "not attacked"),
+            (ringed, "none", BLACK, 70, "recommended by a policy"),
+        ):
+            axes.scatter(x[chosen], y[chosen], s=size, facecolors=face, edgecolors=edge, label=label, zorder=3)
+        style.label_axes(axes, x="Confidence of the inference", y=words, numbers="xy")
+    style.legend_below(figure, axes.collections)
     return figure
 
 
@@ -227,11 +213,11 @@ def usefulness_and_fairness(runs: pd.DataFrame) -> Figure:
     figure, ((left, right),) = style.new_figure(1, 2, panel=(4.4, 3.6))
     for policy in policies:
         rows = complete[complete["policy"] == policy]
-        _mark(left, rows[USEFULNESS.column], rows[USEFULNESS_FAIRNESS.column], policy, s=40, alpha=0.75)
-        _mark(right, 1 - rows[RISK.column], rows[PRIVACY_FAIRNESS.column], policy, s=40, alpha=0.75)
+        _mark(left, rows[USEFULNESS.column], rows[USEFULNESS_FAIRNESS.column], policy)
+        _mark(right, 1 - rows[RISK.column], rows[PRIVACY_FAIRNESS.column], policy)
     style.label_axes(left, title="(a) Usefulness", x=USEFULNESS.label, y=USEFULNESS_FAIRNESS.label, numbers="xy")
     style.label_axes(right, title="(b) Privacy", x=f"Mean {_PRIVACY}", y=PRIVACY_FAIRNESS.label, numbers="xy")
-    _policy_legend(figure, policies)
+    style.legend_below(figure, right.collections)
     return figure
 
 
@@ -263,7 +249,7 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
     for name, axes in zip(names, every, strict=True):
         here = table[table["line"] == name]
         values = list(dict.fromkeys(here["value"]))
-        positions, handles = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy(), []
+        positions = pd.to_numeric(pd.Series(values), errors="coerce").to_numpy()
         numeric = not np.isnan(positions).any()
         if not numeric:
             positions = np.arange(len(values), dtype=np.float64)
@@ -273,11 +259,10 @@ def masking_lines(lines: pd.DataFrame, measure: str = SUBJECT_PAYOFF.column) -> 
             points = here[here["policy"] == policy].groupby("value", sort=False, observed=True)[measure]
             mean, spread = points.mean().reindex(values), points.std(ddof=0).reindex(values)
             dashes = own.dashes if numeric else "none"
-            handles += style.draw_line(axes, positions, mean, own, style.policy_name(policy), linestyle=dashes)
+            style.draw_line(axes, positions, mean, own, style.policy_name(policy), linestyle=dashes)
             axes.errorbar(positions, mean, yerr=spread, color=own.colour, fmt="none", capsize=2, elinewidth=0.8)
-        style.number_ticks(axes.yaxis)
-        style.label_axes(axes, x=name, y=label)
-    style.legend_below(figure, handles)
+        style.label_axes(axes, x=name, y=label, numbers="y")
+    style.legend_below(figure, axes.get_legend_handles_labels()[0])
     return figure
 
 
@@ -327,22 +312,16 @@ def _look(policy: str) -> style.Look:
 
 
 def _mark(axes: Axes, x: pd.Series[float], y: pd.Series[float], policy: str, **more: Any) -> None:
-    """Draw a policy's marks at points (`x`, `y`), with its colour and marker.
+    """Draw a policy's marks at points (`x`, `y`), with its colour, marker and name.
 
     `more` are further arguments of ``Axes.scatter``.
     """
-    axes.scatter(x, y, marker=_look(policy).marker, color=_look(policy).colour, linewidths=0, **more)
+    own = _look(policy)
+    marks: dict[str, Any] = {"marker": own.marker, "color": own.colour, "s": 40, "alpha": 0.75, "linewidths": 0}
+    axes.scatter(x, y, label=style.policy_name(policy), **marks, **more)
 
 
-def _policy_legend(figure: Figure, policies: Iterable[str]) -> None:
-    """Draw a legend of policies, by colour and marker, below a figure."""
-    looks = {style.policy_name(policy): (_look(policy).marker, _look(policy).colour) for policy in policies}
-    marks: dict[str, Any] = {"linestyle": "", "markersize": 7}
-    handles = [Line2D([], [], marker=marker, color=c, label=name, **marks) for name, (marker, c) in looks.items()]
-    style.legend_below(figure, handles)
-
-
-def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool) -> None:
+def _violin(axes: Axes, values: Floats, row: float, colour: str) -> None:
     """Draw a horizontal density, a bar between quartiles and a mark at the median.
 
     The density is left out if the values differ only by rounding errors.
@@ -354,22 +333,16 @@ def _violin(axes: Axes, values: Floats, row: float, colour: str, *, tails: bool)
     row : float
         Position on the y axis.
     colour : str
-    tails : bool
-        Whether the density extends beyond the smallest and the largest value.
     """
-    low, high = float(values.min()), float(values.max())
+    low, first, middle, third, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1])
     # A density estimate needs values that differ by more than rounding errors.
-    spread = high - low > 1e-9 * max(abs(low), abs(high), 1.0)
-    if spread:
-        kernel = scipy.stats.gaussian_kde(values)
-        tail = 2 * float(np.sqrt(kernel.covariance[0, 0])) if tails else 0.0
-        at = np.linspace(low - tail, high + tail, 200)
-        width = 0.42 * kernel(at) / kernel(at).max()
+    if high - low > 1e-9 * max(abs(low), abs(high), 1.0):
+        at = np.linspace(low, high, 200)
+        width = scipy.stats.gaussian_kde(values)(at)
+        width *= 0.42 / width.max()
         axes.fill_between(at, row - width, row + width, facecolor=(colour, 0.45), edgecolor=colour, linewidth=0.9)
-    first, middle, third = np.quantile(values, [0.25, 0.5, 0.75])
     axes.plot([first, third], [row, row], color=BLACK, linewidth=3.2, solid_capstyle="butt")
-    face, edge = ("white", BLACK) if spread else (colour, colour)
-    axes.plot([middle], [row], marker="o", markersize=4.2, color=face, markeredgecolor=edge, markeredgewidth=0.9)
+    axes.plot([middle], [row], marker="o", markersize=4.2, color="white", markeredgecolor=colour)
 
 
 def _map(part: SubFigure, table: pd.DataFrame, attributes: list[str], height: float) -> None:
@@ -383,33 +356,17 @@ def _map(part: SubFigure, table: pd.DataFrame, attributes: list[str], height: fl
     ratios = {"height_ratios": [_ABOVE, height], "width_ratios": [1, 0.13], "hspace": 0, "wspace": 0}
     (top, corner), (centre, side) = part.subplots(2, 2, gridspec_kw=ratios).tolist()
     corner.set_axis_off()
-    colours = np.array([to_rgb(colour) for colour in _COLOURS])
-    drawn = colours[np.select([masked.T, between.T], [3, 2], attacked.astype(np.int64))]
-    # Many small pixels keep edges sharp. Of more subjects than columns, evenly spaced ones are drawn.
-    column = ((np.arange(_COLUMNS) + 0.5) * n_subjects / _COLUMNS).astype(np.intp)
-    pixels = drawn[:, column].repeat(_ROWS, axis=0)
-    centre.imshow(pixels, aspect="auto", extent=(0, n_subjects, n_attributes - 0.5, -0.5))
+    cells = np.array(list(map(to_rgb, _COLOURS)))[np.select([masked.T, between.T], [3, 2], attacked.astype(np.int64))]
+    centre.imshow(cells, aspect="auto", interpolation="nearest", extent=(0, n_subjects, n_attributes - 0.5, -0.5))
     centre.set_yticks(range(n_attributes), attributes, fontsize=9, parse_math=False)
-    centre.set_yticks(np.arange(n_attributes - 1) + 0.5, minor=True)
-    centre.grid(axis="y", which="minor", color="#D9D9D9", linewidth=0.4)
-    centre.tick_params(which="both", length=0)
-    centre.tick_params(axis="x", labelsize=9, length=2)
-    style.number_ticks(centre.xaxis)
-    if n_subjects < 10:
-        centre.set_xticks(range(n_subjects + 1))
-    if 0 < n_safe < n_subjects:
-        for axes in (top, centre):
-            axes.axvline(n_safe, color=VERMILION, linewidth=1)
-    style.label_axes(centre, x=f"Subjects: {n_safe:,} not attacked, {n_subjects - n_safe:,} attacked")
-    counts = masked.sum(axis=1)
-    top.stairs(counts, np.arange(n_subjects + 1), fill=True, color=_BAR)
-    if n_safe < n_subjects:
-        top.axvspan(n_safe, n_subjects, color=_ATTACKED, linewidth=0, zorder=0)
-    top.set(xlim=(0, n_subjects), ylim=(0, n_attributes), yticks=[0, n_attributes], xticks=[])
-    top.set_ylabel("masked", fontsize=9)
+    centre.tick_params(labelsize=9, length=0)
+    counted = f"Subjects: {n_safe:,} not attacked, {n_subjects - n_safe:,} attacked"
+    style.label_axes(centre, x=counted, numbers="x")
+    top.stairs(masked.sum(axis=1), np.arange(n_subjects + 1), fill=True, color=_BAR)
+    top.axvspan(n_safe, n_subjects, color=_ATTACKED, linewidth=0, zorder=0)
+    top.set(xlim=(0, n_subjects), ylim=(0, n_attributes), yticks=[0, n_attributes], xticks=[], ylabel="masked")
     side.barh(np.arange(n_attributes), masked.mean(axis=0), height=0.8, color=_BAR)
-    side.set(ylim=(n_attributes - 0.5, -0.5), xlim=(0, 1), yticks=[])
-    side.set_xticks([0.5, 1], ["0.5", "1"])
+    side.set(ylim=(n_attributes - 0.5, -0.5), xlim=(0, 1), yticks=[], xticks=[0.5, 1])
     style.label_axes(side, x="Share")
     for axes in (top, side):
         axes.tick_params(labelsize=9, length=2)
