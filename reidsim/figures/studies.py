@@ -216,14 +216,14 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
         One panel per policy, one line per adversary, with means over draws; a thin line marks the true weight.
     """
     keys = ["policy", "adversary", "round"]
-    means = adversaries.groupby(keys, sort=False, observed=True)[["belief", "weight"]].mean()
+    means = adversaries.groupby(keys, sort=False, observed=True)[["belief", "weight"]].mean().reset_index()
     policies, look = style.ordered_policies(adversaries["policy"]), style.looks(list(adversaries["adversary"].unique()))
     figure, [row] = style.new_figure(1, len(policies), panel=(3.4, 2.8))
     for axes, policy in zip(row, policies, strict=True):
         handles: list[Artist] = []
         for name, own in look.items():
-            here = means.loc[(policy, name)]
-            handles += style.draw_line(axes, here.index, here["belief"], own, name)
+            here = means[(means["policy"] == policy) & (means["adversary"] == name)]
+            handles += style.draw_line(axes, here["round"], here["belief"], own, name)
             axes.axhline(float(here["weight"].iloc[0]), color=own.colour, linewidth=0.7, alpha=0.6)
         axes.set_ylim(0, 1)
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
@@ -787,10 +787,11 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
         (left, payoff, Normalize(-largest, largest), "PuOr", PUBLISHER_PAYOFF, "(a) Defender's payoff", style.UNIT),
         (right, risk, spread, "cividis", RISK, f"(b) {RISK.label}", "probability"),
     ):
-        image = axes.imshow(table.to_numpy(), cmap=colours, norm=scale, aspect="auto")
+        numbers = table.to_numpy()
+        image = axes.imshow(numbers, cmap=colours, norm=scale, aspect="auto")
         for row, column in np.argwhere(table.notna().to_numpy()).tolist():
-            bright = float(np.dot(image.to_rgba(table.iloc[row, column])[:3], _LUMINANCE)) > 0.5
-            text = measure.format.format(table.iloc[row, column])
+            bright = float(np.dot(image.to_rgba(numbers[row, column])[:3], _LUMINANCE)) > 0.5
+            text = measure.format.format(numbers[row, column])
             text = (text if text.strip("-0.,") else text.lstrip("-")).replace("-", "\N{MINUS SIGN}")
             centred: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9}
             axes.text(column, row, text, **centred, color="black" if bright else "white")

@@ -11,7 +11,8 @@ from tiers import examples
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.kinds.assessment.study import Pool, Release
+from reidsim.kinds.assessment.kind import Pool
+from reidsim.kinds.assessment.study import Release
 from reidsim.populations.population import Attribute, Domain
 
 RECIPE = 'title = "t"\nsource = "s"\n[[sources]]\nkind = "everything"\nname = "register"\n'

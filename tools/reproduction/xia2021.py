@@ -10,8 +10,7 @@ import pandas as pd
 from reidsim.adversaries.knowledge.assessment import Network
 from reidsim.engine.single_run import run_once
 from reidsim.kinds.assessment.kind import ASSESSMENT, RiskAnalysis, reduction
-from reidsim.kinds.assessment.schema import WORST_CASE
-from reidsim.kinds.assessment.study import RiskStudy
+from reidsim.kinds.assessment.study import WORST_CASE, RiskStudy
 from reidsim.linkage.group_sizes import GroupFrequencies
 from reidsim.linkage.uniqueness import estimate_uniqueness
 from reidsim.populations.population import distinct_rows

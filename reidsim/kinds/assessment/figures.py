@@ -18,7 +18,7 @@ from reidsim.core.palette import BLACK, BLUE, GREY, SKY_BLUE, VERMILION
 from reidsim.figures import style
 from reidsim.figures.style import draw_shares, given_name, label_axes, legend_below, looks, new_figure, sentence
 from reidsim.kinds.assessment.kind import EVERYBODY, RISKS_OF_PERSONS
-from reidsim.kinds.assessment.schema import WORST_CASE
+from reidsim.kinds.assessment.study import WORST_CASE
 from reidsim.scenarios.study import once_each
 
 _RISKS = ("journalist", "prosecutor", "marketer")

@@ -1,36 +1,43 @@
-"""Build the study of a scenario of kind ``risk``: records and knowledge."""
+"""Schema and study of a scenario of kind ``risk``: keys, records and knowledge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
 from reidsim.adversaries.knowledge.assessment import EstimatedUniqueness, KnownPopulation, Network, UniquenessModel
 from reidsim.adversaries.knowledge.groups import Knowledge, RecordsFile, everything, load_knowledge
 from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
-from reidsim.core.randomness import draw_multivariate_hypergeometric
 from reidsim.core.tables import read_table, require_columns
-from reidsim.kinds.assessment.schema import (
-    RISK_COLUMNS,
-    WORST_CASE,
-    RiskScenario,
-    ThresholdSection,
-    TreeSection,
-)
+from reidsim.core.validation import Section
 from reidsim.linkage.equivalence import TOP, ValueTree
 from reidsim.linkage.people import largest_in_groups
 from reidsim.linkage.uniqueness import FixedUniqueness, weights_in
-from reidsim.populations.population import Attribute, Codes, Domain, Population, distinct_rows, natural_categories
+from reidsim.populations.population import Attribute, Codes, Domain, Population, natural_categories
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import people_named
+from reidsim.scenarios.read_keys import (
+    Count,
+    Delimiter,
+    Money,
+    PersonKey,
+    PopulationSeed,
+    ReadIf,
+    Share,
+    Text,
+    with_key,
+)
+from reidsim.scenarios.schema import ScenarioHead
 from reidsim.scenarios.study import (
     HOUSEHOLD,
     PERSON,
@@ -42,6 +49,347 @@ from reidsim.scenarios.study import (
     keys_of_records,
     require_same,
 )
+
+# Columns of the tables of a run, besides the attributes.
+RISK_NAMES = ("journalist", "prosecutor", "marketer", "overall")
+RISK_COLUMNS = (
+    *("record", "records", "knowledge", "journalist_low", "journalist_high", *RISK_NAMES),
+    *(f"{risk}_standard_error" for risk in RISK_NAMES),
+)
+WORST_CASE = "worst-case"
+
+Shares = Annotated[tuple[Share, ...], Field(min_length=1)]
+
+
+class RiskPopulationSection(Section):
+    """The population of the records.
+
+    Attributes
+    ----------
+    recipe
+        bundled population, or path of a recipe
+    """
+
+    recipe: str
+    seed: PopulationSeed = None
+
+
+class RiskReleaseSection(Section):
+    """The released records: random samples of the population, or a file.
+
+    Attributes
+    ----------
+    sizes
+        number of records in each random sample, drawn without replacement
+    samples
+        number of samples of each size
+    path
+        CSV or Parquet file of records, in place of samples
+    persons
+        file of the true values before generalization, with the rows and columns of `path`
+    delimiter
+        column separator of a CSV file
+    attributes
+        released attributes; default: all
+    columns
+        column of the file, by attribute; default: the attribute's name
+    weight
+        column with sampling weights, each at least 1
+    person
+        column that identifies the person of each record, or columns whose combined values do; risks are then computed
+        by person
+    household
+        column that identifies the person's household; with it, results have the measure `household_risk`
+    """
+
+    sizes: tuple[Count, ...] = ()
+    samples: Annotated[Count, with_key("sizes")] = 1
+    path: Text | None = None
+    persons: Annotated[Text | None, with_key("path")] = None
+    delimiter: Annotated[Delimiter, with_key("path")] = ","
+    attributes: tuple[str, ...] = ()
+    columns: Annotated[dict[str, str], with_key("path")] = Field(default={})
+    weight: Annotated[Text | None, with_key("path")] = None
+    person: Annotated[PersonKey | None, with_key("path")] = None
+    household: Annotated[Text | None, with_key("path")] = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> RiskReleaseSection:
+        if (self.path is None) == (not self.sizes):
+            raise InputError("the records are missing or given twice", expected="either sizes or path")
+        is_attribute = self.weight in (*self.attributes, *self.columns.values())
+        self.refuse_if(is_attribute, "the column of sampling weights is also an attribute", "weight")
+        exclusive = "sampling weights and a person key exclude each other"
+        self.refuse_if(self.weight and self.person, exclusive, "weight", "either weight or person")
+        for key in ("sizes", "attributes"):
+            values = list(getattr(self, key))
+            self.refuse_if(len({*values}) < len(values), "value given twice", key, found=values)
+        attributes = [self.columns.get(name, name) for name in self.attributes]
+        for key in ("person", "household"):
+            for column in key_columns(getattr(self, key)):
+                problem, expected = f"the key of {key}s is a quasi-identifier", "a column that is no attribute"
+                self.refuse_if(column in attributes, problem, key, expected, found=column)
+        return self
+
+
+class TreeSection(Section):
+    """The groups into which values of an attribute may be generalized.
+
+    Attributes
+    ----------
+    groups
+        values or smaller groups in each group
+    file
+        hierarchy file, in place of `groups`: one row per value, one column per level
+    delimiter
+        column separator of the hierarchy file
+    """
+
+    groups: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default={})
+    file: Text | None = None
+    delimiter: Annotated[Delimiter, with_key("file")] = ";"
+
+    @model_validator(mode="after")
+    def _one_way(self) -> TreeSection:
+        if (self.file is None) == (not self.groups):
+            raise InputError("the groups are missing or given twice", expected="either groups or file")
+        return self
+
+
+_ESTIMATES = ReadIf(lambda section, scenario: section.estimates, "with a method that estimates the probability")
+
+
+class UniquenessSection(Section):
+    """Probability that a sample unique is a population unique.
+
+    Attributes
+    ----------
+    method
+        source of the probability: a fixed value, an estimate by a statistical model, or the population (`known`)
+    value
+        with method `fixed`: the probability
+    population_size
+        number of people in the population, for estimates; replaced by the sum of `release.weight`, if set
+    level
+        confidence level of the intervals
+    """
+
+    method: Literal["fixed", "pitman", "ewens", "zayatz", "log-linear", "benedetti-franconi", "known"] = "pitman"
+    value: Annotated[Share | None, with_key("method", "fixed")] = None
+    population_size: Annotated[Count | None, _ESTIMATES] = None
+    level: Annotated[float, Field(gt=0, lt=1), _ESTIMATES] = 0.95
+
+    @model_validator(mode="after")
+    def _complete(self) -> UniquenessSection:
+        missing = self.method == "fixed" and self.value is None
+        self.refuse_if(missing, "key missing", "value", "value with method 'fixed'")
+        return self
+
+    @property
+    def estimates(self) -> bool:
+        """Whether the method estimates from a sample: it is neither `fixed` nor `known`."""
+        return self.method not in ("fixed", "known")
+
+
+class NetworkSection(Section):
+    """Capabilities of the adversary.
+
+    Attributes
+    ----------
+    p_m
+        probability that a person's membership in the data is disclosed
+    p_fm
+        probability that the adversary learns of a disclosed membership
+    p_cu
+        probability that the adversary can confirm a population unique
+    p_c
+        probability that the adversary can confirm a match drawn at random
+    """
+
+    p_m: Share = 0.5
+    p_fm: Share = 0.5
+    p_cu: Share = 0.5
+    p_c: Share = 0.5
+
+
+class ExpectationSection(Section):
+    """Computation of expectations over knowledge sets.
+
+    Attributes
+    ----------
+    method
+        computation of expectations: `exact` enumerates all knowledge sets, `monte-carlo` draws some, `auto` is exact
+        where this is feasible
+    trials
+        number of knowledge sets drawn by the Monte Carlo method
+    """
+
+    method: Literal["auto", "exact", "monte-carlo"] = "auto"
+    trials: Annotated[int, Field(ge=2), with_key("method", "auto", "monte-carlo")] = 1000
+
+
+class AttackSection(Section):
+    """Gain and cost of an attack.
+
+    Attributes
+    ----------
+    gain
+        adversary's gain from a re-identification
+    cost
+        adversary's cost of an attempt
+    """
+
+    gain: Money
+    cost: Money = 0.0
+
+
+class ThresholdSection(Section):
+    """The accepted risk, and the groups for which it is checked (Xia et al. 2023).
+
+    Attributes
+    ----------
+    risk_accepted
+        largest accepted risk of a person; .09 is the risk in a group of 11
+    percentile
+        share of people whose risk must not exceed the accepted risk
+    risk
+        risk that is compared with the accepted risk; `marketer` is 1 / group size, for people known to be in the data
+    groups
+        attributes whose values define the groups of people that are assessed separately
+    sizes
+        sizes, in people, of smaller and larger cohorts that are simulated from the release
+    draws
+        number of simulations of each size
+    newcomers
+        people added to larger cohorts: members drawn again, or other people of the population
+    like_members
+        attributes in which people added from the population have the same shares as the members
+    """
+
+    risk_accepted: Share = 0.09
+    percentile: Annotated[float, Field(gt=0, le=1)] = 0.95
+    risk: Literal["marketer", "prosecutor", "journalist", "overall"] = "marketer"
+    groups: tuple[str, ...] = ()
+    sizes: tuple[Count, ...] = ()
+    draws: Annotated[Count, with_key("sizes")] = 20
+    newcomers: Annotated[Literal["members", "population"], with_key("sizes")] = "members"
+    like_members: Annotated[tuple[str, ...], with_key("newcomers", "population")] = ()
+
+
+class SettingsSection(Section):
+    """Values of capabilities; all combinations are computed.
+
+    Attributes
+    ----------
+    p_m
+        values of `network.p_m`
+    p_fm
+        values of `network.p_fm`
+    p_cu
+        values of `network.p_cu`
+    p_c
+        values of `network.p_c`
+    records
+        number of records in each sample; default: the first of `release.sizes`
+    trials
+        number of simulated outcomes per person, as in the paper; default: exact probabilities
+    """
+
+    p_m: Shares
+    p_fm: Shares
+    p_cu: Shares
+    p_c: Shares
+    records: Count | None = None
+    trials: Count | None = None
+
+
+class RiskFiguresSection(Section):
+    """Further tables and figures of a run.
+
+    Attributes
+    ----------
+    settings
+        overall risk for all combinations of capabilities
+    """
+
+    settings: SettingsSection | None = None
+
+
+class RiskScenario(ScenarioHead):
+    """Re-identification risk of a release under partial background knowledge.
+
+    Attributes
+    ----------
+    game
+        kind of scenario: re-identification risk of a release, without a game
+    population
+        population of the records; needed for samples and for uniqueness method `known`
+    release
+        released records
+    trees
+        groups into which the values of a file are generalized, by attribute
+    knowledge
+        knowledge recipe of each adversary, by name; each is compared with the worst case
+    uniqueness
+        probability that a sample unique is a population unique
+    network
+        capabilities of the adversary
+    expectation
+        computation of expectations over knowledge sets
+    attack
+        adversary's gain and cost; adds payoffs to the results
+    threshold
+        accepted risk, and the groups for which it is checked
+    figures
+        additional tables and figures
+    """
+
+    elsewhere: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("adversary", "adversaries"),
+        "an entry of section knowledge for each adversary, because this kind of scenario has no attacks",
+    )
+
+    read_if: ClassVar[Mapping[str, ReadIf]] = {
+        "trees": ReadIf(lambda section, scenario: scenario.release.path, "with release.path")
+    }
+
+    game: Literal["risk"]
+    population: RiskPopulationSection | None = None
+    release: RiskReleaseSection
+    trees: dict[str, TreeSection] = Field(default={})
+    knowledge: dict[str, str] = Field(min_length=1)
+    uniqueness: UniquenessSection
+    network: NetworkSection = NetworkSection()
+    expectation: ExpectationSection = ExpectationSection()
+    attack: AttackSection | None = None
+    threshold: ThresholdSection | None = None
+    figures: RiskFiguresSection = RiskFiguresSection()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> RiskScenario:
+        uniqueness, release, threshold = self.uniqueness, self.release, self.threshold
+        problem = "name reserved for the worst case, which is always included"
+        refuse_first((WORST_CASE in self.knowledge, problem, f"knowledge.{WORST_CASE}", None, None))
+        uses = {
+            "to count population uniques": uniqueness.method == "known",
+            "to draw samples": release.sizes,
+            "from which newcomers are drawn": threshold is not None and threshold.newcomers == "population",
+        }
+        for use in (use for use, needed in uses.items() if needed and self.population is None):
+            raise InputError("section missing", where="population", expected=f"a recipe, {use}")
+        weighted = release.path is not None and release.weight is not None
+        if uniqueness.estimates and (uniqueness.population_size is not None) == weighted:
+            problem, expected = "key missing", f"population_size with method {uniqueness.method!r}, or release.weight"
+            if weighted:
+                problem = "the number of people is given twice"
+                expected = "either uniqueness.population_size or release.weight"
+            raise InputError(problem, where="uniqueness.population_size", expected=expected)
+        several = len(release.sizes) > 1 or release.samples > 1 or release.person or release.weight or release.household
+        if threshold is not None and threshold.sizes and several:
+            problem = "cohorts need a single release with one record per person and no weights"
+            expected = "only release.path, or one value of release.sizes and one sample"
+            raise InputError(problem, where="threshold.sizes", found=list(threshold.sizes), expected=expected)
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,234 +773,3 @@ def _declared_tree(name: str, section: TreeSection, folder: Path) -> ValueTree:
         rows = read_hierarchy_rows(folder / section.file, delimiter=section.delimiter)
         attribute = Attribute(name, tuple(dict.fromkeys(row[0] for row in rows)))
         return ValueTree.from_hierarchy(hierarchy_from_rows(attribute, rows))
-
-
-Positions = NDArray[np.intp]
-# A simulated cohort, whose rows stand for `Release.people`, and the knowledge of each adversary about the rows.
-Cohort = tuple[Release, dict[str, Knowledge]]
-
-
-@dataclass(frozen=True, eq=False)
-class Pool:
-    """People who may be in a cohort of any size, by type.
-
-    A type consists of people with equal true values and equal released values.
-
-    Parameters
-    ----------
-    release : Release
-        Released and true values of each type, one row per type.
-    knowledge : dict of str to Knowledge
-        Knowledge of each adversary about the types.
-    members : ndarray of int, shape (n_members,)
-        Type of each member; the members are the people of the release.
-    others : ndarray of int64, shape (n_types,), optional
-        Number of people of each type in the population, without the members; None if members are drawn repeatedly.
-    stratum : ndarray of int, shape (n_types,)
-        Stratum of each type, from 0: types with equal released values of ``threshold.like_members``. The stratum of a
-        newcomer from the population is that of a member drawn at random.
-    """
-
-    release: Release
-    knowledge: dict[str, Knowledge]
-    members: Positions
-    others: NDArray[np.int64] | None
-    stratum: Positions
-
-    def order(self, rng: np.random.Generator, size: int) -> Positions:
-        """Return the type of each person, in the order in which people join the cohort.
-
-        Members come first, in random order. A prefix of the order is therefore a random sample of the members, and
-        cohorts are nested by size. Newcomers are drawn from the population without replacement, or from the members
-        with replacement.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-        size : int
-            Number of people. If there are more members, all members are returned.
-
-        Returns
-        -------
-        ndarray of int, shape (max(size, n_members),)
-
-        Raises
-        ------
-        InputError
-            If a stratum of the population has fewer people than newcomers.
-        """
-        kept = rng.permutation(self.members)
-        joined = self.members[rng.integers(len(kept), size=max(size - len(kept), 0))]
-        if self.others is None:
-            return np.concatenate([kept, joined])
-        # Each newcomer replaces a member of its stratum.
-        wanted, drawn = self.stratum[joined], np.empty(len(joined), dtype=np.intp)
-        for stratum in np.unique(wanted):
-            kinds, places = np.flatnonzero(self.stratum == stratum), np.flatnonzero(wanted == stratum)
-            there, many = int(self.others[kinds].sum()), len(places)
-            if many > there:
-                raise InputError(
-                    "more newcomers than similar people in the population",
-                    where="threshold.sizes",
-                    found=f"{many:,} newcomers with the same threshold.like_members",
-                    expected=f"at most {there:,}",
-                )
-            counts = draw_multivariate_hypergeometric(rng, self.others[kinds], many)
-            drawn[places] = rng.permutation(np.repeat(kinds, counts))
-        return np.concatenate([kept, drawn])
-
-    def cohort(self, order: Positions) -> Cohort:
-        """Return the cohort of people with given types: its `Release` and `Knowledge`.
-
-        The release has one row per distinct type, with the number of people in `Release.people`; the dict has the
-        knowledge of each adversary about these rows.
-
-        Parameters
-        ----------
-        order : ndarray of int, shape (n_people,)
-            Type of each person.
-        """
-        kinds, people = np.unique(order, return_counts=True)
-        return replace(_rows(self.release, kinds), people=people), _about(self.knowledge, kinds)
-
-
-def grown_cohorts(
-    study: RiskStudy, section: ThresholdSection, release: Release, knowledge: Mapping[str, Knowledge]
-) -> Iterator[tuple[int, int, Cohort]]:
-    """Yield the number of the draw, the size and the cohort, for each draw and size.
-
-    Draws are numbered from 0. Sizes, in people, are the values of ``threshold.sizes``, ascending, without the size of
-    the release itself; without other sizes, nothing is yielded. A cohort is a `Release` and the knowledge of each
-    adversary about its rows; see `Pool.cohort`.
-
-    Parameters
-    ----------
-    study : RiskStudy
-    section : ThresholdSection
-    release : Release
-        The members.
-    knowledge : mapping of str to Knowledge
-        Knowledge of each adversary about the members.
-
-    Raises
-    ------
-    InputError
-        If the population is too small, or the generalization of newcomers' values is undefined.
-    """
-    sizes = sorted(set(section.sizes) - {release.n_records})
-    if not sizes:
-        return
-    with locating(study.loaded.path):
-        pool = pool_of(study, section, release, knowledge)
-    for draw in range(section.draws):
-        with locating(study.loaded.path):
-            order = pool.order(study.stream("cohort", release.n_records, draw), sizes[-1])
-        yield from ((draw, size, pool.cohort(order[:size])) for size in sizes)
-
-
-def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowledge: Mapping[str, Knowledge]) -> Pool:
-    """Return the `Pool` of people from whom cohorts are simulated.
-
-    If ``threshold.newcomers`` is "members", or no cohort is larger than the release, the pool has only the members of
-    the release. Otherwise it also has the other people of the population. Members are removed from the population: each
-    type loses as many people as it has members, or all people if it has more members than people.
-
-    Raises
-    ------
-    InputError
-        If the population is too small, or the generalization of newcomers' values is undefined.
-    """
-    n, largest, names = release.n_records, max(section.sizes), release.domain.names
-    if section.newcomers != "population" or largest <= n:
-        first, kind = distinct_rows([*release.true_values.T, *release.codes.T], n)
-        return Pool(_rows(release, first), _about(knowledge, first), kind.astype(np.intp), None, np.zeros_like(first))
-    cells = study.people.cells
-    by_attribute = zip(names, cells.T, release.codes.T, strict=True)
-    joining = np.column_stack([_as_released(own, shown, release.trees.get(a), a) for a, own, shown in by_attribute])
-    # Without true values, the released values replace them, for newcomers and members equally.
-    persons = None if release.persons is None else np.concatenate([release.persons, cells])
-    everybody = replace(release, codes=np.concatenate([release.codes, joining]), persons=persons)
-    first, kind = distinct_rows([*everybody.true_values.T, *everybody.codes.T], everybody.n_records)
-    others = np.maximum(np.bincount(kind, np.concatenate([np.full(n, -1), study.people.counts])), 0).astype(np.int64)
-    if n + others.sum() < largest:
-        problem, most = "the cohort is larger than the population", f"at most {n + others.sum():,}"
-        raise InputError(problem, where="threshold.sizes", found=largest, expected=most)
-    kinds = _rows(everybody, first)
-    alike = [kinds.codes[:, names.index(name)] for name in section.like_members]
-    stratum = distinct_rows(alike, len(first))[1].astype(np.intp)
-    return Pool(kinds, study.knowledge(kinds), kind[:n].astype(np.intp), others, stratum)
-
-
-def _rows(release: Release, rows: Positions) -> Release:
-    """Return a `Release` with some rows of a release, in the given order.
-
-    Only values and true values are selected; other fields are unchanged.
-
-    Parameters
-    ----------
-    release : Release
-    rows : ndarray of int, shape (n,)
-        Positions of the rows.
-    """
-    persons = None if release.persons is None else release.persons[rows]
-    return replace(release, codes=release.codes[rows], persons=persons)
-
-
-def _about(knowledge: Mapping[str, Knowledge], persons: Positions) -> dict[str, Knowledge]:
-    """Return the knowledge of each adversary about some of the persons, by name.
-
-    Parameters
-    ----------
-    knowledge : mapping of str to Knowledge
-        Knowledge about all persons.
-    persons : ndarray of int, shape (n,)
-        Positions of the persons.
-    """
-    found = {}
-    for name, known in knowledge.items():
-        sources = (replace(each, profile_of_person=each.profile_of_person[persons]) for each in known.sources)
-        found[name] = replace(known, sources=tuple(sources))
-    return found
-
-
-def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: str) -> Codes:
-    """Return the codes of newcomers' values, generalized like the members' values.
-
-    The groups among the members' values must not include each other, so each value belongs to at most one group. A
-    value in none of the groups is generalized to the widest group that includes no released value. If no member's value
-    is generalized, values stay unchanged.
-
-    Parameters
-    ----------
-    values : ndarray of int32, shape (n,)
-        Codes of the newcomers' ungeneralized values.
-    members : ndarray of int32, shape (n_members,)
-        Codes of the members' released values, in `tree`.
-    tree : ValueTree or None
-        None if the attribute has neither groups nor suppressed values; values then stay unchanged.
-    name : str
-        Name of the attribute, for messages.
-
-    Raises
-    ------
-    InputError
-        If a group among the members' values includes another one.
-    """
-    if tree is None:
-        return values
-    used = np.unique(members)
-    above = np.unique(tree.chain[used])
-    strictly_above = np.setdiff1d(np.unique(tree.parent[above[above >= 0]]), [-1])
-    mixed = np.intersect1d(used, strictly_above)
-    if len(mixed):
-        raise InputError(
-            "newcomers cannot be generalized like members, because groups of the members overlap",
-            where=f"threshold.newcomers, column {name!r}",
-            found=tree.labels[mixed[0]],
-            expected='groups that do not overlap, or newcomers = "members"',
-        )
-    if (used < tree.attribute.size).all():
-        return values
-    chains = tree.chain[: tree.attribute.size].tolist()
-    nodes = [next(node for node in chain if node in used or node not in strictly_above) for chain in chains]
-    return np.array(nodes, dtype=np.int32)[values]
