@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -319,21 +319,11 @@ def parts_of(game: RecordGame) -> tuple[AdversaryType, ...]:
     return game.types if isinstance(game, TypesGame) else (AdversaryType("", 1.0, game.linker, game.adversary),)
 
 
-def averaged(types: tuple[AdversaryType, ...]) -> tuple[AdversaryType, ...]:
-    """Return the types, each replaced by the average type (`average_type`).
+def averaged(types: Sequence[AdversaryType]) -> tuple[AdversaryType, ...]:
+    """Return the types, each replaced by the type of largest weight at the mean gain and cost of all.
 
-    Names and weights are kept, so that all types have the same linker, gain and cost.
-    """
-    average = average_type(types)
-    return tuple(replace(average, name=each.name, weight=each.weight) for each in types)
-
-
-def average_type(types: tuple[AdversaryType, ...]) -> AdversaryType:
-    """Return the type of largest weight, with the mean gain and cost of all types.
-
-    The result has name "average" and weight 1. Means are weighted by the weights of the types. Amounts of money have a
-    mean; linkers and attack plans do not, so they are taken from the type of largest weight (the first of these, if
-    several have it).
+    Names and weights are kept. Means are weighted by the weights of the types. Amounts of money have a mean; linkers
+    and attack plans do not, so they are taken from the type of largest weight (the first of these, if several have it).
 
     Raises
     ------
@@ -342,13 +332,13 @@ def average_type(types: tuple[AdversaryType, ...]) -> AdversaryType:
         largest weight makes a sequential attack.
     """
     weights = np.array([each.weight for each in types])
-    prices = [_gain_and_cost(each) for each in types]
     gain, cost = (
         sum(share * amount for share, amount in zip(weights / weights.sum(), amounts, strict=True))
-        for amounts in zip(*prices, strict=True)
+        for amounts in zip(*map(_gain_and_cost, types), strict=True)
     )
     heaviest = types[int(weights.argmax())]
-    return AdversaryType("average", 1.0, heaviest.linker, repriced(heaviest.adversary, gain, cost))
+    average = replace(heaviest, adversary=repriced(heaviest.adversary, gain, cost))
+    return tuple(replace(average, name=each.name, weight=each.weight) for each in types)
 
 
 def repriced(adversary: Adversary, gain: Any, cost: Any) -> Adversary:
@@ -366,16 +356,14 @@ def repriced(adversary: Adversary, gain: Any, cost: Any) -> Adversary:
         record.
     """
     if isinstance(adversary, ErringAdversary):
-        changed: Any = repriced(adversary.adversary, gain, cost)
-        return replace(adversary, adversary=changed)
+        return replace(adversary, adversary=repriced(adversary.adversary, gain, cost))
     if isinstance(adversary, SequentialAdversary):
         if np.ndim(gain) or np.ndim(cost):
             raise InputError("a sequential attack needs the same gain and the same cost for all records")
         return replace(adversary, attack=replace(adversary.attack, gain=float(gain), exploit_cost=float(cost)))
     if not is_dataclass(adversary):
         raise InputError("the adversary has no gain and cost to replace", found=type(adversary).__name__)
-    repriced_adversary: Adversary = replace(adversary, gain=gain, cost=cost)
-    return repriced_adversary
+    return cast("Adversary", replace(adversary, gain=gain, cost=cost))
 
 
 def _gain_and_cost(each: AdversaryType) -> tuple[Any, Any]:

@@ -588,11 +588,15 @@ def undominated_options(space: StrategySpace, linker: Linker, constraint: Constr
             utility[:, strategy] = space.utility(strategy, rows)
             success[:, strategy] = 1.0 / linker.link(strategy, rows).group_sizes
             if minimum is not None:
-                utility[~space.at_least(strategy, minimum[rows]), strategy] = -1.0
-        orders = np.argsort(-utility, axis=1, kind="stable")
-        keep, per_record = _undominated(utility, success, orders)
-        record = np.repeat(np.arange(len(rows)), per_record)
-        parts.append((per_record, keep, utility[record, keep], success[record, keep]))
+                # A success probability that is not below any other excludes the strategy.
+                success[~space.at_least(strategy, minimum[rows]), strategy] = np.inf
+        order = np.argsort(-utility, axis=1, kind="stable")
+        falls = np.diff(np.take_along_axis(utility, order, axis=1), axis=1, prepend=np.inf) <= -_SAME_UTILITY
+        order = np.take_along_axis(order, np.lexsort((order, np.cumsum(falls, axis=1)), axis=1), axis=1)
+        safer = np.take_along_axis(_below_all_before(success), order, axis=1)
+        record, place = np.nonzero(safer | _below_all_before(np.take_along_axis(success, order, axis=1)))
+        keep = order[record, place]
+        parts.append((np.bincount(record, minlength=len(rows)), keep, utility[record, keep], success[record, keep]))
     per_record, strategies, utility, success = map(np.concatenate, zip(*parts, strict=True))
     start = np.append(0, np.cumsum(per_record))
     return Options(start, strategies, utility, success, space.generalization_intensity(strategies))
@@ -640,66 +644,10 @@ def best_options(
     return best_of_record
 
 
-@numba.njit(cache=True)
-def _undominated(
-    utility: Floats, success: Floats, orders: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the strategies kept, grouped by record, and their number by record.
-
-    The strategies of a record are in the order of decreasing utility.
-
-    Parameters
-    ----------
-    utility, success : ndarray of float64, shape (n_records, n_strategies)
-        Utility, -1 where a strategy is not allowed, and success probability.
-    orders : ndarray of int64, shape (n_records, n_strategies)
-        Strategies by decreasing utility; equal utilities are put in lattice order, in place.
-    """
-    n, size = utility.shape
-    keep = np.empty(n * size, dtype=np.int64)
-    per_record = np.zeros(n, dtype=np.int64)
-    safer_than_all_before = np.empty(size, dtype=np.bool_)
-    found = 0
-    for i in range(n):
-        order = orders[i]
-        allowed = _settle(utility[i], order)
-        safest = np.inf
-        for strategy in range(size):
-            safer_than_all_before[strategy] = utility[i, strategy] >= 0.0 and success[i, strategy] < safest
-            if safer_than_all_before[strategy]:
-                safest = success[i, strategy]
-        safest = np.inf
-        for at in range(allowed):
-            strategy = order[at]
-            if success[i, strategy] < safest or safer_than_all_before[strategy]:
-                safest = min(safest, success[i, strategy])
-                keep[found] = strategy
-                found += 1
-                per_record[i] += 1
-    return keep[:found].copy(), per_record
-
-
-@numba.njit(cache=True)
-def _settle(utility: Floats, falling: NDArray[np.int64]) -> int:
-    """Sort strategies of equal utility in lattice order; return how many are allowed.
-
-    All arrays, shape (n_strategies,), are of one record. `falling` holds the strategies by decreasing utility and is
-    changed in place. `utility` is -1 for strategies that are not allowed, which come last.
-    """
-    allowed = 0
-    while allowed < len(falling) and utility[falling[allowed]] >= 0.0:
-        allowed += 1
-    begin, highest = 0, np.inf
-    for at in range(allowed):
-        strategy = falling[at]
-        if utility[strategy] <= highest - _SAME_UTILITY:
-            begin, highest = at, utility[strategy]
-        place = at
-        while place > begin and falling[place - 1] > strategy:
-            falling[place] = falling[place - 1]
-            place -= 1
-        falling[place] = strategy
-    return allowed
+def _below_all_before(values: Floats) -> NDArray[np.bool_]:
+    """Return whether each entry is below all earlier entries of its row; shape of `values`."""
+    lowest = np.minimum.accumulate(values, axis=1)
+    return values < np.hstack([np.full((len(values), 1), np.inf), lowest[:, :-1]])
 
 
 Criterion = Literal["maximin", "minimax-regret", "quantile"]

@@ -13,7 +13,7 @@ from tiers import examples
 
 from reidsim.adversaries.one_shot import NeverAttacks, OneShotAdversary
 from reidsim.adversaries.sequential.planning import SequentialAdversary
-from reidsim.games.composite import AdversaryType, TypesGame, average_type, averaged, repriced
+from reidsim.games.composite import AdversaryType, TypesGame, averaged, repriced
 from reidsim.games.record_game import Constraint, evaluate
 from reidsim.games.solvers import backward_induction, branch_and_bound
 
@@ -103,16 +103,15 @@ def test_the_expectation_is_the_weighted_mean_over_types(case):
             np.testing.assert_allclose(payoff, np.tensordot(weights, amounts_of, 1), atol=1e-9 * small.scale.max())
 
 
-def test_the_average_type_has_the_mean_gain_and_cost_of_the_heaviest_type_s_planner():
+def test_the_averaged_has_the_mean_gain_and_cost_of_the_heaviest_type_s_planner():
     linker, other = SMALL.linker(), SMALL.linker()
     types = (
         AdversaryType("a", 0.2, linker, OneShotAdversary(100.0, 10.0)),
         AdversaryType("b", 0.5, other, SequentialAdversary(ATTACK)),
         AdversaryType("c", 0.3, linker, NeverAttacks()),
     )
-    average = average_type(types)
+    average = averaged(types)[0]
     assert average.linker is other
-    assert average.weight == 1.0
     assert average.adversary.attack.gain == pytest.approx(0.2 * 100 + 0.5 * ATTACK.gain)
     assert average.adversary.attack.exploit_cost == pytest.approx(0.2 * 10 + 0.5 * ATTACK.exploit_cost)
     assert average.adversary.attack.penalty == ATTACK.penalty

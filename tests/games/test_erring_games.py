@@ -19,7 +19,7 @@ from small_games import small_games
 from tiers import cases, examples
 
 from reidsim.adversaries.rationality import ErringAdversary, ProspectTheory
-from reidsim.games.composite import AdversaryType, TypesGame, average_type
+from reidsim.games.composite import AdversaryType, TypesGame, averaged
 from reidsim.games.cross_play import BestReply, SameForm
 from reidsim.games.full_domain.game import AnyAdversaryGame, FullDomainGame, Prices
 from reidsim.games.full_domain.search import explore, search
@@ -175,7 +175,7 @@ def test_types_who_err_are_weighed_by_how_often_they_attack(space, together):
         payoffs.append(expected)
     best = np.stack(payoffs).max(axis=0)
     np.testing.assert_allclose(evaluate(game, branch_and_bound(game)).publisher_payoff, best, atol=1e-9)
-    average = average_type(tuple(types))
+    average = averaged(types)[0]
     assert isinstance(average.adversary, ErringAdversary)
     assert average.adversary.precision == 0.05
 
