@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, declared_information
-from reidsim.core.errors import InputError, not_among, refuse_first, require_among, require_distinct
+from reidsim.core.errors import InputError, refuse_first, require_among
 from reidsim.core.numerics import dot
 from reidsim.core.wording import columns_of
 from reidsim.games.composite import AdversaryType, TypesGame, parts_of, payoff_of_withholding
@@ -438,7 +438,7 @@ def cross_play(
     Parameters
     ----------
     opponents : sequence of Opponent
-        Adversaries, whose games have the same records, strategies, benefits and losses.
+        Adversaries with distinct names, whose games have the same records, strategies, benefits and losses.
     defenders : sequence of Defender
         Solvers and policies, with distinct names.
     own : str, optional
@@ -462,10 +462,13 @@ def cross_play(
     Raises
     ------
     InputError
-        If there is no adversary, `own` is not among them or cannot play, two adversaries or two defenders have the same
-        name, or an adversary declares information that is not available.
+        If the adversary `own` cannot play, or an adversary declares information that is not available.
     """
-    own = _checked(opponents, defenders, own)
+    own = opponents[0].name if own is None else own
+    for opponent in opponents:
+        for game in (record_game_of(opponent.truth), record_game_of(opponent.planned)):
+            for part in parts_of(game):
+                declared_information(part.adversary)
     if against_each is None:
         against_each = [defender.name for defender in defenders if defender.plans][:1]
     cannot: dict[str, InputError] = {}
@@ -544,30 +547,6 @@ def _plans(
             yield from ((defender, against, game) for against, game in games.items())
         else:
             yield defender, own, games[own]
-
-
-def _checked(opponents: Sequence[Opponent], defenders: Sequence[Defender], own: str | None) -> str:
-    """Check all players; return the name of the scenario's own adversary.
-
-    The own adversary is `own`, or the first opponent, if `own` is not given.
-
-    Raises
-    ------
-    InputError
-        If there is no opponent, `own` is not among them, two adversaries or two defenders have the same name, or an
-        adversary declares information that is not available.
-    """
-    names = [opponent.name for opponent in opponents]
-    own = names[0] if own is None and names else own
-    if own is None or own not in names:
-        raise not_among("no such adversary", own, names, shown=20)
-    for kind, given in (("adversaries", names), ("defenders", [defender.name for defender in defenders])):
-        require_distinct(f"two {kind} have the same name", given)
-    for opponent in opponents:
-        for game in (record_game_of(opponent.truth), record_game_of(opponent.planned)):
-            for part in parts_of(game):
-                declared_information(part.adversary)
-    return own
 
 
 def can_plan_against_all(opponents: Sequence[Opponent]) -> bool:

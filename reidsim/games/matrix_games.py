@@ -136,13 +136,10 @@ def double_oracle(
     ------
     InputError
         If there are too many strategies to plan against several adversaries (`MOST_FORMS`), all adversaries are
-        excluded, cross-play has no plan of the oracle against the first adversary, or the tolerance is not above 0.
+        excluded, or cross-play has no plan of the oracle against the first adversary.
     """
     problem, most = "too many releases for a plan against several adversaries", f"at most {MOST_FORMS:,}"
-    refuse_first(
-        (not tolerance > 0, "tolerance out of range", "tolerance", tolerance, "an amount above 0"),
-        (not can_plan_against_all(opponents), problem, None, None, most),
-    )
+    refuse_first((not can_plan_against_all(opponents), problem, None, None, most))
     payoff, theirs = play.matrix("publisher_payoff"), play.matrix("adversary_payoff")
     # Types who come one at a time can be mixed with other adversaries.
     games = {each.name: record_game_of(each.truth) for each in opponents}

@@ -168,10 +168,6 @@ def test_who_finds_out_late_that_it_cannot_play_is_left_out(refused):
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda one: cross_play([], [OptIn()]), "no such adversary"),
-        (lambda one: cross_play([one], [OptIn()], own="two"), "no such adversary; found 'two'; expected one of one"),
-        (lambda one: cross_play([one, one], [OptIn()]), "two adversaries have the same name; found 'one'"),
-        (lambda one: cross_play([one], [OptIn(), OptIn()]), "two defenders have the same name; found 'opt-in'"),
         (lambda one: cross_play([clairvoyant()], [OptIn()]), "Clairvoyant.decides_on: an adversary cannot base its"),
         (lambda one: cross_play([one], [OptIn()]).matrix("regrets"), "no such measure; found 'regrets'"),
         (

@@ -106,7 +106,5 @@ def test_those_who_come_together_take_no_part_and_who_stops_early_says_so(player
     assert "both" not in set(found.mixtures["strategy"])
     with pytest.raises(InputError, match="no adversary attacks alone"):
         double_oracle(play, [several[-2]], BEST, own="both")
-    with pytest.raises(InputError, match="tolerance: tolerance out of range; found 0"):
-        double_oracle(play, several, BEST, own="both", tolerance=0)
     with pytest.raises(InputError, match="the initial plan is missing; found 'other vs one-shot'"):
         double_oracle(play, several, BestReply("other"), own="both")

@@ -31,7 +31,7 @@ from reidsim.adversaries.multistage.two_stage import (
 )
 from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.response import INDIFFERENCE, Adversary
-from reidsim.core.errors import InputError
+from reidsim.core.errors import InputError, require_among
 from reidsim.core.numerics import available_threads, borrowing, done_in_threads
 from reidsim.games.record_game import WITHHELD, Attempts, Choice, Equilibrium, RecordGame, evaluate
 from reidsim.linkage.surname_inference import NO_SURNAME
@@ -376,14 +376,12 @@ class MaskingGame:
         object.__setattr__(self, "benefit", game.benefit)
         object.__setattr__(self, "loss", game.loss)
         # Compiled solvers treat an attribute that is not used for linkage as a locus, and a locus can be masked.
-        unused = [
-            name for name in self.space.attributes[: _always_shared(self.space)] if name not in self.attack.identify.on
-        ]
-        if unused and isinstance(game.linker, MultistageLinker):
-            expected = "an attribute that the last stage links on"
-            raise InputError(
-                "an attribute is always shared but not used for linkage", found=unused[0], expected=expected
-            )
+        linked = self.attack.identify.on if isinstance(game.linker, MultistageLinker) else self.space.attributes
+        require_among(
+            "an attribute is always shared but not used for linkage",
+            self.space.attributes[: _always_shared(self.space)],
+            linked,
+        )
 
     @property
     def n_records(self) -> int:
@@ -557,31 +555,9 @@ class PartialKnowledgeGame(MaskingGame):
         See `MaskingGame`; the attack has one stage, which links on the attributes of the knowledge.
     knowledge : Knowledge
         Background knowledge about the subjects, over the attributes of the last stage.
-
-    Raises
-    ------
-    InputError
-        If the attack infers attributes, or links on attributes that the knowledge does not have; or for the reasons
-        given in `MaskingGame`.
     """
 
     knowledge: Knowledge = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        if self.attack.inferences:
-            found = self.attack.inferences[0].infers
-            expected = "an Identify stage only"
-            raise InputError(
-                "an adversary with partial knowledge cannot infer attributes", found=found, expected=expected
-            )
-        on, known = self.attack.identify.on, self.knowledge.attributes
-        if on != known:
-            problem, expected = (
-                "the knowledge covers other attributes than the last stage",
-                f"knowledge of {', '.join(on)}",
-            )
-            raise InputError(problem, found=known, expected=expected)
-        super().__post_init__()
 
     @property
     def is_compiled(self) -> bool:

@@ -3,21 +3,18 @@
 import itertools
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from small_knowledge import probabilities
 from tiers import examples
 
-from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile, everything
+from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
 from reidsim.adversaries.multistage.attack import (
     Identify,
-    InferByLinkage,
     MultistageAttack,
     MultistageWorld,
     PersonTable,
 )
-from reidsim.core.errors import InputError
 from reidsim.games.masking.game import PartialKnowledgeGame
 from reidsim.games.masking.searches import best_first, masking_backward_induction
 from reidsim.releases.lattice import MaskingSpace
@@ -120,17 +117,3 @@ def test_subjects_best_respond_whatever_the_solver(case, no_attack):
         np.testing.assert_allclose(found.publisher_payoff, expected, atol=1e-9)
     solvers = [solve(game).solver for solve in (best_first, masking_backward_induction)]
     assert solvers == ["branch-and-bound", "backward-induction"]
-
-
-def test_what_is_refused():
-    world = MultistageWorld(
-        PersonTable.from_array("subjects", NAMES, np.array([[0, 0, 0, 0]])),
-        {"register": PersonTable.from_array("register", LINKED, np.array([[0, 0, 0]]))},
-    )
-    space, knowledge = MaskingSpace(NAMES, np.ones(4), 1), everything(LINKED, 1)
-    infers = MultistageAttack((InferByLinkage("d", "register", ("a",)), Identify(LINKED, "register")), 1.0, 0.0)
-    with pytest.raises(InputError, match="an adversary with partial knowledge cannot infer attributes; found 'd'"):
-        PartialKnowledgeGame(space, infers, world, knowledge=knowledge)
-    elsewhere = MultistageAttack((Identify(("a",), "register"),), 1.0, 0.0)
-    with pytest.raises(InputError, match="the knowledge covers other attributes than the last stage"):
-        PartialKnowledgeGame(space, elsewhere, world, knowledge=knowledge)
