@@ -356,7 +356,7 @@ def repriced(adversary: Adversary, gain: Any, cost: Any) -> Adversary:
         record.
     """
     if isinstance(adversary, ErringAdversary):
-        return replace(adversary, adversary=repriced(adversary.adversary, gain, cost))
+        return replace(adversary, adversary=cast("Any", repriced(adversary.adversary, gain, cost)))
     if isinstance(adversary, SequentialAdversary):
         if np.ndim(gain) or np.ndim(cost):
             raise InputError("a sequential attack needs the same gain and the same cost for all records")

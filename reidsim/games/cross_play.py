@@ -466,9 +466,8 @@ def cross_play(
     """
     own = opponents[0].name if own is None else own
     for opponent in opponents:
-        for game in (record_game_of(opponent.truth), record_game_of(opponent.planned)):
-            for part in parts_of(game):
-                declared_information(part.adversary)
+        for each in (*parts_of(record_game_of(opponent.truth)), *parts_of(record_game_of(opponent.planned))):
+            declared_information(each.adversary)
     if against_each is None:
         against_each = [defender.name for defender in defenders if defender.plans][:1]
     cannot: dict[str, InputError] = {}

@@ -260,24 +260,6 @@ def lattice_search(game: RecordGame) -> Choice:
 _PARTS = 64
 
 
-class Held(NamedTuple):
-    """Best strategy found so far for each record.
-
-    Attributes
-    ----------
-    payoff : ndarray of float64, shape (n_records,)
-        The publisher's payoff, in currency units; minus infinity where no strategy is found yet.
-    strategies : ndarray of int64, shape (n_records,)
-        Number of the best strategy; ``WITHHELD`` (-1) where none is found yet.
-    evaluated : ndarray of int64, shape (n_records,)
-        Number of strategies whose payoff was computed.
-    """
-
-    payoff: Floats
-    strategies: Strategies
-    evaluated: Integers
-
-
 def iceberg(game: RecordGame, constraint: Constraint | None = None, progress: Progress = no_progress) -> Choice:
     """Return the best strategy of every record.
 
@@ -362,8 +344,12 @@ class Search(NamedTuple):
         Row numbers of the groups of each depth.
     counts : ndarray of int64, shape (n_groups, 3)
         Work array.
-    held : Held
-        Best strategies found.
+    payoff : ndarray of float64, shape (n_records,)
+        The publisher's best payoff found so far, in currency units; minus infinity without a strategy.
+    strategies : ndarray of int64, shape (n_records,)
+        Number of the best strategy; ``WITHHELD`` (-1) where none is found yet.
+    evaluated : ndarray of int64, shape (n_records,)
+        Number of strategies whose payoff was computed.
     """
 
     rollup: Rollup
@@ -376,10 +362,12 @@ class Search(NamedTuple):
     levels: Integers
     buffers: Positions
     counts: Integers
-    held: Held
+    payoff: Floats
+    strategies: Strategies
+    evaluated: Integers
 
 
-def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Held:
+def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Search:
     # As `fits` found: a population linker with a roll-up, a one-shot adversary and a lattice.
     linker, adversary, space, n = cast("Any", game.linker), cast("Any", game.adversary), game.space, game.n_records
     rollup: Rollup = linker.group_sizes.rollup
@@ -389,16 +377,6 @@ def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Hel
     lowest = np.zeros((n_attributes, 1 if constraint.minimum is None else n), dtype=np.int16)
     if constraint.minimum is not None:
         lowest[:] = np.asarray(constraint.minimum) // rollup.strides[:, None] % rollup.shape[:, None]
-    held = Held(np.full(n, -np.inf), np.full(n, WITHHELD, dtype=np.int64), np.zeros(n, dtype=np.int64))
-    if constraint.minimum is None:
-        # Evaluate the unchanged and the fully suppressed release first, so that most groups are skipped at once.
-        for strategy in (space.most_specific, space.size - 1):
-            outcome = game.outcome(strategy)
-            better = constraint.allows(space, strategy, outcome.response.invited)
-            ahead = outcome.publisher_payoff - held.payoff
-            better &= (ahead > game.tie()) | ((ahead >= -game.tie()) & (strategy < held.strategies))
-            held.payoff[better], held.strategies[better] = outcome.publisher_payoff[better], strategy
-            held.evaluated[:] += 1
     search = Search(
         rollup,
         np.where(np.arange(n_rows) < n, 0, -1),
@@ -410,8 +388,18 @@ def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Hel
         levels=np.zeros(n_attributes, dtype=np.int64),
         buffers=np.empty((n_attributes + 1, n_rows), dtype=np.int32),
         counts=np.zeros((int(rollup.n_groups.max()), 3), dtype=np.int64),
-        held=held,
+        payoff=np.full(n, -np.inf),
+        strategies=np.full(n, WITHHELD, dtype=np.int64),
+        evaluated=np.zeros(n, dtype=np.int64),
     )
+    # Evaluate the unchanged and the fully suppressed release first, so that most groups are skipped at once.
+    for strategy in (space.most_specific, space.size - 1) if constraint.minimum is None else ():
+        outcome = game.outcome(strategy)
+        better = constraint.allows(space, strategy, outcome.response.invited)
+        ahead = outcome.publisher_payoff - search.payoff
+        better &= (ahead > game.tie()) | ((ahead >= -game.tie()) & (strategy < search.strategies))
+        search.payoff[better], search.strategies[better] = outcome.publisher_payoff[better], strategy
+        search.evaluated[:] += 1
     search.buffers[0] = np.arange(n_rows)
     parts = vertices(rollup.shape.tolist(), _PARTS)
     for done, first_levels in enumerate(parts, start=1):
@@ -419,7 +407,7 @@ def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Hel
         search.fixed[: len(first_levels)] = first_levels
         _walk(0, 0, n_rows, int(rollup.people.sum()), 0.0, 0, search)
         progress(done, len(parts))
-    return held
+    return search
 
 
 def _least_safe(amounts: Floats) -> int:
@@ -437,21 +425,21 @@ def _least_safe(amounts: Floats) -> int:
 
 
 @numba.njit(cache=True)
-def _wins(payoff: float, strategy: int, record: int, amounts: Floats, held: Held) -> bool:
+def _wins(payoff: float, strategy: int, record: int, search: Search) -> bool:
     """Return whether a strategy's payoff beats the best found so far for a record.
 
     It does if it is larger by more than the tie tolerance, or equal within it and the strategy's number is lower.
-    `amounts` and `held` are those of `Search`; `payoff` is in currency units.
+    `payoff` is in currency units.
     """
-    ahead, tie = payoff - held.payoff[record], INDIFFERENCE * (amounts[0, record] + amounts[1, record])
-    return bool(ahead > tie or (ahead >= -tie and strategy < held.strategies[record]))
+    ahead, tie = payoff - search.payoff[record], INDIFFERENCE * (search.amounts[0, record] + search.amounts[1, record])
+    return bool(ahead > tie or (ahead >= -tie and strategy < search.strategies[record]))
 
 
 @numba.njit(cache=True)
 def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: int, search: Search) -> None:
     """Search beneath a vertex for better strategies of the records of a group.
 
-    Better strategies are written to `search.held`.
+    Better strategies are written to `search`.
 
     Parameters
     ----------
@@ -468,7 +456,7 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
     search : Search
         Data of the search; `levels`, `buffers` and `counts` are overwritten.
     """
-    rollup, records, levels, buffers, held = search.rollup, search.records, search.levels, search.buffers, search.held
+    rollup, records, levels, buffers = search.rollup, search.records, search.levels, search.buffers
     benefit, loss, gain, price = search.amounts
     is_bounded = search.lowest.shape[1] > 1 or len(benefit) == 1
     if depth == len(rollup.shape):
@@ -487,9 +475,9 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
                 continue
             payoff = benefit[record] * (0.0 if loses > NO_BENEFIT else 1.0 - loses)
             payoff -= loss[record] * (1.0 / size) if attacked else 0.0
-            held.evaluated[record] += 1
-            if _wins(payoff, strategy, record, search.amounts, held):
-                held.payoff[record], held.strategies[record] = payoff, strategy
+            search.evaluated[record] += 1
+            if _wins(payoff, strategy, record, search):
+                search.payoff[record], search.strategies[record] = payoff, strategy
         return
     column = rollup.codes[depth]
     for level in range(rollup.shape[depth]):
@@ -514,7 +502,7 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
                     if search.no_attack:
                         continue
                     most -= loss[record] * share
-                if _wins(most, number, record, search.amounts, held):
+                if _wins(most, number, record, search):
                     found = True
                     break
             if found:

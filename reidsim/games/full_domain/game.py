@@ -96,23 +96,6 @@ class Terms(NamedTuple):
     ruinous_at: Floats
     keeps_worthless: bool
 
-    @classmethod
-    def from_prices(cls, prices: Prices, no_attack: bool, strict: bool) -> Terms:
-        """Return the terms with the decision ratios for the payoff parameters `prices`.
-
-        `no_attack` is true for the No-Attack game. If it is also `strict`, a group size of exactly ``G / C`` (gain /
-        cost) is not safe; `strict` has no effect on the other game. Ratios allow for rounding.
-        """
-        benefit, loss, gain, cost = prices.benefit, prices.loss, prices.gain, prices.cost
-        # Rounding must not turn equality into an attack, nor into safety in the strict game.
-        safe_from = _ratio(gain, cost) / (1 + INDIFFERENCE)
-        if no_attack and strict:
-            safe_from = np.nextafter(_ratio(gain, cost) * (1 + INDIFFERENCE), np.inf)
-        ruinous_at = np.where(benefit > 0, _ratio(loss, benefit), np.inf) * (1 + INDIFFERENCE)
-        if no_attack:
-            ruinous_at = np.full_like(ruinous_at, np.inf)
-        return cls(benefit, loss, gain, cost, safe_from, ruinous_at, no_attack)
-
 
 def _ratio(above: Floats, below: Floats) -> Floats:
     """Return the ratio of two payoff parameters, `above` / `below`, by kind.
@@ -318,9 +301,16 @@ class FullDomainGame:
     def terms(self) -> Terms:
         """Payoff parameters, with the ratios that decide whether records are kept.
 
-        They are arrays by kind of record; see `Terms`.
+        They are arrays by kind of record; see `Terms`. Ratios allow for rounding.
         """
-        return Terms.from_prices(self.prices, self.no_attack, self.safe_class == "above")
+        benefit, loss, gain, cost = vars(self.prices).values()
+        # Rounding must not turn equality into an attack, nor into safety in the strict game.
+        safe_from = _ratio(gain, cost) / (1 + INDIFFERENCE)
+        if self.no_attack and self.safe_class == "above":
+            safe_from = np.nextafter(_ratio(gain, cost) * (1 + INDIFFERENCE), np.inf)
+        profitable = (benefit > 0) & (not self.no_attack)
+        ruinous_at = np.where(profitable, _ratio(loss, benefit), np.inf) * (1 + INDIFFERENCE)
+        return Terms(benefit, loss, gain, cost, safe_from, ruinous_at, self.no_attack)
 
     @property
     def followed(self) -> Followed:

@@ -326,42 +326,25 @@ class _BranchSearch:
             for look in dives:
                 look()
             return
+
+        def enter(step: int, *, dive: bool) -> None:
+            """Search the part of the branch with one level, `step` above the lowest, unless its bound closes it."""
+            node, height = branch.node + step * self._strides[depth], branch.height + step
+            if self._incumbent.is_beaten_at(float(bounds[step, PAYOUT]), node, height):
+                table, dropped, keeps = branch.table, 0, kept[starts[step] : starts[step + 1]]
+                # At the branch's own level, dropping only a few classes is not worth copying the other classes.
+                if step or 4 * np.count_nonzero(~keeps) >= len(table.keys):
+                    table, dropped = raise_kept(table, self._fields[depth], step, keeps)
+                self._explore(depth + 1, _Branch(node, height, table, branch.dropped + dropped), dive=dive)
+
         # Visit the most promising level first, because good nodes close other branches.
         steps = np.argsort(-bounds[:, PAYOUT], kind="stable").tolist()
-        look_at = partial(self._enter, depth, branch, kept, starts, bounds)
         if not depth:
             # A bound from the first attribute alone is loose. Therefore each level of it gets a dive, after the first
             # dive has closed branches that are far behind.
-            self._dives = [partial(look_at, step, dive=True) for step in steps[1:]]
+            self._dives = [partial(enter, step, dive=True) for step in steps[1:]]
         for step in steps[: 1 if dive else None]:
-            look_at(step, dive=dive)
-
-    def _enter(
-        self,
-        depth: int,
-        branch: _Branch,
-        kept: Bools,
-        starts: NDArray[np.int64],
-        bounds: Floats,
-        step: int,
-        *,
-        dive: bool,
-    ) -> None:
-        """Look for better nodes in the part of a branch with one level of an attribute.
-
-        The attribute is at place `depth` in the order, `step` levels above its lowest. The part is skipped if its bound
-        shows that it holds no better node. With `dive`, only the most promising level is searched at each further
-        depth. `kept` marks the classes that keep records, level after level from the positions `starts` on; `bounds`
-        are by level. See `merge_prefixes`.
-        """
-        node, height = branch.node + step * self._strides[depth], branch.height + step
-        if not self._incumbent.is_beaten_at(float(bounds[step, PAYOUT]), node, height):
-            return
-        table, dropped, kept = branch.table, 0, kept[starts[step] : starts[step + 1]]
-        # At the branch's own level, dropping only a few classes is not worth copying the other classes.
-        if step or 4 * np.count_nonzero(~kept) >= len(table.keys):
-            table, dropped = raise_kept(table, self._fields[depth], step, kept)
-        self._explore(depth + 1, _Branch(node, height, table, branch.dropped + dropped), dive=dive)
+            enter(step, dive=dive)
 
 
 def explore(
@@ -470,7 +453,7 @@ class _BudgetSearch:
         for position in positions:
             level = levels[position] + step
             if self._game.lowest[position] <= level < self._game.lattice.shape[position]:
-                yield (*levels[:position], level, *levels[position + 1 :])
+                yield _at(levels, position, level)
 
     def _improve(self) -> None:
         """Evaluate all neighbours of the best node found, until none is better.
@@ -519,10 +502,10 @@ class _BudgetSearch:
         is empty if no rows are followed.
         """
         roll_up, finest, group_of = self._game.finest
-        below = [at for at in range(len(levels)) if _lowered(levels, at) in self._recent]
+        below = [at for at in range(len(levels)) if _at(levels, at, levels[at] - 1) in self._recent]
         if below:
-            at = min(below, key=lambda at: len(self._recent[_lowered(levels, at)][0].keys))
-            table, group_of = self._recent[_lowered(levels, at)]
+            at = min(below, key=lambda at: len(self._recent[_at(levels, at, levels[at] - 1)][0].keys))
+            table, group_of = self._recent[_at(levels, at, levels[at] - 1)]
             table, inverse = roll_up.up(table, at, levels[at] - 1, follow=len(group_of) > 0)
             made = table, inverse[group_of] if len(group_of) else group_of
         else:
@@ -531,10 +514,6 @@ class _BudgetSearch:
         if len(self._recent) > _MOST_RECENT:
             del self._recent[next(iter(self._recent))]
         return made
-
-
-def _lowered(levels: Levels, position: int) -> Levels:
-    return (*levels[:position], levels[position] - 1, *levels[position + 1 :])
 
 
 # Marks a class that is not split.

@@ -239,13 +239,9 @@ class Crowd:
         n, welfare = len(self), []
         for number in range(n + 1):
             joined = self.keenest(number / n)
-            welfare.append(float((joined * self._own_gains(number / n)).sum() - self._exposed(number / n)))
+            exposed = float(self.chances_of(number / n)[1] * self.values.harm.sum())
+            welfare.append(float((joined * self._own_gains(number / n)).sum() - exposed))
         return self.keenest(int(np.argmax(welfare)) / n) > 0.5, True
-
-    def _exposed(self, share: float) -> float:
-        return float(self.chances_of(share)[1] * self.values.harm.sum())
-
-    # Equilibria
 
     def keenest(self, share: float) -> Floats:
         """Return the share of each type that joins, shape (n_types,).
