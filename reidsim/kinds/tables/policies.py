@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -255,34 +256,26 @@ class Rule(SolvedPolicy):
 
     Attributes
     ----------
-    node : int
-        Node of all records in rules that generalize all records equally: 0, or -1 for the least specific node.
+    form : callable
+        Returns the prescribed generalization (node) of each game row, shape (n_rows,), given the policy and the study.
     """
 
     is_rule = True
-    node: ClassVar[int] = 0
-
-    def form(self, study: TablesStudy) -> Strategies:
-        """Return the prescribed generalization (node) of each game row, shape (n_rows,)."""
-        return everywhere(study, range(study.lattice.size)[self.node])
+    form: ClassVar[Callable[[Any, TablesStudy], Strategies]]
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the `Choice` of the prescribed generalizations; `game` has no effect."""
         return Choice(self.form(study), self.name, everywhere(study, 0), exact=False)
 
 
-@POLICIES.register("safe-harbor")
-class SafeHarbor(Rule):
-    """Rule: least generalization of each record that HIPAA Safe Harbor accepts."""
-
-    label = "Safe Harbor"
-    description = "for each record, the least generalization that complies with the HIPAA Safe Harbor rule"
-    needs = frozenset({SAFE_HARBOR})
-
-    def form(self, study: TablesStudy) -> Strategies:
-        """Return, for each game row, the least node that Safe Harbor accepts, (n_rows,)."""
-        # The scenario has the section that the policy needs.
-        return cast("Strategies", study.safe_harbor)
+POLICIES.add(
+    "safe-harbor",
+    Rule,
+    label="Safe Harbor",
+    description="for each record, the least generalization that complies with the HIPAA Safe Harbor rule",
+    needs=frozenset({SAFE_HARBOR}),
+    form=lambda rule, study: study.safe_harbor,
+)
 
 
 class BestOfUnit(SolvedPolicy):
@@ -349,10 +342,22 @@ POLICIES.add(
 )
 
 
-POLICIES.add("no-protection", Rule, label="No protection", description="all records are released unchanged")
+POLICIES.add(
+    "no-protection",
+    Rule,
+    label="No protection",
+    description="all records are released unchanged",
+    form=lambda rule, study: everywhere(study, study.lattice.most_specific),
+)
 
 
-POLICIES.add("suppress-all", Rule, label="Suppress all", description="all values are suppressed", node=-1)
+POLICIES.add(
+    "suppress-all",
+    Rule,
+    label="Suppress all",
+    description="all values are suppressed",
+    form=lambda rule, study: everywhere(study, study.lattice.size - 1),
+)
 
 
 @POLICIES.register("record-level")
@@ -561,18 +566,16 @@ POLICIES.add(
 )
 
 
-@POLICIES.register("lattice-search")
-class LatticeSearch(SolvedPolicy):
-    """Greedy search of the lattice for each record (Wan et al. 2015); not exact."""
-
-    label = "Lattice search"
-    description = "for each record, the generalization at which the greedy lattice search of Wan et al. 2015 stops"
-    has_lowest_level = False
-    meets_attribute_limits = False
-
-    def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
-        """Return the `Choice` of the strategies at which the greedy search in direction "record" stops."""
-        return lattice_search(by_record(game))
+# Greedy search of the lattice for each record (Wan et al. 2015), in direction "record"; not exact.
+POLICIES.add(
+    "lattice-search",
+    SolvedPolicy,
+    label="Lattice search",
+    description="for each record, the generalization at which the greedy lattice search of Wan et al. 2015 stops",
+    has_lowest_level=False,
+    meets_attribute_limits=False,
+    pick=lambda policy, study, game, report: lattice_search(by_record(game)),
+)
 
 
 @POLICIES.register("anytime")
@@ -714,16 +717,13 @@ POLICIES.add(
 )
 
 
-@POLICIES.register("random")
-class Random(Rule):
-    """Rule: random generalization of each record."""
-
-    label = "Random"
-    description = "for each record, a generalization drawn at random"
-
-    def form(self, study: TablesStudy) -> Strategies:
-        """Return a random node for each game row, shape (n_rows,).
-
-        Nodes are drawn uniformly from the lattice, with the scenario's seed; each call returns the same ones.
-        """
-        return random_stream(study.scenario.seed, "cross-play").integers(study.lattice.size, size=study.space.n_records)
+# Nodes are drawn uniformly from the lattice, with the scenario's seed; each call returns the same ones.
+POLICIES.add(
+    "random",
+    Rule,
+    label="Random",
+    description="for each record, a generalization drawn at random",
+    form=lambda rule, study: random_stream(study.scenario.seed, "cross-play").integers(
+        study.lattice.size, size=study.space.n_records
+    ),
+)
