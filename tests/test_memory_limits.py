@@ -21,7 +21,7 @@ from reidsim.engine.stress.run import describe
 from reidsim.engine.switch import switch_loaded
 from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import branch_and_bound
-from reidsim.kinds.tables import released_file
+from reidsim.kinds.tables import build
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.sources import open_results
 from reidsim.scenarios.load import Scenario
@@ -200,7 +200,7 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
 def test_a_released_file_that_needs_more_than_is_free_is_refused(monkeypatch):
     loaded, file = Scenario.load(TOWN / "town.toml"), TOWN / "patients.csv"
     assert score_loaded(loaded, file).file == "patients.csv"
-    monkeypatch.setattr(released_file, "free_memory", lambda: 1_000)
+    monkeypatch.setattr(build, "free_memory", lambda: 1_000)
     expected = r"patients\.csv: too large for memory: about [\d.]+ kB are needed; expected at most 1\.0 kB"
     with pytest.raises(InputError, match=expected):
         score_loaded(loaded, file)

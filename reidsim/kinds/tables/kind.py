@@ -25,7 +25,7 @@ from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.games.record_game import WITHHELD, Equilibrium, evaluate, shared_rows
 from reidsim.games.solvers import branch_and_bound, no_progress
-from reidsim.kinds.tables.build import build_study, planned_releases, setting_of
+from reidsim.kinds.tables.build import build_study, planned_releases, play_released, setting_of
 from reidsim.kinds.tables.outcomes import (
     DroppedColumns,
     OneShotPoints,
@@ -41,7 +41,6 @@ from reidsim.kinds.tables.outcomes import (
 )
 from reidsim.kinds.tables.policies import SPLITS, BestOfUnit, Rule, SolvedPolicy, TablesChoice
 from reidsim.kinds.tables.release import attribute_labels, read_records, sensitive_attributes
-from reidsim.kinds.tables.released_file import play_released
 from reidsim.kinds.tables.schema import POLICIES, SAFE_HARBOR, WHERE, TablesScenario, policies_of_unit, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people, largest_in_groups
