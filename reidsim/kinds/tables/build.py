@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache, partial
@@ -17,7 +18,7 @@ from reidsim.adversaries.knowledge.adversary import DrawnLists, DrawnListsLinker
 from reidsim.adversaries.response import Adversary, arrays_of
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
 from reidsim.core.bundled import bundled_folder
-from reidsim.core.errors import InputError, listed, locating, nearest, refuse_first, refuse_rows
+from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows
 from reidsim.core.files import free_memory, require_memory
 from reidsim.core.numerics import log
 from reidsim.core.randomness import random_stream
@@ -135,12 +136,6 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
         if records.population is not None and holds:
             of_people = GeneralizationLattice(records.hierarchies, people.cells, counted)
             require_part_of(of_people, people.counts.astype(np.int64), records.population, unit)
-        harbor = None
-        if scenario.safe_harbor is not None:
-            harbor = _safe_harbor(scenario.safe_harbor, lattice, first, records.population or people)
-            if persons is not None:
-                # The least common generalization of the cells of each row set.
-                harbor = persons.row_sets.combined(np.maximum, lattice.all_levels(harbor)) @ np.array(lattice.strides)
         study = TablesStudy(
             loaded,
             lattice,
@@ -149,7 +144,7 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
             Prices(*kinds.T),
             records.population,
             people,
-            harbor,
+            _safe_harbor(scenario.safe_harbor, lattice, first, records.population or people, persons),
             sampled=_sampled_people(scenario, lattice.domain, records.codes, weights, person),
             persons=persons,
             household_of=household,
@@ -162,11 +157,15 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
 
 
 def _safe_harbor(
-    section: SafeHarborSection, lattice: GeneralizationLattice, first: Keys, population: Population
-) -> Strategies:
-    """Return, for each cell, the least node that Safe Harbor accepts, shape (n_cells,).
+    section: SafeHarborSection | None,
+    lattice: GeneralizationLattice,
+    first: Keys,
+    population: Population,
+    persons: ReleasedPeople | None,
+) -> Strategies | None:
+    """Return, for each game row, the least node that Safe Harbor accepts, shape (n_rows,).
 
-    A cell is a combination of quasi-identifier values of records.
+    The result is None without the section.
 
     Parameters
     ----------
@@ -177,7 +176,10 @@ def _safe_harbor(
         One record of each cell, to name its row in messages.
     population : Population
         People of each three-digit ZIP code area, if the section counts them there.
+    persons : ReleasedPeople, optional
     """
+    if section is None:
+        return None
     people = None
     if section.zip is not None and section.zip3_population == "population":
         people = zip3_population_of(population, section.zip)
@@ -185,7 +187,11 @@ def _safe_harbor(
         path = bundled_folder("populations") / "figures" / "us-2010-zip3.csv.gz"
         frame = read_table(path, comment="#")
         people = dict(zip(frame["zip3"], numbers(frame, "people", path), strict=True))
-    return safe_harbor_strategies(lattice, age=section.age, zip_code=section.zip, zip3_population=people, row_of=first)
+    nodes = safe_harbor_strategies(lattice, age=section.age, zip_code=section.zip, zip3_population=people, row_of=first)
+    if persons is not None:
+        # The least common generalization of the cells of each row set.
+        nodes = persons.row_sets.combined(np.maximum, lattice.all_levels(nodes)) @ np.array(lattice.strides)
+    return nodes
 
 
 def _amounts(scenario: TablesScenario, records: ReleasedRecords) -> tuple[dict[str, Floats], Floats]:
@@ -452,16 +458,12 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
         combines drawn lists with other resources, or has inaccurate resources in sequential attacks; or if the records
         have different gains or costs that would apply to it.
     """
-    scenario, drawn, lists, amounts = study.scenario, study.drawn, study.scenario.lists, dict[str, float]()
-    types = types_of(scenario)
-    for price in ("gain", "cost"):
-        given = getattr(study.prices, price)
-        amounts[price] = float(given.flat[0])
-        for _, path, section in types:
-            differs = getattr(section, price) is None and (given != given.flat[0]).any()
-            problem = f"rounds of agents need the same {price} for all records"
-            refuse_first((differs, problem, f"{path}.{price}", None, "an amount"))
-    economics = scenario.economics.model_copy(update=amounts)
+    scenario, drawn, lists = study.scenario, study.drawn, study.scenario.lists
+    types, amounts = types_of(scenario), {price: getattr(study.prices, price) for price in ("gain", "cost")}
+    for (price, given), (_, path, section) in itertools.product(amounts.items(), types):
+        differs, problem = getattr(section, price) is None and np.ptp(given), f"rounds of agents need the same {price}"
+        refuse_first((differs, f"{problem} for all records", f"{path}.{price}", None, "an amount"))
+    economics = scenario.economics.model_copy(update={price: float(given.flat[0]) for price, given in amounts.items()})
     alone = {each or OWN_ADVERSARY: against for each, against in study.each.items()}
     buyers = {name: section.buyers for name, section in scenario.resources.items() if section.buyers is not None}
     prices = {each: section.price or 0.0 for each, section in scenario.resources.items()}
@@ -532,14 +534,12 @@ def play_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
     require_memory(rows * (_OF_ROW + _OF_VALUE * width), "too large for memory", source=path, free=free)
     given = study.scenario.columns
     columns = {name: each for name, column in given.items() for each in (name, column) if each in frame}
-    if not columns:
-        hint, problem = nearest(next(iter(given.values())), map(str, frame.columns)), "the file has no quasi-identifier"
-        found, expected = listed(frame.columns), f"some of {listed(given.values())}"
-        raise InputError(problem, source=path, found=found, expected=expected, hint=hint)
     # A missing attribute counts as suppressed in every row.
     cells = {name: frame[columns[name]] if name in columns else SUPPRESSED for name in given}
     labels = pd.DataFrame(cells, index=frame.index, dtype="str")
+    problem, expected = "the file has no quasi-identifier", f"some of {listed(given.values())}"
     with locating(path):
+        refuse_first((not columns, problem, None, listed(frame.columns), expected))
         file = ReleasedFile.read(study, labels, _records_of(study, frame, key, path), columns)
     note = "the attribute counts as suppressed in every row"
     notes = tuple(f"the file has no column for {name}: {note}" for name in given if name not in columns)
@@ -569,17 +569,12 @@ def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: 
         or in more rows than there, or a key has some but not all of its records.
     """
     if key is None:
-        if len(frame) != study.n_records:
-            raise InputError(
-                "the file does not have one row per record",
-                found=counted(len(frame), "row"),
-                expected=counted(study.n_records, "record"),
-                hint="match rows by an identifier with --key COLUMN",
-            )
+        problem, n_rows = "the file does not have one row per record", counted(len(frame), "row")
+        expected = f"{counted(study.n_records, 'record')}, or an identifier of the rows with --key COLUMN"
+        refuse_first((len(frame) != study.n_records, problem, None, n_rows, expected))
         return np.arange(len(frame))
     require_columns(frame, [key], path)
-    _, release = columns_of_release(study.loaded, {key: key})
-    rows, records = frame[key].str.strip(), release[key]
+    rows, records = frame[key].str.strip(), columns_of_release(study.loaded, {key: key})[key]
     # The place of a row among the rows with its key.
     wanted, places = (pd.MultiIndex.from_arrays([each, each.groupby(each).cumcount()]) for each in (rows, records))
     found = pd.Series(np.arange(len(records)), index=places).reindex(wanted).to_numpy()

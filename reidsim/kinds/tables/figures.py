@@ -125,7 +125,16 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     if swept is None:
         return
     if _THRESHOLD in swept.table and not swept.second:
-        yield "attack-thresholds", attack_thresholds(_thresholds(swept))
+        # Thresholds are equal for all policies. A detection intercept is drawn as a probability.
+        lines = swept.lines([_THRESHOLD])
+        lines = lines[lines["policy"] == swept.table["policy"].iloc[0]]
+        thresholds = lines.assign(
+            parameter=lines["key"].map(lambda key: _DETERRENTS.get(key, key)),
+            value=lines["value"].where(lines["key"] != _INTERCEPT, 1 / (1 + np.exp(-lines["value"]))),
+            setting=lines["setting"].replace("", "as in the scenario"),
+            threshold=lines[_THRESHOLD],
+        )
+        yield "attack-thresholds", attack_thresholds(thresholds)
     if set(_DEVIATION) <= set(swept.table) and not swept.second and not swept.others:
         lines = swept.lines(_DEVIATION).dropna(subset=_DEVIATION)
         if len(lines["policy"].unique()) == 1:
@@ -141,23 +150,6 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
         yield f"payout-curves-{swept.along[0].removeprefix('economics.')}", payout_curves(payouts)
     else:
         yield from lines_or_maps(swept)
-
-
-def _thresholds(swept: Swept) -> pd.DataFrame:
-    """Return the attack thresholds of a sweep, as `attack_thresholds` draws them.
-
-    An attack threshold is the smallest group size that is not attacked. The table has the rows of the first policy,
-    because thresholds are equal for all policies. A detection intercept is converted to a probability. `swept` has the
-    sweep's results; see `Swept`.
-    """
-    lines: pd.DataFrame = swept.lines([_THRESHOLD])
-    lines = lines[lines["policy"] == swept.table["policy"].iloc[0]]
-    return lines.assign(
-        parameter=lines["key"].map(lambda key: _DETERRENTS.get(key, key)),
-        value=lines["value"].where(lines["key"] != _INTERCEPT, 1 / (1 + np.exp(-lines["value"]))),
-        setting=lines["setting"].replace("", "as in the scenario"),
-        threshold=lines[_THRESHOLD],
-    )
 
 
 def _payouts(swept: Swept) -> pd.DataFrame | None:

@@ -336,7 +336,32 @@ class TablesKind(Kind):
         They concern records without a match in the population, unreliable risks of sample uniques, withheld records,
         choices without proof, and exposure to adversaries who look people up. `draw` has no effect.
         """
-        yield from _warnings_of_records(study)
+        sampled, population, unit = study.sampled, study.population, study.units
+        if sampled is not None and study.scenario.release.estimator == "benedetti-franconi":
+            # Sampling weights estimate the risk of sample uniques badly, unless the sample is the whole population.
+            sets, alone = distinct_people(sampled.sample), sampled.sample.counts == 1
+            unique = int(alone.sum() if sets is None else np.maximum.reduceat(alone[sets.cells], sets.start[:-1]).sum())
+            if unique and sampled.total > sampled.sample.total:
+                hint = ': compare release.estimator = "log-linear"' * (sets is None)
+                yield (
+                    f"{unique:,} of {int(sampled.sample.total):,} {unit[1]} are unique in "
+                    f"the sample; their risk by Benedetti and Franconi may be inaccurate{hint}"
+                )
+        if study.scenario.publisher.unit == "table":
+            counts, lattice = study.dataset.counts.astype(np.int64), replace(study.lattice, codes=study.dataset.cells)
+            if population is not None and (outside := records_outside(lattice, counts, population)):
+                yield (
+                    f"{outside} of {study.n_subjects} {unit[1]} exceed the people with the same values in "
+                    f"population {population.name!r}; a {unit[0]} without a match counts as the only such person"
+                )
+        else:
+            yield from {
+                f"{outside} of {study.n_records} records have values that no person in population "
+                f"{each.linked_population.name!r} has; each counts as the only such person": None
+                for each in study.each.values()
+                # A registry may be incomplete, so that a record without a match there is no error.
+                if each.registry is None and (outside := int(each.group_sizes.outside[study.cell_of_record].sum()))
+            }
         for policy, outcome in outcomes.items():
             withheld = int(study.weights[outcome.equilibrium.withheld].sum())
             if study.scenario.publisher.unit == "table" or isinstance(outcome.choice, TablesChoice):
@@ -688,39 +713,6 @@ def _warnings_of_node(study: TablesStudy, policy: str, outcome: PolicyOutcome) -
     ):
         if holds:
             yield f"{policy}: {text}"
-
-
-def _warnings_of_records(study: TablesStudy) -> Iterator[str]:
-    """Yield texts that warn of the records, their weights and the population.
-
-    They count sample uniques with an unreliable risk estimate, and records without a match in the population.
-    """
-    sampled, population, unit = study.sampled, study.population, study.units
-    if sampled is not None and study.scenario.release.estimator == "benedetti-franconi":
-        # Sampling weights estimate the risk of sample uniques badly, unless the sample is the whole population.
-        sets, alone = distinct_people(sampled.sample), sampled.sample.counts == 1
-        unique = int(alone.sum() if sets is None else np.maximum.reduceat(alone[sets.cells], sets.start[:-1]).sum())
-        if unique and sampled.total > sampled.sample.total:
-            hint = ': compare release.estimator = "log-linear"' * (sets is None)
-            yield (
-                f"{unique:,} of {int(sampled.sample.total):,} {'records' if sets is None else 'people'} are unique in "
-                f"the sample; their risk by Benedetti and Franconi may be inaccurate{hint}"
-            )
-    if study.scenario.publisher.unit == "table":
-        counts, lattice = study.dataset.counts.astype(np.int64), replace(study.lattice, codes=study.dataset.cells)
-        if population is not None and (outside := records_outside(lattice, counts, population)):
-            yield (
-                f"{outside} of {study.n_subjects} {unit[1]} exceed the people with the same values in "
-                f"population {population.name!r}; a {unit[0]} without a match counts as the only such person"
-            )
-        return
-    yield from {
-        f"{outside} of {study.n_records} records have values that no person in population "
-        f"{each.linked_population.name!r} has; each counts as the only such person": None
-        for each in study.each.values()
-        # A registry may be incomplete, so that a record without a match there is no error.
-        if each.registry is None and (outside := int(each.group_sizes.outside[study.cell_of_record].sum()))
-    }
 
 
 def search_deviation(

@@ -166,8 +166,8 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
     return ReleasedRecords(source, frame, codes, hierarchies, population)
 
 
-def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, str]) -> tuple[str | Path, pd.DataFrame]:
-    """Return the source of the records and a table of selected columns.
+def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return a table of selected columns of the records.
 
     Parameters
     ----------
@@ -177,8 +177,6 @@ def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, s
 
     Returns
     -------
-    str or Path
-        File of the records, or name of the population that is released.
     DataFrame
         Text, one row per record, one column per key of `columns`.
 
@@ -188,7 +186,7 @@ def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, s
         If a column is missing.
     """
     source, frame = _records(loaded)
-    return source, select_columns(frame, columns, {}, source)
+    return select_columns(frame, columns, {}, source)
 
 
 def read_records(section: ReleaseSection, path: Path, *, trim: bool = True) -> pd.DataFrame:
@@ -316,13 +314,9 @@ def coded_record(domain: Domain, record: Mapping[str, str], where: str) -> Codes
     InputError
         If an attribute is missing or unknown, or a category is not in the domain. The error names the key `where`.
     """
-    expected, names = f"a value for each of {', '.join(domain.names)}", set(domain.names)
-    missing, unknown = min(names - set(record), default=None), min(set(record) - names, default=None)
-    refuse_first(
-        (missing, "attribute missing", where, missing, expected),
-        (unknown, "no such attribute", where, unknown, expected),
-    )
+    require_among("no such attribute", record, domain.names, where=where)
     with locating(where=where):
+        require_among("attribute missing", domain.names, record)
         return domain.encode(pd.DataFrame([record]))
 
 

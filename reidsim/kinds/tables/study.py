@@ -494,7 +494,7 @@ class TablesStudy(Study[TablesScenario]):
         known, n = self.lattice.domain.names, self.n_records
         columns = {name: recipe.columns.get(name, name) for name in recipe.inferred if name not in known}
         try:
-            truth = columns_of_release(self.loaded, columns)[1] if columns else pd.DataFrame(index=range(n))
+            truth = columns_of_release(self.loaded, columns) if columns else pd.DataFrame(index=range(n))
         except InputError as error:
             hint = f"add the true values of the attribute to the records, because {path} infers the attribute"
             raise error.but(hint=hint) from None
@@ -732,17 +732,17 @@ class TablesStudy(Study[TablesScenario]):
         """
         lattice, owns = replace(self.lattice, codes=codes), dict[str | None, Resource]()
         for name, alone in self.each.items():
-            own = alone.own
-            staged, listed = cells is None and isinstance(own, LatticeAttackLinker), cells is None and alone.holds
+            own, problem = alone.own, "the adversary is supported only on the records of the scenario"
+            key = "stages" if isinstance(own, LatticeAttackLinker) else "holds"
             with named(name):
-                for key, wrong in (("stages", staged), ("holds", listed)):
-                    problem = "the adversary is supported only on the records of the scenario"
-                    refuse_first((wrong, problem, f"adversary.{key}", None, None))
+                refuse_first(
+                    (cells is None and (key == "stages" or alone.holds), problem, f"adversary.{key}", None, None)
+                )
                 if isinstance(own, LatticeAttackLinker) and cells is not None:
                     own = own.of_records(lattice, cells)
                 elif isinstance(own, Knowledge):
-                    recipe, folder = str(alone.scenario.adversary.knowledge), self.loaded.folder
-                    own = load_knowledge(recipe, lattice.domain, codes, base=folder)
+                    recipe = str(alone.scenario.adversary.knowledge)
+                    own = load_knowledge(recipe, lattice.domain, codes, base=self.loaded.folder)
             owns[name] = own
         return replace(
             self,
