@@ -18,7 +18,7 @@ from reidsim.adversaries.knowledge.adversary import DrawnLists, DrawnListsLinker
 from reidsim.adversaries.response import Adversary, arrays_of
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
 from reidsim.core.bundled import bundled_folder
-from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows
+from reidsim.core.errors import listed, locating, refuse_first, refuse_rows
 from reidsim.core.files import free_memory, require_memory
 from reidsim.core.numerics import log
 from reidsim.core.randomness import random_stream
@@ -34,7 +34,6 @@ from reidsim.kinds.tables.release import (
     columns_of_release,
     read_release,
     read_waves,
-    released_keys,
     sensitive_attributes,
 )
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, policy_named
@@ -65,7 +64,7 @@ from reidsim.scenarios.agents import (
 from reidsim.scenarios.hierarchies import Table, hierarchy_rows
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.resources import People, check_buyer, lists_of_people
-from reidsim.scenarios.study import Keys
+from reidsim.scenarios.study import Keys, key_columns, keys_of_records, require_same
 
 # Key of the random stream that draws the persons of records. Streams for lists use 0 and 1 as the first number.
 _RECORDS = (2, 0, 0)
@@ -84,12 +83,10 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
     Raises
     ------
     InputError
-        If the scenario is of another kind; if a file, value or hierarchy cannot be used; if a minimum level does not
-        exist; if a record has no person in a population that must contain all records; or if the lattice is too large
-        for the search that the scenario needs.
+        If a file, value or hierarchy cannot be used; if a minimum level does not exist; if a person's records differ in
+        household, loss, gain, cost or weight; if a record has no person in a population that must contain all records;
+        or if the lattice is too large for the search that the scenario needs.
     """
-    if not isinstance(loaded.scenario, TablesScenario):
-        raise InputError("a scenario of another kind", source=loaded.path, where="game", expected="tables")
     scenario = loaded.scenario
     with locating(loaded.path):
         records, section, source = read_release(loaded), scenario.release, scenario.release.weight
@@ -98,7 +95,20 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
         weights = None if source is None else weights_in(frame, source, records.source)
         if section.sampling_fraction is not None:
             weights = np.full(n, 1 / section.sampling_fraction)
-        person, household = released_keys(scenario, records, given, weights)
+        # Numbers of the person and household of each record, from 0; None without a key.
+        person, household = (
+            None if key is None else keys_of_records(frame, key, records.source)
+            for key in (section.person, section.household)
+        )
+        if person is not None:
+            for price in [name for name in given if name != "benefit"]:
+                column = str(getattr(scenario.economics.columns, price))
+                require_same(given[price], person, price, records.source, column)
+            if weights is not None and source is not None:
+                keys = frame[list(key_columns(section.person))]
+                require_same(weights, person, "weight", records.source, source, keys)
+            if household is not None:
+                require_same(household, person, "household", records.source, str(section.household))
 
         def rows_of(name: str, hierarchy: Table) -> list[list[str]]:
             where = f"publisher.sensitive_hierarchies.{name}.file"
@@ -277,11 +287,8 @@ def _sampled_people(
     if scenario.release.estimator == "benedetti-franconi":
         return SampledPeople.of_records(domain, codes, weights, name, person)
     occur, columns = zip(*(np.unique(column, return_inverse=True) for column in codes.T), strict=True)
-    try:
+    with locating(where="release.estimator"):
         model = fitting_model(SampleCells.of_records(columns, weights)).everybody()
-    except InputError as error:
-        hint = 'use fewer or coarser quasi-identifiers, or "benedetti-franconi", which may be inaccurate'
-        raise error.but(source=None, where="release.estimator", hint=hint) from None
     cells = np.column_stack([values[model.codes[:, at]] for at, values in enumerate(occur)]).astype(np.int32)
     order = np.argsort(row_keys(list(cells.T), len(cells)))
     sample = Population(domain, cells[order], model.records[order], name)

@@ -667,9 +667,9 @@ class TablesKind(Kind):
 
         `price` selects "gain" or "cost".
         """
-        economics = scenario.economics
-        follows_loss = price == "gain" and economics.gain is None and economics.columns.loss is not None
-        return follows_loss or getattr(economics.columns, price) is not None
+        follows_loss = price == "gain" and scenario.economics.gain is None
+        columns = vars(scenario.economics.columns)
+        return columns[price] is not None or (follows_loss and columns["loss"] is not None)
 
     def decision(self, scenario: TablesScenario) -> str:
         """Return a phrase on the decision on the whole table, or an empty text.

@@ -32,13 +32,13 @@ from reidsim.linkage.sensitive_values import RowGroups, SensitiveAttribute
 from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.population import Attribute, Codes, Domain, Population, complete_records, natural_categories
 from reidsim.releases.hierarchy import Hierarchy
-from reidsim.releases.lattice import Floats, GeneralizationLattice
+from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.python_objects import people_named, table_named
 from reidsim.scenarios.resources import AttackRecipe, stage_of
-from reidsim.scenarios.study import Keys, key_columns, keys_of_records, require_same
+from reidsim.scenarios.study import Keys, key_columns, require_same
 
 Integers = NDArray[np.int64]
 
@@ -318,42 +318,6 @@ def coded_record(domain: Domain, record: Mapping[str, str], where: str) -> Codes
     with locating(where=where):
         require_among("attribute missing", domain.names, record)
         return domain.encode(pd.DataFrame([record]))
-
-
-def released_keys(
-    scenario: TablesScenario, records: ReleasedRecords, amounts: Mapping[str, Floats], weights: Floats | None
-) -> tuple[Keys | None, Keys | None]:
-    """Return numbers of the person and household of each record; None without a key.
-
-    Each result has shape (n_records,) and is numbered from 0. The keys are ``release.person`` and
-    ``release.household``.
-
-    Parameters
-    ----------
-    scenario : TablesScenario
-    records : ReleasedRecords
-    amounts : mapping of str to ndarray of float64, shape (n_records,)
-        Payoff parameters that a column of the records gives, by name of the parameter.
-    weights : ndarray of float64, shape (n_records,), or None
-        Sampling weight of each record.
-
-    Raises
-    ------
-    InputError
-        If a key is missing, or a person's records differ in household, loss, gain, cost or weight. The error names the
-        row.
-    """
-    section, source, frame = scenario.release, records.source, records.frame
-    person = keys_of_records(frame, section.person, source) if section.person is not None else None
-    household = keys_of_records(frame, section.household, source) if section.household is not None else None
-    if person is not None:
-        for price in [name for name in amounts if name != "benefit"]:
-            require_same(amounts[price], person, price, source, str(getattr(scenario.economics.columns, price)))
-        if weights is not None and section.weight is not None:
-            require_same(weights, person, "weight", source, section.weight, frame[list(key_columns(section.person))])
-        if household is not None:
-            require_same(household, person, "household", source, str(section.household))
-    return person, household
 
 
 def sensitive_attributes(

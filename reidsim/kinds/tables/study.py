@@ -413,8 +413,8 @@ class TablesStudy(Study[TablesScenario]):
         It has no background knowledge, stages, registry or lists, and knows group sizes at the outset.
         """
         section = self.scenario.adversary
-        guesses = section.plans_sequentially and section.sequential.belief == "unknown"
-        return self.own is None and not guesses and not self.holds
+        knows_sizes = not section.plans_sequentially or section.sequential.belief == "known"
+        return self.own is None and knows_sizes and not self.holds
 
     @cached_property
     def each(self) -> dict[str | None, TablesStudy]:
@@ -522,8 +522,8 @@ class TablesStudy(Study[TablesScenario]):
         economics : EconomicsSection
             Payoff parameters with the gain and the cost.
         """
-        plan = self.scenario.adversary.sequential
-        return sequential_attack(plan, economics.adversary_gain, economics.cost, coverage=self._coverage)
+        section, gain, cost = self.scenario.adversary.sequential, economics.adversary_gain, economics.cost
+        return sequential_attack(section, gain, cost, coverage=self._coverage)
 
     @property
     def _coverage(self) -> float:
@@ -889,5 +889,5 @@ def _linkage_of(section: AdversarySection) -> tuple[object, ...]:
     Two sections with equal tuples have equal linkers on the same study.
     """
     plan = section.sequential if section.plans_sequentially else None
-    settings = (section.knowledge, section.stages, section.holds, section.risk, section.direction, section.gains_from)
+    settings = attrgetter("knowledge", "stages", "holds", "risk", "direction", "gains_from")(section)
     return (*settings, plan and (plan.registry, plan.belief))
