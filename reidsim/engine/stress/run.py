@@ -87,28 +87,6 @@ def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
     return (*measures, RISK_QUANTILE)
 
 
-def chosen_outputs(scenario: schema.ScenarioHead, section: schema.StressSection) -> tuple[str, ...]:
-    """Return the names of the outputs that the section lists, also unknown ones.
-
-    If it has no key ``outputs``, these are the default outputs, without those that the kind of scenario does not have.
-    """
-    has = columns_of(outputs_among(kind_of(scenario).measures))
-    return tuple(output for output in section.outputs if output in has or "outputs" in section.model_fields_set)
-
-
-def chosen_policies(scenario: schema.ScenarioHead, wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the policies to compare: `wanted`, or all policies if it is empty.
-
-    Raises
-    ------
-    InputError
-        If the scenario lacks one of the wanted policies, or has no policies.
-    """
-    own = kind_of(scenario).policies_of(scenario)
-    require_among("not a policy of the scenario", wanted, own, where="stress.policies")
-    return wanted or own
-
-
 def can_be_played_at_once(scenario: schema.ScenarioHead, keys: tuple[str, ...]) -> bool:
     """Return whether points that vary only these keys can share one study.
 
@@ -592,41 +570,7 @@ def check_stress(loaded: Scenario[Any]) -> None:
     InputError
         If a key is not supported or a point is invalid; the message names the file and the key or point.
     """
-    section = wanted_parts(loaded.scenario)
-    with locating(loaded.path):
-        _check_section(loaded.scenario, section)
-        for _, _, planning, tables in parts_of(loaded.scenario, section):
-            for points in tables:
-                if planning == "as-believed":
-                    points = points.assign(**believed_values(loaded.scenario, map(str, points.columns)))
-                check_points(loaded, Design(points.drop(columns=WHO_COMES) if name_adversaries(points) else points))
-
-
-def _check_section(scenario: schema.ScenarioHead, section: schema.StressSection) -> None:
-    """Check that the game supports the policies, outputs and analyses of a section.
-
-    Raises
-    ------
-    InputError
-        If it lacks one of them; the message names the key.
-    """
-    policies, kind = chosen_policies(scenario, section.policies), kind_of(scenario)
-    drawn = section.sensitivity is not None or section.robustness is not None
-    at_once = can_be_played_at_once(scenario, tuple(uncertainty_of(scenario).parameters) if drawn else ())
-    wanted = {"stress.outputs": chosen_outputs(scenario, section)}
-    if (discovery := section.discovery) is not None:
-        wanted["stress.discovery.output"] = (discovery.output,)
-        own = () if discovery.policy is None else (discovery.policy,)
-        require_among("not among the compared policies", own, policies, where="stress.discovery.policy")
-    for where, outputs in wanted.items():
-        if RISK_QUANTILE.column in outputs and not at_once and section.risk_level not in QUANTILE_COLUMNS:
-            problem, levels = "batches do not compute this quantile", listed(x for x in LEVELS.values() if 0 < x < 1)
-            found, expected = section.risk_level, f"one of {levels}"
-            raise InputError(problem, where="stress.risk_level", found=found, expected=expected)
-        problem, has = f"not an output of game {kind.name!r}", sorted(columns_of(outputs_among(kind.measures)))
-        require_among(problem, outputs, has, where=where, shown=20)
-    if section.guarantee and not kind.plans_under_amounts(scenario):
-        raise InputError("the guarantee needs a record-level game", where="stress.guarantee")
+    _Stress(loaded)
 
 
 def stress_loaded(
@@ -659,34 +603,78 @@ def stress_loaded(
         If a key is not supported, a point is invalid, a file cannot be used or changes, or every run of an analysis
         failed.
     """
-    check_stress(loaded)
+    stress = _Stress(loaded)
     with locating(loaded.path):
         _, clock, report = begun(loaded, progress)
-        return _Stress(loaded, executor, report, runs).run(clock)
+        return stress.run(clock, executor, report, runs)
 
 
 class _Stress:
-    """A running stress test; each analysis adds tables and warnings."""
+    """A stress test; each analysis adds tables and warnings.
 
-    def __init__(self, loaded: Scenario[Any], executor: Executor | None, report: Progress, folder: Path | None) -> None:
+    Raises
+    ------
+    InputError
+        If the game does not support a policy, an output or an analysis of section ``stress`` of the scenario, or a
+        point is invalid; the message names the file and the key or point.
+    """
+
+    def __init__(self, loaded: Scenario[Any]) -> None:
         self._loaded, self._scenario = loaded, loaded.scenario
         self._section = section = wanted_parts(loaded.scenario)
-        self._policies = chosen_policies(loaded.scenario, section.policies)
-        self._outputs = chosen_outputs(loaded.scenario, section)
-        people = bool({*self._outputs, section.discovery and section.discovery.output} & {*columns_of(REIDENTIFIED)})
-        self._evaluator = Evaluator(loaded, self._policies, section.risk_level, people, executor, folder, report)
         self._tables, self._warnings = dict[str, pd.DataFrame](), list[str]()
+        kind = kind_of(loaded.scenario)
+        has = {*columns_of(outputs_among(kind.measures))}
+        # The default outputs that the kind of scenario does not have are left out.
+        self._outputs = tuple(each for each in section.outputs if each in has or "outputs" in section.model_fields_set)
+        with locating(loaded.path):
+            own = kind.policies_of(loaded.scenario)
+            require_among("not a policy of the scenario", section.policies, own, where="stress.policies")
+            self._policies = section.policies or own
+            self._check(has)
+            for _, _, planning, tables in parts_of(loaded.scenario, section):
+                for points in tables:
+                    if planning == "as-believed":
+                        points = points.assign(**believed_values(loaded.scenario, map(str, points.columns)))
+                    check_points(loaded, Design(points.drop(columns=WHO_COMES) if name_adversaries(points) else points))
 
-    def run(self, clock: Clock) -> StressResult:
+    def _check(self, has: set[str]) -> None:
+        """Check that the game supports the outputs and analyses; `has` are its outputs."""
+        scenario, section, kind = self._scenario, self._section, kind_of(self._scenario)
+        drawn = section.sensitivity is not None or section.robustness is not None
+        at_once = can_be_played_at_once(scenario, tuple(uncertainty_of(scenario).parameters) if drawn else ())
+        wanted = {"stress.outputs": self._outputs}
+        if (discovery := section.discovery) is not None:
+            wanted["stress.discovery.output"] = (discovery.output,)
+            chosen = () if discovery.policy is None else (discovery.policy,)
+            where = "stress.discovery.policy"
+            require_among("not among the compared policies", chosen, self._policies, where=where)
+        for where, outputs in wanted.items():
+            if RISK_QUANTILE.column in outputs and not at_once and section.risk_level not in QUANTILE_COLUMNS:
+                problem, levels = (
+                    "batches do not compute this quantile",
+                    listed(x for x in LEVELS.values() if 0 < x < 1),
+                )
+                found, expected = section.risk_level, f"one of {levels}"
+                raise InputError(problem, where="stress.risk_level", found=found, expected=expected)
+            require_among(f"not an output of game {kind.name!r}", outputs, sorted(has), where=where, shown=20)
+        if section.guarantee and not kind.plans_under_amounts(scenario):
+            raise InputError("the guarantee needs a record-level game", where="stress.guarantee")
+
+    def run(self, clock: Clock, executor: Executor | None, report: Progress, folder: Path | None) -> StressResult:
         """Perform every requested analysis; return the result.
 
-        `clock` records the time of each. A failed point adds a warning, and the state is then ``incomplete``.
+        `clock` records the time of each; for the others, see `Evaluator`. A failed point adds a warning, and the state
+        is then ``incomplete``.
 
         Raises
         ------
         InputError
             If every run of an analysis failed, or a data file changed.
         """
+        level, discovery = self._section.risk_level, self._section.discovery
+        people = bool({*self._outputs, discovery and discovery.output} & {*columns_of(REIDENTIFIED)})
+        self._evaluator = Evaluator(self._loaded, self._policies, level, people, executor, folder, report)
         facts = dict[str, Any](points={}, failed_points={}, state=COMPLETE)
         files = DataFiles(self._loaded, Design(pd.DataFrame(index=range(1))))
         for part, section, planning, drawn in parts_of(self._scenario, self._section):
