@@ -36,25 +36,8 @@ from reidsim.scenarios.study import (
 SetValue = Callable[[int], Floats]
 
 
-@dataclass(frozen=True, eq=False)
-class ShapleyShares:
-    """Shapley shares of parts and their standard errors, one column per value.
-
-    Parameters
-    ----------
-    shares : ndarray of float64, shape (n_parts, n_values)
-        Share of each part: the mean change of the value when the part joins the set of the parts before it in an order.
-        The shares add up to the value of all parts less the value of the empty set.
-    standard_errors : ndarray of float64, shape (n_parts, n_values)
-        Standard errors of the shares from the drawn orders; 0 if all orders are averaged.
-    """
-
-    shares: Floats
-    standard_errors: Floats
-
-
-def exact_shares(value: SetValue, n_parts: int) -> ShapleyShares:
-    """Return the shares averaged over all orders; evaluate ``2 ** n_parts`` sets.
+def exact_shares(value: SetValue, n_parts: int) -> Floats:
+    """Return the Shapley shares averaged over all orders; evaluate ``2 ** n_parts`` sets.
 
     Parameters
     ----------
@@ -66,8 +49,9 @@ def exact_shares(value: SetValue, n_parts: int) -> ShapleyShares:
 
     Returns
     -------
-    ShapleyShares
-        Standard errors are 0.
+    ndarray of float64, shape (n_parts, n_values)
+        Share of each part: the mean change of the value when the part joins the set of the parts before it in an order.
+        The shares add up to the value of all parts less the value of the empty set.
     """
     values = np.array([value(members) for members in range(2**n_parts)])
     sizes = np.array([members.bit_count() for members in range(2**n_parts)])
@@ -79,11 +63,11 @@ def exact_shares(value: SetValue, n_parts: int) -> ShapleyShares:
         without = np.flatnonzero(~(np.arange(2**n_parts) >> part) & 1)
         added = values[without | 1 << part] - values[without]
         shares[part] = weight[sizes[without]] @ added
-    return ShapleyShares(shares, np.zeros_like(shares))
+    return shares
 
 
-def sampled_shares(value: SetValue, n_parts: int, orders: int, rng: np.random.Generator) -> ShapleyShares:
-    """Return the shares averaged over orders drawn at random, with standard errors.
+def sampled_shares(value: SetValue, n_parts: int, orders: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the Shapley shares averaged over orders drawn at random, and standard errors.
 
     Parameters
     ----------
@@ -99,7 +83,8 @@ def sampled_shares(value: SetValue, n_parts: int, orders: int, rng: np.random.Ge
 
     Returns
     -------
-    ShapleyShares
+    shares, standard_errors : ndarray of float64, shape (n_parts, n_values)
+        See `exact_shares`.
 
     Raises
     ------
@@ -119,7 +104,7 @@ def sampled_shares(value: SetValue, n_parts: int, orders: int, rng: np.random.Ge
             before = after
         added.append(found)
     drawn = np.array(added)
-    return ShapleyShares(drawn.mean(axis=0), drawn.std(axis=0, ddof=1) / math.sqrt(orders))
+    return drawn.mean(axis=0), drawn.std(axis=0, ddof=1) / math.sqrt(orders)
 
 
 # Largest number of columns for exact shares; with n columns, 2^n sets of columns are played.
@@ -196,14 +181,16 @@ def attributes_loaded(
         found = [averages(outcomes[policy], weights) for policy in columns.policies]
         return np.array([each[measure] for each in found for measure in ATTRIBUTE_MEASURES])
 
-    stream = random_stream(loaded.scenario.seed, "attributes")
-    shapley = exact_shares(value, n) if exact else sampled_shares(value, n, orders, stream)
+    if exact:
+        shares, errors = exact_shares(value, n), np.zeros((n, len(columns.policies) * len(ATTRIBUTE_MEASURES)))
+    else:
+        shares, errors = sampled_shares(value, n, orders, random_stream(loaded.scenario.seed, "attributes"))
     everything, rows = 2**n - 1, []
     for (first, policy), (place, attribute) in itertools.product(enumerate(columns.policies), enumerate(names)):
         valued = [value(members) for members in (everything, everything & ~(1 << place), 1 << place, 0)]
-        shares = (*valued, shapley.shares[place], shapley.standard_errors[place])
+        valued += [shares[place], errors[place]]
         for number, measure in enumerate(ATTRIBUTE_MEASURES, start=first * len(ATTRIBUTE_MEASURES)):
-            rows.append((policy, attribute, measure, *(float(each[number]) for each in shares)))
+            rows.append((policy, attribute, measure, *(float(each[number]) for each in valued)))
     table = pd.DataFrame(rows, columns=list(ATTRIBUTE_COLUMNS))
     clock.lap("play")
     about = {"exact": exact, "orders": None if exact else orders, "played": next(played)}

@@ -33,7 +33,6 @@ from reidsim.core.files import require_no_device
 from reidsim.core.validation import plain
 from reidsim.core.wording import WORDS, Measure, counted
 from reidsim.games.measures import Reidentified
-from reidsim.games.record_game import Equilibrium
 from reidsim.scenarios.kind import Kind, kind_of, kind_of_content
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kinds
@@ -625,9 +624,10 @@ def require_hash(path: Path, told: str, problem: str, *, hint: str | None = None
 LEVELS = {"minimum": 0.0, "q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95, "maximum": 1.0}
 # Name of the measure "number of people re-identified" in the table of distributions over records.
 PEOPLE = "reidentified"
-_OUTCOMES = ("publisher_payoff", "adversary_payoff", "risk")
+# Outcomes of a record whose quantiles are computed in games of policies; withheld records are included.
+OUTCOMES = ("publisher_payoff", "adversary_payoff", "risk")
 # Columns of the table of records whose quantiles are computed.
-_BY_RECORD = (*_OUTCOMES, "prosecutor", "journalist", "marketer", "overall")
+_BY_RECORD = (*OUTCOMES, "prosecutor", "journalist", "marketer", "overall")
 
 
 def quantile_rows(
@@ -673,18 +673,6 @@ def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any
             **{name: each.people.quantile(level) for name, level in LEVELS.items()},
         }
         for policy, each in found.items()
-    ]
-
-
-def quantiles_of_records(equilibria: Mapping[str, Equilibrium]) -> list[dict[str, Any]]:
-    """Return quantiles of payoffs and risk over records, by policy.
-
-    Rows are as in `quantile_rows`. Each entry of an equilibrium counts as one record, withheld records included.
-    """
-    return [
-        row
-        for policy, each in equilibria.items()
-        for row in quantile_rows({"policy": policy}, {name: getattr(each, name) for name in _OUTCOMES})
     ]
 
 

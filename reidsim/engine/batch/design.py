@@ -27,7 +27,7 @@ from reidsim.core.errors import InputError, locating
 from reidsim.core.interrupts import caused
 from reidsim.core.randomness import random_stream, replication_seed
 from reidsim.core.validation import override, value_at
-from reidsim.engine.results import LEVELS, distributions_of_result, quantiles_of_people, quantiles_of_records
+from reidsim.engine.results import LEVELS, OUTCOMES, distributions_of_result, quantile_rows, quantiles_of_people
 from reidsim.engine.single_run import check_once, run_once
 from reidsim.games.measures import measures_table
 from reidsim.games.record_game import Equilibrium
@@ -342,12 +342,11 @@ def spread(method: str, n: int, n_parameters: int, rng: np.random.Generator) -> 
     """
     from scipy.stats import qmc
 
-    match method:
-        case "random":
-            shares = rng.random((n, n_parameters))
-        case _:
-            make = qmc.Sobol if method == "sobol" else qmc.LatinHypercube
-            shares = make(n_parameters, scramble=True, seed=rng).random(n)
+    if method == "random":
+        shares = rng.random((n, n_parameters))
+    else:
+        make = qmc.Sobol if method == "sobol" else qmc.LatinHypercube
+        shares = make(n_parameters, scramble=True, seed=rng).random(n)
     # Some distributions have no finite quantile at levels 0 and 1.
     return np.clip(np.asarray(shares, dtype=np.float64), 2.0**-53, 1 - 2.0**-53)
 
@@ -727,7 +726,11 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
     further = kind.further_measures(study, equilibria)
     for table in (kind.summarise(study, draw, equilibria), measures_table(found), further):
         runs |= columns_of_table(table if [*table.index] == runs["policy"] else table.reindex(runs["policy"]))
-    by_record = quantiles_of_records({policy: each.expand(rows) for policy, each in equilibria.items()})
+    by_record = [
+        row
+        for policy, each in equilibria.items()
+        for row in quantile_rows({"policy": policy}, {name: getattr(each.expand(rows), name) for name in OUTCOMES})
+    ]
     distributions = pd.DataFrame([*by_record, *quantiles_of_people(found)], columns=["policy", "measure", *LEVELS])
     return {"runs": runs, "distributions": columns_of_table(distributions)}
 

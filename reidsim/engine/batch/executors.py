@@ -16,7 +16,6 @@ import os
 import pickle
 import queue
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -423,19 +422,15 @@ class DaskExecutor:
         An `InputError` is raised if the scheduler cannot be reached.
         """
         distributed, address = _distributed(), self.scheduler
-        try:
-            # A dask client without a scheduler prints errors when it is deleted, so look for a listener first.
-            comm = importlib.import_module("distributed.comm")
-            if comm.parse_address(address)[0] in ("tcp", "tls"):
-                host = comm.get_address_host_port(address, strict=True)
-                socket.create_connection(host, timeout=_CONNECT_SECONDS).close()
-            client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError, TypeError) as error:
-            problem = f"the dask scheduler cannot be reached: {error}".splitlines()[0]
-            expected = "the address of a scheduler, such as tcp://10.0.0.1:8786"
-            raise _refused(problem, found=address, expected=expected) from None
-        with _without_logs(), client:
-            yield client
+        with _without_logs():
+            try:
+                client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+            except (OSError, ValueError, TypeError) as error:
+                problem = f"the dask scheduler cannot be reached: {error}".splitlines()[0]
+                expected = "the address of a scheduler, such as tcp://10.0.0.1:8786"
+                raise _refused(problem, found=address, expected=expected) from None
+            with client:
+                yield client
 
 
 def _refused(problem: str, **more: Any) -> InputError:
