@@ -113,9 +113,8 @@ class Changes:
         """
         resolve(scenario, "scenarios", "scenario")
         with waiting(f"reading {scenario}"):
-            changes = overrides_of(self.set_)
             return late.Scenario.load(  # type: ignore[no-any-return]
-                scenario, changes, seed=seed, allow_code=self.allow_code, also_read=also_read
+                scenario, overrides_of(self.set_), seed=seed, allow_code=self.allow_code, also_read=also_read
             )
 
 

@@ -61,8 +61,7 @@ def exact_shares(value: SetValue, n_parts: int) -> Floats:
     shares = np.zeros((n_parts, values.shape[1]))
     for part in range(n_parts):
         without = np.flatnonzero(~(np.arange(2**n_parts) >> part) & 1)
-        added = values[without | 1 << part] - values[without]
-        shares[part] = weight[sizes[without]] @ added
+        shares[part] = weight[sizes[without]] @ (values[without | 1 << part] - values[without])
     return shares
 
 

@@ -325,8 +325,7 @@ def _last_rounds(study: Study[Any], played: Sequence[PlayedPolicy]) -> tuple[Stu
     """
     if all(each.row_of_subject is None for each in played):
         return study, {each.policy: PolicyOutcome(each.last) for each in played}
-    kind = kind_of(study.scenario)
-    usual = kind.row_of_subject(study, 0)
+    usual = kind_of(study.scenario).row_of_subject(study, 0)
     rows = [usual if each.row_of_subject is None else each.row_of_subject for each in played]
     last = {each.policy: PolicyOutcome(each.last.expand(of)) for each, of in zip(played, rows, strict=True)}
     return study.by_subject(), last

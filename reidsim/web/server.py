@@ -166,8 +166,7 @@ def changed(loaded: Scenario[ScenarioHead], values: Mapping[str, Value]) -> Scen
     InputError
         If a value is not allowed, or the values are inconsistent.
     """
-    kept = without(loaded, *_LEFT_OUT)
-    content = deepcopy(kept.content)
+    content = deepcopy(without(loaded, *_LEFT_OUT).content)
     # Remove keys without a value, so that the scenario uses the key or default that replaces them.
     stated = {key: value for key, value in values.items() if value is not None}
     override(content, stated)

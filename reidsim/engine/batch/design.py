@@ -517,8 +517,7 @@ def attempt(work: Work, task: RunTask) -> RunOutcome:
     except Exception as error:  # other runs of the batch continue
         if caused(error):
             raise KeyboardInterrupt from error
-        seconds = time.perf_counter() - begun
-        return RunOutcome(task, FAILED, error=error_line(error), seconds=seconds)
+        return RunOutcome(task, FAILED, error=error_line(error), seconds=time.perf_counter() - begun)
     return RunOutcome(task, COMPLETE, tables, warnings=warnings, seconds=time.perf_counter() - begun)
 
 

@@ -314,8 +314,7 @@ def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
     try:
         return pd.read_parquet(path.absolute())
     except (OSError, ValueError) as error:
-        problem = f"cannot be read: {error_line(error)}"
-        raise InputError(problem, source=path, hint=_RUN_AGAIN) from None
+        raise InputError(f"cannot be read: {error_line(error)}", source=path, hint=_RUN_AGAIN) from None
 
 
 def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Scenario[Any]:
