@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from reidsim.engine.results import Result, RunResult
     from reidsim.scenarios.load import Scenario
     from reidsim.scenarios.schema import ScenarioHead
-    from reidsim.scenarios.study import Progress
 
 ScenarioArgument = Annotated[
     str, typer.Argument(help="Name of a bundled scenario, or path of a TOML file.", metavar="SCENARIO")
@@ -312,17 +311,6 @@ def results_folder(output: Path | None, name: str) -> Path:
     folder = output or late.next_free_folder(Path("results"), name)
     late.require_free(folder)
     return folder
-
-
-def draw_and_write(result: Result, folder: Path, progress: Progress) -> None:
-    """Write a results folder with its figures, and show this as the current task.
-
-    If an interrupt was recorded, raise KeyboardInterrupt instead. Raise InputError if the folder is not empty or cannot
-    be written.
-    """
-    stop_if_interrupted()
-    progress("drawing figures and writing results", 0, 1)
-    result.save(folder, illustrate=late.illustrate)
 
 
 def print_tables(tables: Iterable[Table], *, always: bool = False) -> None:

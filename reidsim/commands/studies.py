@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,7 +17,7 @@ from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import echo, note
 
 if TYPE_CHECKING:
-    from reidsim.engine.results import RunResult
+    from reidsim.engine.results import Result, RunResult
     from reidsim.scenarios.load import Scenario
     from reidsim.scenarios.schema import ScenarioHead
 
@@ -45,7 +46,7 @@ def run(
     """
     loaded = changes.load(scenario, seed=seed)
     if late.has_several_runs(loaded.scenario):
-        result, folder = _run_several(loaded, output, batch)
+        result, folder = _run_several(loaded, loaded.name, output, batch, late.run_batch_loaded)
         _print_measures(loaded, result, folder, as_json=json)
     else:
         batch.refuse_for_single_run(loaded.path)
@@ -67,21 +68,30 @@ def run(
 
 
 def _run_several(
-    loaded: Scenario[ScenarioHead], folder: Path | None, batch: arguments.BatchOptions
-) -> tuple[RunResult, Path]:
-    """Run or continue a batch and write its results folder; return both.
+    loaded: Scenario[ScenarioHead],
+    name: str,
+    folder: Path | None,
+    batch: arguments.BatchOptions,
+    play: Callable[..., Result],
+    **options: Any,
+) -> tuple[Any, Path]:
+    """Run or continue a batch and write its results folder; return result and folder.
 
-    The first value is the result, the second the folder. If `folder` is None, it is the next free one in ``results/``
-    or, to continue a batch, the latest one of the scenario. If a batch has no folder to continue, InputError is raised.
+    `play` is called with the scenario, `options` and the options of the batch. If `folder` is None, it is the next free
+    one in ``results/`` after `name` or, to continue a batch, the latest one. If a batch has no folder to continue,
+    InputError is raised.
     """
-    executor, name = batch.execution.start(), loaded.name
+    executor = batch.execution.start()
     if folder is None:
         folder = batch.latest_folder(name) if batch.goes_on else late.next_free_folder(Path("results"), name)
-    how_to_go_on = f"continue with --resume -o {folder}"
-    with late.telling_kept(folder, how_to_go_on), arguments.waiting(f"reading {name}") as progress:
-        result = late.run_batch_loaded(
+    with (
+        late.telling_kept(folder, f"continue with --resume -o {folder}"),
+        arguments.waiting(f"reading {loaded.name}") as progress,
+    ):
+        result = play(
             loaded,
-            executor,
+            **options,
+            executor=executor,
             folder=folder,
             resume=batch.resume,
             rerun_failed=batch.rerun_failed,
@@ -237,15 +247,28 @@ def stress(
     """
     loaded = changes.load(scenario, seed=seed)
 
-    how_to_go_on = f"repeat the command with --runs {runs} to continue"
-    with late.telling_kept(runs, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
-        loaded = late.with_method(loaded, method, samples)
-        executor = execution.start()
-        folder = arguments.results_folder(output, f"{loaded.name}-stress")
-        result = late.stress_loaded(loaded, executor=executor, progress=progress, runs=runs)
-        arguments.draw_and_write(result, folder, progress)
+    loaded, executor = late.with_method(loaded, method, samples), execution.start()
+    with late.telling_kept(runs, f"repeat the command with --runs {runs} to continue"):
+        result, folder = _study(loaded, "stress", output, late.stress_loaded, executor=executor, runs=runs)
     arguments.print_results(result, late.stress_tables(result, loaded.name), verdict=True)
     arguments.tell_results(result, folder, group_readable=group_readable)
+
+
+def _study(
+    loaded: Scenario[ScenarioHead], name: str, output: Path | None, play: Callable[..., Result], **options: Any
+) -> tuple[Any, Path]:
+    """Write the results folder of a study with its figures; return result and folder.
+
+    `play` is called with the scenario, `options` and the progress. The folder is `output` or, by default, the next free
+    one in ``results/`` after the scenario and the `name` of the study.
+    """
+    with arguments.waiting(f"reading {loaded.name}") as progress:
+        folder = arguments.results_folder(output, f"{loaded.name}-{name}")
+        result = play(loaded, **options, progress=progress)
+        stop_if_interrupted()
+        progress("drawing figures and writing results", 0, 1)
+        result.save(folder, illustrate=late.illustrate)
+    return result, folder
 
 
 def attributes(
@@ -269,10 +292,7 @@ def attributes(
         Number of random orders of the columns, if there are more than 10 columns.
     """
     loaded = changes.load(scenario, seed=seed)
-    with arguments.waiting(f"reading {scenario}") as progress:
-        folder = arguments.results_folder(output, f"{loaded.name}-attributes")
-        result = late.attributes_loaded(loaded, orders=orders, progress=progress)
-        arguments.draw_and_write(result, folder, progress)
+    result, folder = _study(loaded, "attributes", output, late.attributes_loaded, orders=orders)
     arguments.print_results(result, late.attributes_tables(result))
     arguments.tell_results(result, folder)
 
@@ -307,10 +327,8 @@ def switch(
         Set the adversary's gain equal to the loss at each point.
     """
     loaded = changes.load(scenario, seed=seed)
-    with arguments.waiting(f"reading {scenario}") as progress:
-        folder = arguments.results_folder(output, f"{loaded.name}-switch")
-        result = late.switch_loaded(loaded, key, low=low, high=high, link_gain=link_gain, progress=progress)
-        arguments.draw_and_write(result, folder, progress)
+    amounts = {"key": key, "low": low, "high": high, "link_gain": link_gain}
+    result, folder = _study(loaded, "switch", output, late.switch_loaded, **amounts)
     arguments.print_results(result, [late.switch_table(result)], below=late.switch_text(result))
     arguments.tell_results(result, folder)
 
@@ -399,25 +417,12 @@ def cross_play(
     options = late.CrossPlayOptions(
         knowledge, stages, attack_rate, equilibrium=equilibrium, double_oracle=double_oracle, tolerance=tolerance
     )
-    name, several = f"{loaded.name}-cross-play", late.has_several_plays(loaded.scenario)
-    if not several:
+    if late.has_several_plays(loaded.scenario):
+        name = f"{loaded.name}-cross-play"
+        result, folder = _run_several(loaded, name, output, batch, late.cross_play_loaded, options=options)
+    else:
         batch.refuse_for_single_run(loaded.path)
-    executor = batch.execution.start() if several else None
-    folder = output or batch.latest_folder(name) if batch.goes_on else arguments.results_folder(output, name)
-    kept, how_to_go_on = folder if several else None, f"continue with --resume -o {folder}"
-    with late.telling_kept(kept, how_to_go_on), arguments.waiting(f"reading {scenario}") as progress:
-        result = late.cross_play_loaded(
-            loaded,
-            options,
-            executor=executor,
-            folder=kept,
-            resume=batch.resume,
-            rerun_failed=batch.rerun_failed,
-            progress=progress,
-            illustrate=late.illustrate,
-        )
-        if not several:
-            arguments.draw_and_write(result, folder, progress)
+        result, folder = _study(loaded, "cross-play", output, late.cross_play_loaded, options=options)
     below = (*late.equilibrium_tables(result), *late.double_oracle_tables(result))
     arguments.print_results(result, late.cross_play_tables(result, measure), verdict=True, below=below)
     arguments.tell_results(result, folder, group_readable=group_readable)
