@@ -15,20 +15,20 @@ import pandas as pd
 from reidsim.audit.identifiers import why_values_identify
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
 from reidsim.core.tables import require_columns, sniff_delimiter
-from reidsim.drafts.names import (
+from reidsim.drafts.options import DraftOptions
+from reidsim.drafts.people import ColumnMatch, match_columns, spelled
+from reidsim.drafts.profile import (
     MISSING_MARKS,
     NAMES,
     NUMBER,
     WHOLE_NUMBER,
+    ColumnProfile,
     Names,
     as_number,
     bands_of,
     regions_of,
     wider_bands,
 )
-from reidsim.drafts.options import DraftOptions
-from reidsim.drafts.people import ColumnMatch, match_columns, spelled
-from reidsim.drafts.profile import ColumnProfile
 from reidsim.populations.population import Attribute, Population, natural_categories
 from reidsim.releases.hierarchy import NOT_A_DATE, SUPPRESSED, date_levels, hierarchy_from_rows, read_hierarchy_rows
 

@@ -20,8 +20,16 @@ from rapidfuzz.process import extractOne
 from reidsim.audit.identifiers import is_numbered, plain_words, words_of
 from reidsim.core.errors import listed
 from reidsim.core.wording import counted
-from reidsim.drafts.names import MISSING_MARKS, NAMES, Names, are_places, letters_of
-from reidsim.drafts.profile import ColumnProfile, find_reading, rows_with
+from reidsim.drafts.profile import (
+    MISSING_MARKS,
+    NAMES,
+    ColumnProfile,
+    Names,
+    are_places,
+    find_reading,
+    letters_of,
+    rows_with,
+)
 from reidsim.populations.population import Population
 from reidsim.scenarios.hierarchies import DateReading
 

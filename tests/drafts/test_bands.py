@@ -6,7 +6,7 @@ import pytest
 
 import reidsim
 from reidsim.drafts.draft import draft_scenario
-from reidsim.drafts.names import bands_of, wider_bands
+from reidsim.drafts.profile import bands_of, wider_bands
 
 AGES = [f"{low}-{low + 4}" for low in range(15, 85, 5)] + ["85+"]
 

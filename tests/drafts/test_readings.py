@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from reidsim.core.errors import InputError
-from reidsim.drafts.names import NAMES
-from reidsim.drafts.profile import find_reading, profile_table
+from reidsim.drafts.profile import NAMES, find_reading, profile_table
 from reidsim.releases.records import select_columns
 from reidsim.scenarios.hierarchies import DateReading, NumberReading, TextReading
 

@@ -11,8 +11,7 @@ import pytest
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.drafts.names import NAMES, Names
-from reidsim.drafts.profile import profile_table
+from reidsim.drafts.profile import NAMES, Names, profile_table
 
 ROWS = 240
 CODES = ["I10", "E11", "J45", "F32"]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reidsim.drafts.names import are_places, regions_of
 from reidsim.drafts.people import near_spellings
+from reidsim.drafts.profile import are_places, regions_of
 
 
 def test_spellings_of_a_hospital_are_found():

@@ -20,7 +20,7 @@ from reidsim.core.errors import InputError, listed, locating, require_among, req
 from reidsim.core.tables import require_columns
 from reidsim.core.validation import validated
 from reidsim.core.wording import counted
-from reidsim.drafts.names import is_free_text
+from reidsim.drafts.profile import is_free_text
 from reidsim.engine.results import find_release_file, require_hash
 from reidsim.populations.population import distinct_rows
 from reidsim.releases.hierarchy import SUPPRESSED, read_hierarchy_rows
