@@ -12,7 +12,7 @@ from tiers import examples
 from reidsim.core.errors import InputError
 from reidsim.core.tables import delimited_line, read_table, sniff_delimiter
 from reidsim.core.validation import validated
-from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose, draft_hierarchy, levels_wanted
+from reidsim.drafts.choice import MOST_NAMED, MOST_TAKEN, choose, draft_hierarchy
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.profile import MISSING_MARKS, is_free_text, profile_table
@@ -170,7 +170,7 @@ def test_every_drafted_hierarchy_is_one(values, odd, name, most):
 def labels_of(values, name="x", most=None):
     """Return the labels of each value from level 1 on."""
     profile = column(values, name)
-    draft = draft_hierarchy(profile, levels_wanted(profile) if most is None else most)
+    draft = draft_hierarchy(profile, most)
     hierarchy = as_hierarchy(profile, draft)
     return {
         value: [hierarchy.labels[level][hierarchy.groups[level, at]] for level in range(1, hierarchy.n_levels)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,7 @@ class DraftHierarchy:
     left_out: int = 0
 
 
-def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
+def draft_hierarchy(column: ColumnProfile, most_between: int | None = None) -> DraftHierarchy:
     """Draft the hierarchy of a column.
 
     Parameters
@@ -117,8 +117,9 @@ def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
     column : ColumnProfile
         Profile with at least one value. Missing values stay separate up to the suppression of all values; values that
         do not fit the column's type form one group.
-    most_between : int
-        Maximum number of levels between the value and its suppression.
+    most_between : int, optional
+        Maximum number of levels between the value and its suppression; default: the preferred number of the column's
+        kind, and one more for more than 10 categories.
 
     Returns
     -------
@@ -126,17 +127,11 @@ def draft_hierarchy(column: ColumnProfile, most_between: int) -> DraftHierarchy:
         With no level between the value and its suppression (rule ``"suppress"``) if `most_between` is 0 or less, or the
         column's type or values offer none.
     """
-    make = _DRAFTS[column.kind][0] if column.kind in _DRAFTS and most_between > 0 else lambda *_: None
-    return make(column, most_between) or DraftHierarchy({"rule": "suppress"}, 2, "suppressed")
-
-
-def levels_wanted(column: ColumnProfile) -> int:
-    """Return the preferred number of levels between the value and its suppression.
-
-    The number is that of the column's kind, and one more for more than 10 categories; 0 for kinds without a hierarchy,
-    such as free text.
-    """
-    return _DRAFTS.get(column.kind, (None, 0))[1] + (column.kind == "category" and column.distinct > _MANY_CATEGORIES)
+    make, preferred = _DRAFTS.get(column.kind, (lambda *_: None, 0))
+    if most_between is None:
+        most_between = preferred + (column.kind == "category" and column.distinct > _MANY_CATEGORIES)
+    drafted = make(column, most_between) if most_between > 0 else None
+    return drafted or DraftHierarchy({"rule": "suppress"}, 2, "suppressed")
 
 
 def read_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
@@ -175,7 +170,7 @@ def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     if not widths:
         return None
     width, start = widths[0], math.floor(lowest / widths[-1]) * widths[-1]
-    comment = f"intervals of {_joined(f'{each:.12g}' for each in widths)}"
+    comment = f"intervals of {listed(f'{each:.12g}' for each in widths)}"
     if whole and len(numbers) == len(column.rows) - ("" in column.rows):
         rule = {"rule": "intervals", "widths": widths, "start": start}
         return DraftHierarchy(rule, len(widths) + 2, f"{comment}, suppressed")
@@ -215,7 +210,7 @@ def _of_dates(column: ColumnProfile, most: int) -> DraftHierarchy | None:
         return None
     unlike = tuple(value for value, year in zip(column.rows, periods["year"], strict=True) if year == NOT_A_DATE)
     others = f"; {len(unlike)} other values in one group" if unlike else ""
-    comment = f"{_joined(levels)}, suppressed{others}"
+    comment = f"{listed(levels)}, suppressed{others}"
     return DraftHierarchy({"rule": "dates", "levels": levels}, len(levels) + 2, comment, unlike=unlike)
 
 
@@ -228,7 +223,7 @@ def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     if not digits:
         return None
     if min(map(len, values)) == longest and len(values) == len(column.rows) - ("" in column.rows):
-        comment = f"first {_joined(digits)} characters, suppressed"
+        comment = f"first {listed(digits)} characters, suppressed"
         return DraftHierarchy({"rule": "prefix", "digits": digits}, len(digits) + 2, comment)
     # Spreadsheets drop the leading zeros of postal codes.
     shortened = postal and longest == _US_POSTAL_LENGTH and all(map(str.isdecimal, values))
@@ -236,20 +231,20 @@ def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     for value in values:
         code = value.zfill(longest) if shortened else value
         between[value] = [f"{code[:kept]}*" if len(code) >= kept else code for kept in digits]
-    return _table(column, between, f"first {_joined(digits)} characters")
+    return _table(column, between, f"first {listed(digits)} characters")
 
 
 def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     if (regions := regions_of(column.values)) is not None:
         labels = {value: found[-most:] for value, found in regions[1].items()}
-        return _table(column, labels, f"{_joined(regions[0][-most:])} by name", pools=True)
+        return _table(column, labels, f"{listed(regions[0][-most:])} by name", pools=True)
     widths, wider = wider_bands(bands_of(column.values) or {}, most)
     if widths:
-        return _table(column, wider, f"bands of {_joined(widths)}")
+        return _table(column, wider, f"bands of {listed(widths)}")
     groups = _rare_groups(column, most)
     if not groups:
         return None
-    comment = f"by frequency: {_joined(f'{len(members)} rare values in one group' for members in groups)}"
+    comment = f"by frequency: {listed(f'{len(members)} rare values in one group' for members in groups)}"
     if len(groups) == 1 and sum(map(len, groups[0])) <= _LONGEST_GROUP:
         return DraftHierarchy({"rule": "groups", "groups": [groups]}, 3, f"{comment}, suppressed")
     name = _other_than(column.rows)
@@ -337,10 +332,6 @@ def _other_than(labels: Collection[str]) -> str:
     while name in labels:
         name += " values"
     return name
-
-
-def _joined(parts: Iterable[object]) -> str:
-    return ", ".join(map(str, parts))
 
 
 # Function that drafts the hierarchy of a column of each kind, and the preferred number of levels.
@@ -522,7 +513,7 @@ def choose(
         match = matches.get(profile.name)
         column = spelled(profile) if match is None else replace(profile, found=match.profile.found)
         basis, path = column if match is None else match.profile, files.get(profile.name)
-        hierarchy = draft_hierarchy(basis, levels_wanted(basis)) if path is None else read_hierarchy(basis, path)
+        hierarchy = draft_hierarchy(basis) if path is None else read_hierarchy(basis, path)
         columns.append(ChosenColumn(column, hierarchy, match))
     people = 0 if population is None else len(population.cells)
     columns = _within_limits(columns, files, cells, people, searched=searched)

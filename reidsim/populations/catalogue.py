@@ -44,7 +44,7 @@ from reidsim.populations.genealogy.genealogy import (
     Progress,
     genealogy_individuals,
 )
-from reidsim.populations.population import UNKNOWN, Attribute, Domain, Individuals, Making, Population
+from reidsim.populations.population import UNKNOWN, Domain, Individuals, Making, Population
 from reidsim.populations.resources import ExternalResource, RegistryRecipe, ResourceRecipe
 
 Recipe = Annotated[
@@ -269,7 +269,7 @@ def read_population_file(path: Path) -> Population | Individuals | Genealogy:
     try:
         if content["kind"] == "genealogy":
             return _genealogy(table, content)
-        domain = Domain(tuple(Attribute(name, tuple(content["categories"][name])) for name in content["attributes"]))
+        domain = Domain.of({name: content["categories"][name] for name in content["attributes"]})
         codes = np.column_stack([_codes_of(table, each.name, each.categories) for each in domain.attributes])
         name, source = str(content["title"]), str(content["source"])
         if content["kind"] == "cells":

@@ -38,7 +38,6 @@ from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import Section
 from reidsim.core.wording import whole_number
 from reidsim.populations.population import (
-    Attribute,
     Domain,
     Individuals,
     Making,
@@ -217,23 +216,50 @@ class CensusCellsRecipe(RecipeHead):
             If a file cannot be used, ages are not consecutive years or go beyond the recipe's oldest age, or a race has
             no columns.
         """
-        races = list(self.race.adults)
-        areas, people, race_shares = _areas_by_race(self, at.folder)
-        ages, age_sex_shares = _ages_by_sex_and_race(self, at.folder, races)
-        categories = {
-            self.age.attribute: map(str, ages),
-            self.race.attribute: races,
-            self.sex.attribute: self.sex.columns,
-            self.areas.attribute: areas,
-        }
-        domain = Domain(tuple(Attribute(name, tuple(labels)) for name, labels in categories.items()))
+        races, hispanic, by_sex = list(self.race.adults), self.race.hispanic, self.sex.columns
+        frame, path = read_figures(self.areas.file, at.folder, [self.areas.code, self.areas.people])
+        areas, people = frame[self.areas.code].tolist(), _sum(frame, [self.areas.people], path)
+        adults = np.column_stack([_sum(frame, columns, path) for columns in self.race.adults.values()])
+        if hispanic is not None:
+            require_among("no column of adults for the race", hispanic.percent, races, where="race.hispanic.percent")
+            percent = np.array([hispanic.percent.get(race, 0.0) for race in races])
+            adults += np.outer(_sum(frame, [hispanic.column], path), percent / percent.sum())
+        totals = adults.sum(axis=1, keepdims=True)
+        # An area without adults gets the distribution of races of all areas together.
+        overall = np.tile(adults.sum(axis=0) / adults.sum(), (len(areas), 1))
+        race_shares = np.divide(adults, totals, out=overall, where=totals > 0)
+
+        frame, path = read_figures(self.age.file, at.folder, [self.age.column])
+        ages = numbers(frame, self.age.column, path).astype(int).tolist()
+        if ages != list(range(ages[0], ages[0] + len(ages))):
+            raise InputError("ages are not consecutive single years", source=path, where=f"column {self.age.column!r}")
+        oldest, problem = self.age.oldest, "oldest age is below the last age in the file"
+        refuse_first((oldest < ages[-1], problem, "age.oldest", oldest, None))
+        for sex, by_race in by_sex.items():
+            require_among("race missing", races, by_race, where=f"sex.columns.{sex}")
+        # People by race, age and sex; the last row of the file is spread over the ages from its own to the oldest.
+        counts = np.stack(
+            [np.column_stack([_sum(frame, by_race[race], path) for by_race in by_sex.values()]) for race in races]
+        )
+        tail = counts[:, -1:, :] * tail_weights(self.age.tail, oldest - ages[-1] + 1)[None, :, None]
+        spread = np.concatenate([counts[:, :-1], tail], axis=1)
+        age_sex_shares = spread / spread.sum(axis=(1, 2), keepdims=True)
+
+        domain = Domain.of(
+            {
+                self.age.attribute: map(str, range(ages[0], oldest + 1)),
+                self.race.attribute: races,
+                self.sex.attribute: by_sex,
+                self.areas.attribute: areas,
+            }
+        )
         if at.expected:
             table = np.einsum("z,zr,rax->arxz", people, race_shares, age_sex_shares)
             return Population.from_dense(domain, table, name=at.name, source=self.source)
-        rng, by_race = at.rng(), largest_remainders(people, race_shares)
+        rng, whole = at.rng(), largest_remainders(people, race_shares)
         drawn = np.zeros(domain.shape, dtype=np.int64)
         for race in range(len(races)):
-            cells = draw_multinomial(rng, by_race[:, race], age_sex_shares[race].ravel())
+            cells = draw_multinomial(rng, whole[:, race], age_sex_shares[race].ravel())
             drawn[:, race] = cells.reshape(len(areas), *age_sex_shares.shape[1:]).transpose(1, 2, 0)
         return Population.from_dense(domain, drawn, name=at.name, source=self.source)
 
@@ -266,61 +292,6 @@ def largest_remainders(people: Floats, shares: Floats) -> NDArray[np.int64]:
     whole = np.floor(exact).astype(np.int64)
     lacking = np.rint(people).astype(np.int64) - whole.sum(axis=1)
     return np.asarray(whole + (np.argsort(np.argsort(whole - exact, axis=1, kind="stable"), axis=1) < lacking[:, None]))
-
-
-def _areas_by_race(recipe: CensusCellsRecipe, folder: Path) -> tuple[list[str], Floats, Floats]:
-    """Return the areas, the people of each area, and the shares of races in it.
-
-    Areas are a list of codes; people have shape (n_areas,), and shares shape (n_areas, n_races), with races in the
-    order of the recipe. An area without adults gets the shares of all areas together.
-
-    Raises
-    ------
-    InputError
-        If the file of areas cannot be used, or Hispanic adults are assigned to a race that has no columns of adults.
-    """
-    frame, path = read_figures(recipe.areas.file, folder, [recipe.areas.code, recipe.areas.people])
-    people = np.asarray(numbers(frame, recipe.areas.people, path), dtype=np.float64)
-    races, hispanic = recipe.race.adults, recipe.race.hispanic
-    adults = np.column_stack([_sum(frame, columns, path) for columns in races.values()])
-    if hispanic is not None:
-        require_among("no column of adults for the race", hispanic.percent, races, where="race.hispanic.percent")
-        percent = np.array([hispanic.percent.get(race, 0.0) for race in races])
-        adults += np.outer(_sum(frame, [hispanic.column], path), percent / percent.sum())
-    totals = adults.sum(axis=1, keepdims=True)
-    # An area without adults gets the distribution of races of all areas together.
-    overall = adults.sum(axis=0) / adults.sum()
-    shares = np.where(totals > 0, adults / np.where(totals > 0, totals, 1.0), overall)
-    return frame[recipe.areas.code].tolist(), people, np.asarray(shares)
-
-
-def _ages_by_sex_and_race(recipe: CensusCellsRecipe, folder: Path, races: list[str]) -> tuple[list[int], Floats]:
-    """Return the ages, and the shares of age and sex within each race.
-
-    Ages are a list of years without gaps, up to the recipe's oldest age. The shares have shape (n_races, n_ages,
-    n_sexes), and those of a race sum to 1.
-
-    Raises
-    ------
-    InputError
-        If the file of ages cannot be used, its ages are not consecutive or go beyond the oldest age, or a race has no
-        columns for a sex.
-    """
-    frame, path = read_figures(recipe.age.file, folder, [recipe.age.column])
-    ages = numbers(frame, recipe.age.column, path).astype(int).tolist()
-    if ages != list(range(ages[0], ages[0] + len(ages))):
-        raise InputError("ages are not consecutive single years", source=path, where=f"column {recipe.age.column!r}")
-    oldest, problem = recipe.age.oldest, "oldest age is below the last age in the file"
-    refuse_first((oldest < ages[-1], problem, "age.oldest", oldest, None))
-    by_sex = recipe.sex.columns
-    for sex, by_race in by_sex.items():
-        require_among("race missing", races, by_race, where=f"sex.columns.{sex}")
-    counts = np.stack(
-        [np.column_stack([_sum(frame, by_race[race], path) for by_race in by_sex.values()]) for race in races]
-    )
-    tail = counts[:, -1:, :] * tail_weights(recipe.age.tail, oldest - ages[-1] + 1)[None, :, None]
-    spread = np.concatenate([counts[:, :-1], tail], axis=1)
-    return list(range(ages[0], oldest + 1)), spread / spread.sum(axis=(1, 2), keepdims=True)
 
 
 def _sum(frame: pd.DataFrame, columns: list[str], path: Path) -> Floats:
@@ -440,13 +411,8 @@ class Sf1Recipe(RecipeHead):
             )
         occupied = zctas["people"].to_numpy() > 0
         ages = _single_years(by_race[occupied], self.tail, self.oldest)
-        categories = {
-            "age": map(str, range(self.oldest + 1)),
-            "race": TABLES_BY_RACE,
-            "sex": SEXES,
-            "zip": zctas["zcta"][occupied],
-        }
-        domain = Domain(tuple(Attribute(name, tuple(labels)) for name, labels in categories.items()))
+        years, zips = map(str, range(self.oldest + 1)), zctas["zcta"][occupied]
+        domain = Domain.of({"age": years, "race": TABLES_BY_RACE, "sex": SEXES, "zip": zips})
         return Population.from_dense(domain, ages.transpose(3, 1, 2, 0), name=at.name, source=self.source)
 
 
@@ -626,16 +592,12 @@ class VoterFileRecipe(RecipeHead):
         report = f"{counts.sum():,} of {rows['count'].sum():,} rows kept; rows left out: {reported}"
         if not len(counts):
             raise InputError(f"the file has no usable row ({report})", source=path)
-        categories = {
-            "age": map(str, range(_OLDEST + 1)),
-            "race": dict.fromkeys(RACE_OF_CODE.values()),
-            "sex": SEX_OF_CODE.values(),
-            "zip": sorted(people["zip"].unique()),
-        }
-        if within is None:
-            domain = Domain(tuple(Attribute(each, tuple(labels)) for each, labels in categories.items()))
-        else:
-            domain = within.select([each for each in within.names if each in categories])
+        races, zips = dict.fromkeys(RACE_OF_CODE.values()), sorted(people["zip"].unique())
+        domain = Domain.of(
+            {"age": map(str, range(_OLDEST + 1)), "race": races, "sex": SEX_OF_CODE.values(), "zip": zips}
+            if within is None
+            else {name: within[name].categories for name in within.names if name in people}
+        )
         codes, source = domain.encode(people), f"{self.source} ({report})"
         return Population.from_records(domain, codes, counts, name=at.name, source=source)
 
@@ -834,39 +796,33 @@ def voter_profiles() -> Mapping[str, VoterProfile]:
     figures = bundled_folder("populations") / "figures"
     table = read_table(figures / "voter-lists-by-state.csv.gz", comment="#")
     assumed = read_table(figures / "voter-lists-assumed.csv.gz", comment="#")
-    instead = {(row.state, row.fact): (row.value, row.reason) for row in assumed.itertuples()}
+    instead: dict[Any, Any] = {(row.state, row.fact): (row.value, row.reason) for row in assumed.itertuples()}
     people = table[[_REGISTERED, _ADULTS]].apply(pd.to_numeric, errors="coerce")
     table["ratio"] = people[_REGISTERED] / people[_ADULTS]
     known = people.dropna().sum()
     average = float(known[_REGISTERED] / known[_ADULTS])
-    return MappingProxyType({row["state"]: _profile(row, instead, average) for row in table.to_dict("records")})
-
-
-def _profile(row: Mapping[Any, Any], instead: Mapping[Any, Any], average: float) -> VoterProfile:
-    """Return the `VoterProfile` in a row of the table of states.
-
-    Facts without a clear answer are taken from `instead`, which has the assumed value and the reason by state and fact.
-    `average` is the registered share of all states together.
-    """
-    facts = {"birth": row["birth"], **{flag: row[column] for flag, column in _FLAGS.items()}}
-    facts["registered_share"] = row[_REGISTERED] if np.isnan(row["ratio"]) else f"{row['ratio']:.4f}"
-    assumptions = tuple(
-        Assumption(fact, found, *instead[row["state"], fact])
-        for fact, found in facts.items()
-        if (row["state"], fact) in instead
-    )
-    values = {assumption.fact: assumption.value for assumption in assumptions}
-    share, facts = values.get("registered_share", row["ratio"]), facts | values
-    return VoterProfile(
-        state=row["state"],
-        abbreviation=row["abbr"],
-        birth=None if facts["birth"] == "none" else facts["birth"],
-        **{flag: facts[flag] == "yes" for flag in _FLAGS},
-        price=float(row["price_usd_eac2020"]),
-        access=row["access_eac2020"],
-        registered_share=average if share == "average" else float(share),
-        assumptions=assumptions,
-    )
+    profiles = {}
+    for row in table.to_dict("records"):
+        facts = {"birth": row["birth"], **{flag: row[column] for flag, column in _FLAGS.items()}}
+        facts["registered_share"] = row[_REGISTERED] if np.isnan(row["ratio"]) else f"{row['ratio']:.4f}"
+        assumptions = tuple(
+            Assumption(fact, found, *instead[row["state"], fact])
+            for fact, found in facts.items()
+            if (row["state"], fact) in instead
+        )
+        values = {assumption.fact: assumption.value for assumption in assumptions}
+        share, facts = values.get("registered_share", row["ratio"]), facts | values
+        profiles[row["state"]] = VoterProfile(
+            state=row["state"],
+            abbreviation=row["abbr"],
+            birth=None if facts["birth"] == "none" else facts["birth"],
+            **{flag: facts[flag] == "yes" for flag in _FLAGS},
+            price=float(row["price_usd_eac2020"]),
+            access=row["access_eac2020"],
+            registered_share=average if share == "average" else float(share),
+            assumptions=assumptions,
+        )
+    return MappingProxyType(profiles)
 
 
 class ListedAttributes(Section):

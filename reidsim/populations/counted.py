@@ -330,8 +330,7 @@ def _shares(section: AttributeRecipe, given: Sequence[Condition], folder: Path) 
         values: list[str] = []
         for member in section.uniform:
             first, last = number_range(member) or (0, -1)
-            too_many, most = last - first >= _TOO_MANY, f"at most {_TOO_MANY:,}"
-            refuse_first((too_many, "too many values", "uniform", member, most))
+            refuse_first((last - first >= _TOO_MANY, "too many values", "uniform", member, f"at most {_TOO_MANY:,}"))
             values += map(str, range(first, int(last) + 1)) if last >= first else [member]
         return tuple(values), np.full(len(values), 1 / len(values))
     if section.shares is not None:
@@ -391,8 +390,7 @@ def _read_shares(table: ShareTable, given: Sequence[Condition], folder: Path) ->
     # Rows for groups that the recipe does not use, such as ages without people, are skipped.
     chosen &= np.all([group >= 0 for group in groups], axis=0)
     if table.share is not None:
-        cells = frame.loc[chosen, [*given_columns, table.value]]
-        repeated = cells.duplicated().reindex(frame.index, fill_value=False)
+        repeated = frame.loc[chosen, [*given_columns, table.value]].duplicated().reindex(frame.index, fill_value=False)
         refuse_rows(repeated.to_numpy(), "share given twice", source=path, found=frame[table.value])
     values = values_in_order(frame[table.value][chosen])
     shares = np.zeros((*(len(each.labels) for each in given), len(values)))
@@ -557,15 +555,15 @@ class CountsRecipe(RecipeHead):
         )
         require_among("not an attribute of the recipe", self.categories, self.columns, where="categories")
         counts = np.ones(len(frame), dtype=np.int64) if self.count is None else read_counts(frame, self.count, path)
-        attributes, columns = [], []
+        categories, columns = dict[str, tuple[str, ...]](), []
         blank = np.column_stack([frame[column].isin(self.missing_values) for column in self.columns.values()])
         for attribute, column, is_blank in zip(self.columns, self.columns.values(), blank.T, strict=True):
             values = frame[column].mask(is_blank, "")
             seen = self.categories.get(attribute) or natural_categories(values[values != ""])
             if not seen:
                 raise InputError("the column has no value", source=path, where=f"column {column!r}")
-            attributes.append(Attribute(attribute, seen))
-            columns.append(attributes[-1].labels.get_indexer(pd.Index(values)).astype(np.int32))
+            categories[attribute] = seen
+            columns.append(Attribute(attribute, seen).labels.get_indexer(pd.Index(values)).astype(np.int32))
         codes = np.column_stack(columns)
         unknown = (codes == UNKNOWN) & ~blank
         outside = unknown.any(axis=1) & (self.unknown == "drop")
@@ -592,13 +590,13 @@ class CountsRecipe(RecipeHead):
             raise InputError("all rows are left out", source=path, found=source.strip())
         if self.missing == "category":
             for position in np.flatnonzero((codes == UNKNOWN).any(axis=0)).tolist():
-                name, seen = attributes[position].name, attributes[position].categories
-                if MISSING in seen:
+                name = list(categories)[position]
+                if MISSING in categories[name]:
                     problem = f"{MISSING!r} is already a value of the attribute"
                     raise InputError(problem, source=path, where=f"attribute {name!r}")
-                codes[codes[:, position] == UNKNOWN, position] = len(seen)
-                attributes[position] = Attribute(name, (*seen, MISSING))
-        return Population.from_records(Domain(tuple(attributes)), codes, counts, name=at.name, source=source)
+                codes[codes[:, position] == UNKNOWN, position] = len(categories[name])
+                categories[name] = (*categories[name], MISSING)
+        return Population.from_records(Domain.of(categories), codes, counts, name=at.name, source=source)
 
 
 class CountTable(Section):
@@ -687,8 +685,7 @@ class StartingPoint(Section):
         """
         if self.table is not None:
             frame, path = self.table.read(at.folder)
-            labels = {name: values_in_order(frame[column]) for name, column in self.table.columns.items()}
-            domain = Domain(tuple(Attribute(name, values) for name, values in labels.items()))
+            domain = Domain.of({name: values_in_order(frame[column]) for name, column in self.table.columns.items()})
             return domain.attributes, self.table.counted(frame, domain, path)
         start = at.cells(str(self.population))
         if self.attributes:

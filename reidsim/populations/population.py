@@ -136,6 +136,11 @@ class Domain:
         sizes = ", ".join(f"{each.name} {len(each.categories):,}" for each in self.attributes)
         return f"Domain({sizes})"
 
+    @classmethod
+    def of(cls, categories: Mapping[str, Iterable[str]]) -> Domain:
+        """Return the `Domain` of attributes with these categories, by name."""
+        return cls(tuple(Attribute(name, tuple(labels)) for name, labels in categories.items()))
+
     @property
     def names(self) -> tuple[str, ...]:
         """Attribute names, in order."""
@@ -389,7 +394,7 @@ class Population:
         for column in names:
             expected = "a value in every row"
             refuse_rows(table[column].eq(""), "value missing", source=name, column=column, expected=expected)
-        domain = Domain(tuple(Attribute(column, natural_categories(table[column])) for column in names))
+        domain = Domain.of({column: natural_categories(table[column]) for column in names})
         return cls.from_records(domain, domain.encode(table), counts, name=name, source=source)
 
     def relabelled(self, labels: Mapping[str, Callable[[str], str]]) -> Population:

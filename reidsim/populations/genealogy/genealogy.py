@@ -29,7 +29,6 @@ from reidsim.core.tables import numbers
 from reidsim.core.validation import Section
 from reidsim.populations.population import (
     UNKNOWN,
-    Attribute,
     Domain,
     Individuals,
     Making,
@@ -340,18 +339,18 @@ def genealogy_individuals(genealogy: Genealogy, rows: Rows | None = None) -> Ind
     g = genealogy
     named = {"sex": SEXES, "state": g.states, "surname": g.surnames}
     values = {name: getattr(g, name) for name in TRAITS} | dict(zip(g.loci, g.haplotypes.T, strict=True))
-    attributes, columns = [], []
+    categories, columns = {}, []
     for name, of_all in values.items():
         missing = (of_all == NO_ALLELE) & (name not in TRAITS)
         labels, first = named.get(name), 0
         if labels is None:
             first, last = int(of_all[~missing].min()), int(of_all[~missing].max())
             labels = tuple(map(str, range(first, last + 1)))
-        attributes.append(Attribute(name, labels))
+        categories[name] = labels
         columns.append(np.where(missing, UNKNOWN, of_all.astype(np.int32) - first))
     codes = np.column_stack(columns).astype(np.int32)
     codes = codes if rows is None else codes[rows]
-    return Individuals(Domain(tuple(attributes)), codes, name=g.recipe, source=f"{g.engine} engine, seed {g.seed}")
+    return Individuals(Domain.of(categories), codes, name=g.recipe, source=f"{g.engine} engine, seed {g.seed}")
 
 
 # Parameters of marriages and births in a form that compiled functions accept; see `GenealogyParameters`. The array
