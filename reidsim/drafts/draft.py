@@ -174,10 +174,7 @@ def draft_scenario(
     with locating(data):
         if options.person:
             keys_of_records(frame, options.person, data)
-    one_row = options.one_row_per_person
-    keys = people_keys(
-        frame, profiles, options.quasi_identifier, person=options.person, one_row_per_person=one_row, names=words
-    )
+    keys = people_keys(frame, profiles, options, words)
     if keys.undecided:
         raise UndecidedPersonError(keys.undecided, data)
     with locating(data):

@@ -20,6 +20,7 @@ from rapidfuzz.process import extractOne
 from reidsim.audit.identifiers import is_numbered, plain_words, words_of
 from reidsim.core.errors import listed
 from reidsim.core.wording import counted
+from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.profile import (
     MISSING_MARKS,
     NAMES,
@@ -28,6 +29,7 @@ from reidsim.drafts.profile import (
     are_places,
     find_reading,
     letters_of,
+    rows_by,
     rows_with,
 )
 from reidsim.populations.population import Population
@@ -106,10 +108,7 @@ class PeopleKeys(NamedTuple):
 def people_keys(
     frame: pd.DataFrame,
     profiles: Sequence[ColumnProfile],
-    taken: Sequence[str] = (),
-    *,
-    person: Sequence[str] = (),
-    one_row_per_person: bool = False,
+    options: DraftOptions,
     names: Names = NAMES,
 ) -> PeopleKeys:
     """Return the columns that identify people with several rows, and their households.
@@ -126,12 +125,9 @@ def people_keys(
         The table, as text.
     profiles : sequence of ColumnProfile
         One profile per column.
-    taken : sequence of str
-        Columns named by the user as quasi-identifiers.
-    person : sequence of str
-        Person key named by the user; if empty, a key is searched for.
-    one_row_per_person : bool
-        Whether the user declared each row to be a person; then no person key is searched for.
+    options : DraftOptions
+        Columns named by the user as quasi-identifiers, and the person key. A key is searched for if the user names none
+        and does not declare each row to be a person.
     names : Names
         Vocabulary for column names.
 
@@ -141,8 +137,8 @@ def people_keys(
         The column, or pair of columns, that identifies people, and that of households. Undecided columns are listed
         only if no person key is found.
     """
-    finder = _Finder(frame, profiles, taken, names)
-    search, person = not person and not one_row_per_person, tuple(person)
+    finder = _Finder(frame, profiles, options.quasi_identifier, names)
+    search, person = not options.person and not options.one_row_per_person, tuple(options.person)
     if search:
         person = finder.person()
     undecided = tuple(each.name for each in finder.free if finder.is_undecided(each)) if search and not person else ()
@@ -424,9 +420,7 @@ def spelled(profile: ColumnProfile, *, merge: bool = False) -> ColumnProfile:
     near = near_spellings({value: profile.rows[value] for value in profile.values})
     if not merge:
         return replace(profile, spellings=near)
-    together: Counter[str] = Counter()
-    for value, number in profile.rows.items():
-        together[near.get(value, value)] += number
+    together = rows_by(profile.rows, lambda value: near.get(value, value))
     merged = {value: near.get(usual, usual) for value, usual in profile.merged.items()} | near
     return replace(profile, rows=together, merged=merged)
 
@@ -537,11 +531,9 @@ def match_columns(
     """
     matches: dict[str, ColumnMatch] = {}
     reasons = {profile.name: f"no matching attribute in {population.name}" for profile in profiles}
-    for attribute in population.domain.names:
-        marginal = population.marginal([attribute])
-        people = dict.fromkeys(marginal.domain.attributes[0].categories, 0.0)
-        for code, number in zip(marginal.cells[:, 0].tolist(), marginal.counts.tolist(), strict=True):
-            people[marginal.domain.attributes[0].categories[code]] = number
+    for each, codes in zip(population.domain.attributes, population.cells.T, strict=True):
+        counts = np.bincount(codes, population.counts, each.size).tolist()
+        attribute, people = each.name, dict(zip(each.categories, counts, strict=True))
         hint = names.hint_of(attribute)
         # A match by name takes precedence over a match by concept.
         same = [profile for profile in profiles if profile.name.casefold() == attribute.casefold()]
@@ -583,9 +575,7 @@ def _match(attribute: str, profile: ColumnProfile, people: Mapping[str, float], 
         theirs = find_reading(dict.fromkeys(people, 1), profile.hint).reading
         if isinstance(theirs, DateReading):
             found = replace(found, reading=found.reading.model_copy(update={"order": theirs.order}))
-    read: dict[str, float] = defaultdict(float)
-    for category, number in people.items():
-        read[found.reading.label(category)] += number
+    read = rows_by(people, found.reading.label)
     by_letters, by_meaning = _single(read, letters_of), _single(read, names.meaning)
     values: dict[str, str] = {}
     for label in [label for label in profile.values if label not in read and any(map(str.isalpha, label))]:
@@ -608,7 +598,6 @@ def _single(categories: Iterable[str], key: Callable[[str], str]) -> dict[str, s
     `key` computes the key of a category, such as its letters. Categories without letters, and keys that are "", are
     omitted.
     """
-    groups: dict[str, list[str]] = defaultdict(list)
-    for category in categories:
-        groups[key(category) if any(map(str.isalpha, category)) else ""].append(category)
-    return {name: group[0] for name, group in groups.items() if name and len(group) == 1}
+    keys = {category: key(category) for category in categories if any(map(str.isalpha, category))}
+    times = Counter(keys.values())
+    return {name: category for category, name in keys.items() if name and times[name] == 1}

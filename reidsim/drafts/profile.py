@@ -7,7 +7,7 @@ import math
 import re
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -734,11 +734,13 @@ def profile_table(
         is_quantity = names.names_quantity(name) or names.names_quantity(labels.get(name, ""))
         if hint is None:
             read_as, no_ages = found.kind, has_age or is_numbered(name) or is_quantity
-            concept = _concept(_present(_read(written, found)), names, read_as, name, has_age=has_age, no_ages=no_ages)
+            concept = _concept(
+                _present(rows_by(written, found.reading.label)), names, read_as, name, has_age=has_age, no_ages=no_ages
+            )
             if concept is not None:
                 hint = Hint(concept, "known", names.ranks[concept], source="values")
                 found = find_reading(written, hint, age_on) if read_as == "date" else found
-        rows = _read(written, found)
+        rows = rows_by(written, found.reading.label)
         hint = Hint("age", "known", 1) if found.kind == "age" else hint
         present = _present(rows)
         merged = {} if found.kind == "date" else merged_spellings(present, names)
@@ -847,15 +849,16 @@ def rows_with(rows: Mapping[str, int], values: Iterable[str]) -> int:
     return sum(rows[value] for value in values)
 
 
-def _read(written: Mapping[str, int], found: FoundReading) -> Counter[str]:
-    """Return the number of rows with each value after reading by a rule.
+def rows_by(rows: Mapping[str, Any], label: Callable[[str], str]) -> Counter[str]:
+    """Return the number of rows with each label.
 
-    `written` holds the number of rows with each value as written in the file; several may be read as one value.
+    `rows` holds the number of rows with each value, and `label` returns the label of a value, such as the value after
+    reading; several values may have one label.
     """
-    read: Counter[str] = Counter()
-    for value, number in written.items():
-        read[found.reading.label(value)] += number
-    return read
+    labelled: Counter[str] = Counter()
+    for value, number in rows.items():
+        labelled[label(value)] += number
+    return labelled
 
 
 def _present(rows: Mapping[str, int]) -> dict[str, int]:

@@ -36,7 +36,7 @@ def claims(rows=2_000, people=400, seed=1, **names):
 
 
 def found(frame, **options):
-    return people_keys(frame, profile_table(frame), **options)
+    return people_keys(frame, profile_table(frame), DraftOptions(**options))
 
 
 @pytest.mark.parametrize("name", ["Versichertennummer", "X7"])
