@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from figures import figure
 
-from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker
+from reidsim.games.directions.best_replies import DirectedLinker, by_record, directed_linker
 from reidsim.games.record_game import evaluate
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import exposed_to_weighted

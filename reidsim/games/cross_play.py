@@ -15,8 +15,7 @@ from reidsim.core.errors import InputError, refuse_first, require_among
 from reidsim.core.numerics import dot
 from reidsim.core.wording import columns_of
 from reidsim.games.composite import AdversaryType, TypesGame, parts_of, payoff_of_withholding
-from reidsim.games.directions.best_replies import best_release
-from reidsim.games.directions.linker import by_record, directed_linker
+from reidsim.games.directions.best_replies import best_release, by_record, directed_linker
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.searches import best_first, same_strategy
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET, RISK, SHARE_ATTACKED, UTILITY

@@ -377,12 +377,15 @@ def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Sea
     lowest = np.zeros((n_attributes, 1 if constraint.minimum is None else n), dtype=np.int16)
     if constraint.minimum is not None:
         lowest[:] = np.asarray(constraint.minimum) // rollup.strides[:, None] % rollup.shape[:, None]
+    # Attacks on all records of smaller groups pay. One less, so that rounding errors exclude no safe group.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        safe_from = np.where(amounts[2] > 0, amounts[2] / price, 0.0).min(initial=np.inf) - 1.0
     search = Search(
         rollup,
         np.where(np.arange(n_rows) < n, 0, -1),
         amounts,
         lowest,
-        least=_least_safe(amounts) if constraint.no_attack else 0,
+        least=int(np.clip(safe_from, 0.0, 2.0**62)) if constraint.no_attack else 0,
         no_attack=constraint.no_attack,
         fixed=np.empty(n_attributes, dtype=np.int64),
         levels=np.zeros(n_attributes, dtype=np.int64),
@@ -408,20 +411,6 @@ def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Sea
         _walk(0, 0, n_rows, int(rollup.people.sum()), 0.0, 0, search)
         progress(done, len(parts))
     return search
-
-
-def _least_safe(amounts: Floats) -> int:
-    """Return a group size below which an attack on every record pays, or 0.
-
-    `amounts`, shape (4, n_records), is that of `Search`: benefit, loss, gain and cost, in currency units. The result is
-    a whole number of people, one less than the smallest ratio of gain to cost over records, rounded down; at most
-    2**62.
-    """
-    _, _, gain, price = amounts
-    with np.errstate(divide="ignore", invalid="ignore"):
-        people = np.where(gain > 0, gain / price, 0.0).min(initial=np.inf)
-    # One less, so that rounding errors cannot exclude a group that is not attacked.
-    return int(min(max(people - 1.0, 0.0), 2.0**62))
 
 
 @numba.njit(cache=True)

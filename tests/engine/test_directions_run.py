@@ -336,6 +336,6 @@ def test_several_adversaries_look_up_in_one_way(tmp_path):
 
 
 def test_too_many_amounts_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("reidsim.games.directions.linker.MOST_HELD", 9)
+    monkeypatch.setattr("reidsim.games.directions.best_replies.MOST_HELD", 9)
     with pytest.raises(InputError, match=r"too many combinations of payoff parameters.*found 10.*at most 9"):
         reidsim.run(write(tmp_path, "record"), overrides=LOOKED_UP)

@@ -15,9 +15,15 @@ from reidsim.core.errors import InputError
 from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.cross_play import BestReply
 from reidsim.games.directions import best_replies
-from reidsim.games.directions.best_replies import best_release
+from reidsim.games.directions.best_replies import (
+    DirectedLinker,
+    best_release,
+    by_record,
+    directed_linker,
+    replies_in,
+    without_attacked,
+)
 from reidsim.games.directions.effects import effect_on_others, release_of, share_as
-from reidsim.games.directions.linker import DirectedLinker, by_record, directed_linker, replies_in, without_attacked
 from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, PopulationLinker, RecordGame, evaluate
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.study import ReleasedPeople

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import optimize, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import binom
 
@@ -77,10 +77,9 @@ class Outcome:
 
 # Maximum number of best-response rounds: among types of people, and among people who may each change once per round.
 _MOST_ROUNDS, _MOST_TURNS = 10_000, 1_000
-# Number of shares on the grid between whose points equilibria are bracketed, and bisection steps per bracket. More
-# shares separate equilibria that are closer together, and take more time.
+# Number of shares on the grid between whose points equilibria are bracketed. More shares separate equilibria that are
+# closer together, and take more time.
 _TRIED = 400
-_HALVINGS = 50
 # The dynamics have converged if the participating share changes by at most this.
 _STILL = 1e-9
 
@@ -273,17 +272,17 @@ class Crowd:
         The participating share is the share of all people who join, in [0, 1].
         """
         shares = np.concatenate([[0.0], np.geomspace(1.0 / self.ancestry.people, 1.0, _TRIED)])
-        ahead = [self.wishing(share) - share for share in shares.tolist()]
+
+        def beyond(share: float) -> float:
+            return self.wishing(share) - share
+
+        ahead = list(map(beyond, shares.tolist()))
         found = []
         for low, high, before, after in zip(shares[:-1].tolist(), shares[1:].tolist(), ahead, ahead[1:], strict=False):
             if before == 0:
                 found.append(low)
             elif before * after < 0:
-                for _ in range(_HALVINGS):
-                    middle = (low + high) / 2
-                    same = (self.wishing(middle) - middle) * before > 0
-                    low, high = (middle, high) if same else (low, middle)
-                found.append((low + high) / 2)
+                found.append(optimize.bisect(beyond, low, high, xtol=1e-16, rtol=1e-15))
         return [*found, 1.0] if ahead[-1] == 0 else found
 
     def returns(self, share: float, lost: float) -> float:

@@ -20,7 +20,7 @@ from reidsim.agents.profile import Setting
 from reidsim.core.errors import refuse_first
 from reidsim.core.validation import read_toml
 from reidsim.core.wording import counted, in_words, measures_worded
-from reidsim.games.directions.linker import by_record, directed_linker
+from reidsim.games.directions.best_replies import by_record, directed_linker
 from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.games.record_game import WITHHELD, Equilibrium, evaluate, shared_rows

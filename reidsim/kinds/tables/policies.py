@@ -15,8 +15,7 @@ from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
 from reidsim.games.composite import TypesGame, payoff_of_withholding
 from reidsim.games.cross_play import Game, OptIn, record_game_of, require_comparable
-from reidsim.games.directions.best_replies import best_release
-from reidsim.games.directions.linker import by_record, directed_linker, without_attacked
+from reidsim.games.directions.best_replies import best_release, by_record, directed_linker, without_attacked
 from reidsim.games.full_domain.game import NO_SOLUTION, AnyAdversaryGame, FullDomainGame, Prices, eager
 from reidsim.games.full_domain.search import (
     FullDomainSolution,

@@ -30,7 +30,7 @@ from reidsim.games.composite import (
     TypesGame,
     adversary_of_people,
 )
-from reidsim.games.directions.linker import DirectedLinker
+from reidsim.games.directions.best_replies import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame, Prices
 from reidsim.games.full_domain.search import MOST_NODES
 from reidsim.games.record_game import AdmissibleGroups, Choice, Linker, PopulationLinker, RecordGame
