@@ -405,7 +405,7 @@ def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dty
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AnalysisTables:
-    """Tables behind the figures of a scenario; kinds add further tables.
+    """Tables behind the figures of a scenario; each table is also an attribute.
 
     A table that is not requested is empty.
 
@@ -418,15 +418,25 @@ class AnalysisTables:
         `reidsim.games.measures.distribution_table`.
     left_out : tuple of str
         Requested tables or figures that could not be computed, each with the reason.
+    further : mapping of str to DataFrame
+        Tables of the kind of scenario, by name.
     """
 
     runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
     reidentified: pd.DataFrame = field(default_factory=pd.DataFrame)
     left_out: tuple[str, ...] = ()
+    further: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a table of the kind of scenario; it is empty if it was not requested."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return vars(self).get("further", {}).get(name, pd.DataFrame())
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the non-empty tables, by name."""
-        return {name: value for name, value in vars(self).items() if isinstance(value, pd.DataFrame) and len(value)}
+        every = (vars(self) | {**self.further}).items()
+        return {name: value for name, value in every if isinstance(value, pd.DataFrame) and len(value)}
 
 
 @dataclass(frozen=True, eq=False)

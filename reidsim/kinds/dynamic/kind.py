@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,19 +26,6 @@ from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equ
 
 _OWN = measures_worded(read_toml(Path(__file__).with_name("measures.toml"))["own"])
 MEASURES = (*RUN_MEASURES, *_OWN.values())
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class DynamicTables(AnalysisTables):
-    """Tables behind the figures of cases over time.
-
-    Parameters
-    ----------
-    periods : DataFrame
-        One row per policy and period; see `period_table`.
-    """
-
-    periods: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class DynamicKind(Kind):
@@ -134,9 +120,9 @@ class DynamicKind(Kind):
         table.insert(1, PERIOD, pd.Series(period))
         return pd.concat([table, pd.concat(released, ignore_index=True)], axis=1)
 
-    def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> DynamicTables:
-        """Return `DynamicTables` with the outcomes of each period's table."""
-        return DynamicTables(periods=period_table(study, equilibria_of(outcomes)))
+    def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:
+        """Return the table ``periods``, with one row per policy and period; see `period_table`."""
+        return AnalysisTables(further={"periods": period_table(study, equilibria_of(outcomes))})
 
     def facts(self, study: DynamicStudy) -> dict[str, Any]:
         """Return facts about cases, periods, generalizations and people for the manifest.

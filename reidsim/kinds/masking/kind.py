@@ -6,7 +6,7 @@ Data subjects decide which attributes of their records are shared, generalized o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -72,19 +72,6 @@ _ROW_BYTES = 200
 _GROUPINGS: dict[str, Callable[[Any], Any]] = {"age": birth_decades, "state": state_groups}
 # Prefix of a value in the results that is released at an intermediate level.
 _GROUP_OF = "group of "
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class MaskingAnalysis(AnalysisTables):
-    """Tables behind the figures of a masking game.
-
-    Parameters
-    ----------
-    search_path : DataFrame
-        Strategies of a greedy search for one record, in the first replication; see `search_path_table`.
-    """
-
-    search_path: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class MaskingKind(Kind):
@@ -226,15 +213,15 @@ class MaskingKind(Kind):
 
         return record_table(equilibria, self.row_of_record(study, draw), game.space.describe, released=released)
 
-    def analyse(self, study: MaskingStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> MaskingAnalysis:
-        """Return `MaskingAnalysis` with the greedy search for the scenario's record.
+    def analyse(self, study: MaskingStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:
+        """Return the table ``search_path``: strategies of a greedy search for the scenario's record.
 
-        The record is ``figures.search_path``; without this key, the table is empty.
+        The record is ``figures.search_path``; without this key, the table is empty. See `search_path_table`.
         """
         record = study.scenario.figures.search_path
         if record is None:
-            return MaskingAnalysis()
-        return MaskingAnalysis(search_path=search_path_table(study, record, equilibria_of(outcomes)))
+            return AnalysisTables()
+        return AnalysisTables(further={"search_path": search_path_table(study, record, equilibria_of(outcomes))})
 
     def facts(self, study: MaskingStudy) -> dict[str, Any]:
         """Return facts about subjects, resources and knowledge for the manifest, by key.

@@ -30,14 +30,10 @@ from reidsim.kinds.tables.outcomes import (
     DroppedColumns,
     OneShotPoints,
     SolvedPoints,
-    TablesAnalysis,
-    class_table,
     figure_tables,
     found_by,
-    node_tables,
-    optima_table,
     play,
-    release_table,
+    table_level_analysis,
 )
 from reidsim.kinds.tables.policies import SPLITS, BestOfUnit, Rule, SolvedPolicy, TablesChoice
 from reidsim.kinds.tables.release import attribute_labels, read_records, sensitive_attributes
@@ -267,19 +263,14 @@ class TablesKind(Kind):
         )
 
     def analyse(self, study: TablesStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
-        """Return `TablesAnalysis`: tables behind figures of records or of lattice nodes.
+        """Return the tables behind figures of records or of lattice nodes.
 
         If the publisher's unit is the record, they are the tables that section ``figures`` requests; otherwise the
         optima, classes, released tables, best nodes and Pareto front of the policies.
         """
         if study.scenario.publisher.unit == "record":
             return figure_tables(study, progress=lambda done, total: report("figures", done, total))
-        return TablesAnalysis(
-            optima=optima_table(study, outcomes),
-            classes=class_table(study, outcomes),
-            released=release_table(study, outcomes),
-            **node_tables(study, outcomes),
-        )
+        return table_level_analysis(study, outcomes)
 
     def runtimes(self, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
         """Return a table of run times: ``policy``, ``seconds`` and ``nodes_evaluated``.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
@@ -113,35 +113,6 @@ def found_by(outcome: PolicyOutcome) -> TablesChoice:
     found = outcome.equilibrium
     choice = outcome.choice or Choice(found.strategies, found.solver, found.evaluated, found.exact)
     return choice if isinstance(choice, TablesChoice) else TablesChoice(**vars(choice))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TablesAnalysis(AnalysisTables):
-    """Tables behind the figures of table studies; tables not requested are empty.
-
-    Parameters
-    ----------
-    optima, classes, released : DataFrame
-        Results of `optima_table`, `class_table` and `release_table`; only if the publisher's unit is the table.
-    top_nodes : DataFrame
-        The nodes with the largest payouts, by policy; see `node_tables`.
-    front : DataFrame
-        The Pareto front of payout against share attacked, by policy; see `node_tables`.
-    strategies : DataFrame
-        Outcomes of every strategy for a single record; see `strategy_table`.
-    attacks, beliefs, file_attack : DataFrame
-        Behaviour of the sequential planner; see `attack_table`, `belief_table` and `file_table`.
-    """
-
-    optima: pd.DataFrame = field(default_factory=pd.DataFrame)
-    classes: pd.DataFrame = field(default_factory=pd.DataFrame)
-    released: pd.DataFrame = field(default_factory=pd.DataFrame)
-    top_nodes: pd.DataFrame = field(default_factory=pd.DataFrame)
-    front: pd.DataFrame = field(default_factory=pd.DataFrame)
-    strategies: pd.DataFrame = field(default_factory=pd.DataFrame)
-    attacks: pd.DataFrame = field(default_factory=pd.DataFrame)
-    beliefs: pd.DataFrame = field(default_factory=pd.DataFrame)
-    file_attack: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
@@ -263,8 +234,11 @@ def release_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> 
     return pd.concat(parts, ignore_index=True)
 
 
-def node_tables(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> dict[str, Any]:
-    """Return tables of the nodes with the largest payouts, and of the Pareto front, as fields of `TablesAnalysis`.
+def table_level_analysis(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> AnalysisTables:
+    """Return the tables of a study with one generalization for the table, as `AnalysisTables`.
+
+    Tables ``optima``, ``classes`` and ``released`` are the results of `optima_table`, `class_table` and
+    `release_table`. ``top_nodes`` has the nodes with the largest payouts, ``front`` the Pareto front.
 
     The front has the nodes for which no other node has at least the payout with at most as many attacked records; both
     are planned values. After a search with a budget, both tables are limited to the nodes that it evaluated. Otherwise
@@ -272,7 +246,7 @@ def node_tables(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> di
 
     Returns
     -------
-    dict of str to object
+    AnalysisTables
         ``top_nodes`` and ``front`` are tables with one row per policy and node: ``policy``, ``node`` (levels),
         ``payout`` and ``adversary_payout`` (planned, sums over all records, in currency units), ``relative_payout``
         (payout as a share of the best case), ``suppressed``, ``attacked`` (numbers of records or people) and
@@ -305,8 +279,13 @@ def node_tables(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> di
                 "adversary_payout": kept.adversary_payoff,
             }
             parts.setdefault(table, []).append(pd.DataFrame(rows))
-    tables = {table: pd.concat(each, ignore_index=True) for table, each in parts.items()}
-    return tables or {"left_out": left_out}
+    tables = {
+        "optima": optima_table(study, outcomes),
+        "classes": class_table(study, outcomes),
+        "released": release_table(study, outcomes),
+        **{table: pd.concat(each, ignore_index=True) for table, each in parts.items()},
+    }
+    return AnalysisTables(left_out=() if parts else left_out, further=tables)
 
 
 class DroppedColumns:
@@ -379,11 +358,12 @@ class DroppedColumns:
         return found
 
 
-def figure_tables(study: TablesStudy, *, progress: Callable[[int, int], object] = no_progress) -> TablesAnalysis:
+def figure_tables(study: TablesStudy, *, progress: Callable[[int, int], object] = no_progress) -> AnalysisTables:
     """Compute the tables that the scenario section ``figures`` requests.
 
-    The result is a `TablesAnalysis` whose other tables are empty. `progress` is called with the number of tables done
-    and in total.
+    Their names in the `AnalysisTables` are ``strategies``, ``attacks``, ``beliefs`` and ``file_attack``; see
+    `strategy_table`, `attack_table`, `belief_table` and `file_table`. `progress` is called with the number of tables
+    done and in total.
     """
     wanted, sequential = study.scenario.figures, study.scenario.figures.sequential
     work: dict[str, Any] = {
@@ -396,7 +376,7 @@ def figure_tables(study: TablesStudy, *, progress: Callable[[int, int], object] 
     for number, (name, make) in enumerate(makers.items(), start=1):
         tables[name] = make()
         progress(number, len(makers))
-    return TablesAnalysis(**tables)
+    return AnalysisTables(further=tables)
 
 
 def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFrame:
