@@ -10,11 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.collections import QuadMesh
-from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap, ListedColormap, Normalize, SymLogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -220,7 +217,7 @@ def beliefs_by_round(adversaries: pd.DataFrame) -> Figure:
     policies, look = style.ordered_policies(adversaries["policy"]), style.looks(list(adversaries["adversary"].unique()))
     figure, [row] = style.new_figure(1, len(policies), panel=(3.4, 2.8))
     for axes, policy in zip(row, policies, strict=True):
-        handles: list[Artist] = []
+        handles: list[Any] = []
         for name, own in look.items():
             here = means[(means["policy"] == policy) & (means["adversary"] == name)]
             handles += style.draw_line(axes, here["round"], here["belief"], own, name)
@@ -840,8 +837,7 @@ def _draw_cells(axes: Axes, surface: pd.DataFrame, colours: str | Colormap, limi
     return mesh
 
 
-def _colour_bar(figure: Figure, axes: Axes, drawn: ScalarMappable, unit: str = "", **more: Any) -> Colorbar:
+def _colour_bar(figure: Figure, axes: Axes, drawn: Any, unit: str = "", **more: Any) -> None:
     bar = figure.colorbar(drawn, ax=axes, **more)
     bar.ax.tick_params(labelsize=9)
     style.label_axes(bar.ax, y=unit, numbers="" if isinstance(drawn.norm, SymLogNorm) else "y")
-    return bar

@@ -54,6 +54,7 @@ from reidsim.reports.shared.file import share_run
 from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
 from reidsim.reports.study_tables import SHOWN
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
+from reidsim.reports.writer import render
 from reidsim.scenarios.kind import kind_of_content
 from reidsim.scenarios.study import Progress, key_columns
 
@@ -187,9 +188,6 @@ def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
             yield "policy-map", policy_map(chart, section["x"]["key"], section["y"]["key"])
 
 
-_FOLDER = "reidsim-"
-
-
 @dataclass(frozen=True, eq=False)
 class DraftedScenario:
     """Drafted scenario: quasi-identifiers, hierarchies and a scenario that can be run.
@@ -270,9 +268,7 @@ class DraftedScenario:
 
     def _repr_html_(self) -> str:
         size = f"{counted(self.draft.records, 'record')}, {self.draft.choice.strategies:,} strategies per record"
-        head = f"<p><strong>{escape(self.name)}</strong>: {size}</p>"
-        warnings = "".join(f"<li>{escape(warning)}</li>" for warning in self.warnings)
-        return head + self.columns.to_html(index=False) + (f"<ul>{warnings}</ul>" if warnings else "")
+        return _notebook_view(self.name, (), self.columns.to_html(index=False), self.warnings, f": {size}")
 
 
 def new(
@@ -358,7 +354,7 @@ def new(
     {'no-protection': 1185.0, 'basic': 1185.0, 'no-attack': 0.0}
     """
     require_plain(name, "new: argument 'name'")
-    place = TemporaryDirectory(prefix=_FOLDER)
+    place = TemporaryDirectory(prefix="reidsim-")
     folder = Path(place.name)
     if isinstance(data, pd.DataFrame):
         source = folder / f"{name}.csv"
@@ -391,9 +387,6 @@ def new(
     return DraftedScenario(draft, place)
 
 
-_FRAME = '<iframe srcdoc="{}" style="width: 100%; height: 40em; border: 1px solid #ccc"></iframe>'
-
-
 @dataclass(frozen=True)
 class Report:
     """Report as one HTML page, displayed in notebooks.
@@ -410,7 +403,8 @@ class Report:
         return f"Report({len(self.html):,} characters of HTML)"
 
     def _repr_html_(self) -> str:
-        return _FRAME.format(escape(self.html))
+        style = "width: 100%; height: 40em; border: 1px solid #ccc"
+        return f'<iframe srcdoc="{escape(self.html)}" style="{style}"></iframe>'
 
 
 def report(
@@ -550,11 +544,12 @@ def result_html(result: Result) -> str:
 
     The view is HTML and begins with the name of the result.
     """
-    verdict = "".join(f"<p>{escape(line)}</p>" for line in verdict_of(result, policy_name).splitlines())
-    warnings = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
-    return f"<p><strong>{escape(result.name)}</strong></p>{verdict}{_table(result)}" + (
-        f"<ul>{warnings}</ul>" if warnings else ""
-    )
+    return _notebook_view(result.name, verdict_of(result, policy_name).splitlines(), _table(result), result.warnings)
+
+
+def _notebook_view(name: str, sentences: Sequence[str], table: str, warnings: Sequence[str], size: str = "") -> str:
+    context = {"name": name, "size": size, "sentences": sentences, "table": table, "warnings": warnings}
+    return str(render("notebook", context)).strip()
 
 
 def _table(result: Result) -> str:
@@ -574,7 +569,5 @@ def _table(result: Result) -> str:
     if has_verdict(result.summary):
         return measures_table(result.summary, result.manifest["content"], policy_name)
     measures = result.measures.values() if isinstance(result, ScoreResult) else result.measures
-    known = measures_among(measures, result.summary.columns)
-    return pd.DataFrame(
-        {measure.label: result.summary[name].map(measure.text) for name, measure in known.items()}
-    ).to_html()
+    known = measures_among(measures, result.summary.columns).values()
+    return pd.DataFrame({each.label: result.summary[each.column].map(each.text) for each in known}).to_html()

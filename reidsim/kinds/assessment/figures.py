@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.artist import Artist
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from reidsim.core.palette import BLACK, BLUE, GREY, SKY_BLUE, VERMILION
@@ -75,7 +72,7 @@ def risk_maps(records: pd.DataFrame) -> Figure:
             shares = np.histogram2d(theirs[risk], worst[risk], bins=(_EDGES, _EDGES))[0] / len(theirs)
             cells = np.where(shares > 0, shares, np.nan)
             mesh = axes.pcolormesh(_EDGES, _EDGES, cells, cmap=_SHARES, norm=LogNorm(1e-3, 1), rasterized=True)
-            axes.add_line(Line2D([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=0.8))
+            axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=0.8)
             axes.set_aspect("equal")
             title = RISKS_OF_PERSONS[risk].label if row is grid[0] else ""
             label_axes(axes, title=title, x="Risk in the worst case" if row is grid[-1] else "")
@@ -109,13 +106,13 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
     for name, axes in zip(adversaries, grid[0], strict=True):
         rows = reductions[reductions["knowledge"] == name].groupby("records")[["q1", "median", "q3"]].mean()
         sizes = rows.index.to_numpy(dtype=np.float64)
-        axes.fill_between(sizes, rows["q1"], rows["q3"], color=SKY_BLUE, alpha=0.5, linewidth=0)
-        axes.plot(sizes, rows["median"], color=BLACK, marker="o", markersize=4)
+        axes.plot(sizes, rows["median"], color=BLACK, marker="o", markersize=4, label="median person")
+        band: dict[str, Any] = {"color": SKY_BLUE, "alpha": 0.5, "linewidth": 0, "label": "first to third quartile"}
+        axes.fill_between(sizes, rows["q1"], rows["q3"], **band)
         style.scale_axis(axes, "x", sizes)
         axes.yaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
         label_axes(axes, title=sentence(given_name(name)), x="Records", y="Reduction of marketer risk")
-    median = Line2D([], [], color=BLACK, marker="o", markersize=4, label="median person")
-    legend_below(figure, [median, Patch(color=SKY_BLUE, alpha=0.5, linewidth=0, label="first to third quartile")])
+    legend_below(figure, axes.get_legend_handles_labels()[0])
     return figure
 
 
@@ -176,12 +173,12 @@ def cohort_groups(cohorts: pd.DataFrame) -> Figure:
         y = [position[group] for group in zip(rows["attribute"], rows["value"], strict=True)]
         colours = np.where(rows["percentile_risk"] > rows["threshold"], VERMILION, BLACK)
         axes.scatter(rows["percentile_risk"], y, c=colours.tolist(), s=22, zorder=3)
-        axes.axvline(rows["threshold"].iloc[0], color=GREY, linestyle="--", linewidth=1)
+        axes.axvline(rows["threshold"].iloc[0], **_accepted(means))
         axes.set_xlim(left=0)
-        words = f"{_risk_label(means)}\n({_accepted(means).get_label()}: dashed)"
-        label_axes(axes, title=sentence(given_name(name)), x=words)
+        label_axes(axes, title=sentence(given_name(name)), x=_risk_label(means))
     labels = [value if attribute == EVERYBODY else f"{attribute}: {value}" for attribute, value in groups]
     grid[0][0].set_yticks(list(position.values()), labels)
+    legend_below(figure, axes.get_lines())
     return figure
 
 
@@ -200,28 +197,23 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
         Lines are means over samples and draws; bands extend from the 5th to the 95th percentile over samples and draws.
     """
     means = _means(cohorts)
-    whole: dict[str, Any] = {"color": BLACK, "marker": "o", "markersize": 4, "linewidth": 1.5}
-    group: dict[str, Any] = {"color": SKY_BLUE, "linewidth": 0.8}
+    look: dict[bool, dict[str, Any]] = {
+        True: {"color": BLACK, "marker": "o", "markersize": 4, "zorder": 3, "label": "everybody"},
+        False: {"color": SKY_BLUE, "linewidth": 0.8, "label": "a group"},
+    }
     figure, grid = new_figure(1, means["knowledge"].nunique(), panel=(3.6, 3.2), sharey=True)
     for (name, rows), axes in zip(_by(means, "knowledge"), grid[0], strict=True):
-        for (attribute, _), line in rows.groupby(["attribute", "value"], sort=False, observed=True):
-            all_people, line = attribute == EVERYBODY, line.sort_values("records")
-            sizes, band, zorder = line["records"], GREY if all_people else SKY_BLUE, 3 if all_people else 2
-            axes.plot(sizes, line["percentile_risk"], zorder=zorder, **(whole if all_people else group))
-            axes.fill_between(sizes, line["low"], line["high"], color=band, alpha=0.4, linewidth=0, zorder=zorder - 1)
-        axes.axhline(rows["threshold"].iloc[0], color=GREY, linestyle="--", linewidth=1)
+        for (attribute, _), line in rows.sort_values("records").groupby(["attribute", "value"], observed=True):
+            own, band = look[attribute == EVERYBODY], line[["low", "high"]].to_numpy().T
+            axes.plot(line["records"], line["percentile_risk"], **own)
+            axes.fill_between(line["records"], *band, color=own["color"], alpha=0.3, linewidth=0, label="9 of 10 draws")
+        axes.axhline(rows["threshold"].iloc[0], **_accepted(means))
         style.scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
         axes.tick_params(axis="x", rotation=30)
         words = _risk_label(means) if axes is grid[0][0] else ""
         label_axes(axes, title=sentence(given_name(name)), x="People in the cohort", y=words)
-    handles: list[Artist] = [
-        Line2D([], [], label="everybody", **whole),
-        Line2D([], [], label="a group", **group),
-        _accepted(means),
-    ]
-    if (means["low"] < means["high"]).any():
-        handles.append(Patch(color=GREY, alpha=0.4, linewidth=0, label="9 of 10 draws"))
-    legend_below(figure, handles)
+    handles, labels = axes.get_legend_handles_labels()
+    legend_below(figure, list(dict(zip(labels, handles, strict=True)).values()))
     return figure
 
 
@@ -257,6 +249,7 @@ def _risk_label(means: pd.DataFrame) -> str:
     return f"Risk that {means['percentile'].iloc[0]:.0%} do not exceed"
 
 
-def _accepted(means: pd.DataFrame) -> Line2D:
-    accepted = float(means["threshold"].iloc[0])
-    return Line2D([], [], color=GREY, linestyle="--", linewidth=1, label=f"accepted risk, {accepted:g}")
+def _accepted(means: pd.DataFrame) -> dict[str, Any]:
+    """Return the style of the line of the accepted risk, with its label."""
+    label = f"accepted risk, {means['threshold'].iloc[0]:g}"
+    return {"color": GREY, "linestyle": "--", "linewidth": 1, "label": label}

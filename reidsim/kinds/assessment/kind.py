@@ -731,15 +731,12 @@ class AssessmentKind(Kind):
         number of knowledge sets (combinations of attributes that it may know of a person).
         """
         release = study.release(study.sizes[0], 0)
-        adversaries = ", ".join(
-            f"{name} (up to {counted(count_sets(knowledge), 'knowledge set')} per person)"
-            for name, knowledge in study.knowledge(release).items()
-        )
-        sizes = ", ".join(f"{size:,}" for size in study.sizes)
-        attributes = counted(len(release.domain.names), "attribute")
+        releases, sizes = counted(study.scenario.release.samples, "release"), ", ".join(map("{:,}".format, study.sizes))
         people = "" if release.person is None else f" of {counted(release.n_people, 'person', 'people')}"
-        releases = counted(study.scenario.release.samples, "release")
-        return f"{releases} of {sizes} records{people}, {attributes}, {adversaries}"
+        parts = [f"{releases} of {sizes} records{people}", counted(len(release.domain.names), "attribute")]
+        for name, knowledge in study.knowledge(release).items():
+            parts.append(f"{name} (up to {counted(count_sets(knowledge), 'knowledge set')} per person)")
+        return ", ".join(parts)
 
     def assess(self, study: RiskStudy, report: Progress) -> Played:
         """Return the risks of every person of every sample, as a `Played`.

@@ -634,9 +634,9 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
     if policy_named(policy).in_another_game:
         games = {name: (truth.one_stage(), believed.one_stage()) for name, (truth, believed) in games.items()}
     truth, believed = next(iter(games.values()))
-    scenario, source, profiles = study.scenario, study.loaded.path, []
+    scenario, profiles = study.scenario, []
     used = {own or OWN_ADVERSARY: sorted({stage.resource for stage in e.stages}) for own, e in study.each.items()}
-    with locating(source):
+    with locating(study.loaded.path):
         check_resources(scenario, scenario.resources, study.tables.buyers, used)
         for name, path, section in types_of(scenario):
             own = name if study.alone else None

@@ -20,7 +20,6 @@ from reidsim.linkage.sensitive_values import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
 from reidsim.populations.population import UNKNOWN, Attribute, Domain, natural_categories
-from reidsim.populations.resources import PeopleList
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.resources import AGE, InferSurnameSection, Integers, ListsOfPeople, People, lists_of_people
 from reidsim.scenarios.study import require_distinct_people
@@ -99,11 +98,9 @@ class MaskingTables:
             if labels is None:
                 holders = [table.columns[name] for table in self.files.values() if name in table.columns]
                 values = np.unique(np.concatenate(holders) if holders else self.people.values[name])
-                if name in self.people.loci and values[0] == NO_ALLELE:
-                    where, expected = "adversary.resource", "a resource without the locus"
-                    raise InputError(
-                        "linkage on a locus needs known alleles", where=where, found=name, expected=expected
-                    )
+                problem, expected = "linkage on a locus needs known alleles", "a resource without the locus"
+                unknown = name in self.people.loci and values[0] == NO_ALLELE
+                refuse_first((unknown, problem, "adversary.resource", name, expected))
                 labels = tuple(map(str, values.tolist()))
             attributes.append(Attribute(name, tuple(labels)))
         return Domain(tuple(attributes))
@@ -151,15 +148,17 @@ class MaskingTables:
         lost = {name: self._lost(name, len(true_rows[name]), rng) for name in samples}
         if sizes:
             rows = self._rows(order, anyone, sizes)
-        drawn = {} if self.lists is None else self.lists.draw(scenario.seed, replication)
-        resources = {name: self._listed(each) for name, each in drawn.items()}
+        drawn, resources = {} if self.lists is None else self.lists.draw(scenario.seed, replication), {}
+        for name, each in drawn.items():
+            # Unknown alleles are 0; other missing values are also 0, and marked in the table's masks.
+            columns = {a: np.where(values == UNKNOWN, 0, values) for a, values in each.columns.items()}
+            unknown = {a: values == UNKNOWN for a, values in each.columns.items() if a not in self.people.loci}
+            resources[name] = PersonTable(each.name, columns, missing=unknown)
         for name, section in samples.items():
             missing = lost[name]
             if sizes:
-                place = np.full(self.n_people, -1, dtype=np.int64)
-                place[true_rows[name]] = np.arange(len(true_rows[name]))
-                place = place[rows[name]]
                 # People in both resources keep their missing alleles.
+                place = pd.Index(true_rows[name]).get_indexer(pd.Index(rows[name]))
                 missing = missing[place]
                 missing[place < 0] = self._lost(name, int((place < 0).sum()), rng)
             columns = {attribute: people[attribute][rows[name]] for attribute in section.attributes}
@@ -273,15 +272,6 @@ class MaskingTables:
             values = {each: self.label(each, targets.column(each)[row : row + 1])[0] for each in on}
             raise InputError(problem, source=targets.name, where=f"row {row + 1}", found=values, expected=expected)
         return found
-
-    def _listed(self, drawn: PeopleList) -> PersonTable:
-        """Return a drawn list as a `PersonTable`: unknown alleles are 0.
-
-        Other missing values are also 0, and marked in the table's masks, `missing`.
-        """
-        columns = {name: np.where(values == UNKNOWN, 0, values) for name, values in drawn.columns.items()}
-        unknown = {name: values == UNKNOWN for name, values in drawn.columns.items() if name not in self.people.loci}
-        return PersonTable(drawn.name, columns, missing=unknown)
 
     def _loci_of(self, name: str) -> list[str]:
         return [each for each in self.loaded.scenario.resources[name].attributes if each in self.people.loci]

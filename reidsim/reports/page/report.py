@@ -147,6 +147,9 @@ def report_text(
             even = _break_even_of(run, progress)
         except InputError as error:
             problems.append(f"No break-even was computed: {error}")
+    failed = len(run.table("runs")) - len(run.runs) if "runs" in run.tables else 0
+    problems += [f"{failed:,} rows of failed or stopped runs are left out."] * (failed > 0)
+    problems += map(str, run.manifest.get("warnings", []))
     values = assumptions(run, None if scenario_file is None else Path(scenario_file))
     first = decision(run, releases, even, samples=cells)
     shown = None if releases is None else [releases.to_sign(mean_payoffs(run))]
@@ -158,7 +161,7 @@ def report_text(
     # For each part: its template with the template's values, None for a part that is left out.
     on_paper: dict[str, tuple[str, Any]] = {
         "Decision": ("decision", first),
-        "Warnings": ("parts", {"parts": [*problems, *_warnings(run)], "kind": "warning"}),
+        "Warnings": ("parts", {"parts": problems, "kind": "warning"}),
         "Question": ("question", question(run)),
         "Break-even losses": ("break_even", even and losses),
         "Figures": ("parts", {"parts": main, "kind": ""}),
@@ -220,13 +223,6 @@ def _break_even_of(run: StoredRun, progress: Progress | None) -> BreakEven | Non
             problem, hint = f"the payoff of policy {policy!r} differs from the run", "run the scenario again"
             raise InputError(problem, source=run.folder, found=payoff, expected=f"{played[policy]:g}", hint=hint)
     return found
-
-
-def _warnings(run: StoredRun) -> Iterator[str]:
-    left_out = len(run.table("runs")) - len(run.runs) if "runs" in run.tables else 0
-    if left_out:
-        yield f"{left_out:,} rows of failed or stopped runs are left out."
-    yield from map(str, run.manifest.get("warnings", []))
 
 
 def _measures(run: StoredRun) -> Iterator[Table]:

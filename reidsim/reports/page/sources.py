@@ -19,7 +19,7 @@ from reidsim.core.errors import InputError, locating, reading
 from reidsim.core.files import require_parquet_fits
 from reidsim.core.tables import reading_parquet
 from reidsim.core.validation import Section, inline_toml, read_json, read_text, section_classes, validated
-from reidsim.core.wording import Code, Measure, measures_among, number_text
+from reidsim.core.wording import Code, Measure, measures_among
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.results import RunResult, measures_in_manifest, require_no_links, require_sound
 from reidsim.reports.writer import Cell, own_template, shortened
@@ -262,12 +262,9 @@ def question(run: StoredRun) -> dict[str, Any]:
     replications and rounds, waves of releases, and uncertain and swept keys.
     """
     content = run.content
-    releases, agents = section(content, "releases"), section(content, "agents")
     replications, adversaries = content.get("replications", 1), section(spelled_out(content), "adversaries")
-    uncertain, swept = (
-        section(section(content, "uncertainty"), "parameters"),
-        section(section(content, "sweep"), "values"),
-    )
+    uncertain = section(section(content, "uncertainty"), "parameters")
+    swept = section(section(content, "sweep"), "values")
     return {
         "of_kind": own_template(run.kind.question_template if run.kind else None) or "question_of_kind.jinja",
         "run": run,
@@ -275,8 +272,6 @@ def question(run: StoredRun) -> dict[str, Any]:
         "adversary": section(content, "adversary"),
         "adversaries": {name: section(adversaries, name) for name in adversaries},
         "replications": replications if isinstance(replications, int) else 1,
-        "releases": {"leaves": None, **releases} if releases else None,
-        "rounds": number_text(agents.get("rounds", 1)) if agents else "",
         "uncertain": uncertain,
         "swept": swept,
         "gain_is_loss": gain_goes_with_loss(content, [*uncertain, *swept]),

@@ -386,13 +386,6 @@ class Releases:
         release = self.by_policy[policy]
         return self.limit.allows(release.risk) and not release.revealed
 
-    def is_safe(self, policy: str) -> bool:
-        """Return whether a release meets the limits and confirms the game's risk.
-
-        It is the release of `policy`. See `is_within_limit`, and `keeps_promise` of `Release`.
-        """
-        return self.is_within_limit(policy) and self.by_policy[policy].keeps_promise
-
     @property
     def within_limit(self) -> list[str]:
         """Names of the policies whose releases meet the risk and inference limits."""
