@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, listed, not_among, require_distinct
 from reidsim.linkage.people import RowSets
-from reidsim.populations.population import Attribute, Codes
+from reidsim.populations.population import Attribute, Codes, numbered, row_keys
 from reidsim.releases.hierarchy import Hierarchy
 
 Integers = NDArray[np.int64]
@@ -87,21 +87,12 @@ class ValueTree:
         InputError
             If there is no value, a value or group is in two groups, or groups contain each other.
         """
-        where = f"value tree of {attribute_name!r}"
-        members = [member for group in groups.values() for member in group]
-        values = [member for member in dict.fromkeys(members) if member not in groups]
+        members = dict.fromkeys(member for group in groups.values() for member in group)
+        values = [member for member in members if member not in groups]
         if not values:
+            where = f"value tree of {attribute_name!r}"
             raise InputError("the groups contain no value", where=where, found=listed(groups) or "no group")
-        labels = (*values, *groups)
-        number = {label: node for node, label in enumerate(labels)}
-        parent = np.full(len(labels), TOP, dtype=np.int32)
-        for group, below in groups.items():
-            for member in below:
-                if parent[number[member]] not in (TOP, number[group]):
-                    hint = f"it is in {labels[parent[number[member]]]!r} and in {group!r}"
-                    raise InputError("value in two groups", where=where, found=member, hint=hint)
-                parent[number[member]] = number[group]
-        return cls(Attribute(attribute_name, tuple(values)), labels, parent)
+        return cls._of_members(Attribute(attribute_name, tuple(values)), groups)
 
     @classmethod
     def from_hierarchy(cls, hierarchy: Hierarchy) -> ValueTree:
@@ -115,26 +106,29 @@ class ValueTree:
         InputError
             If two groups, or a value and a group, have the same label in any other case.
         """
-        labels = list(hierarchy.attribute.categories)
-        parent: list[int] = [TOP] * len(labels)
-        below = list(range(len(labels)))
-        for level in range(1, hierarchy.n_levels):
-            parents = hierarchy.parents(level - 1)
-            only_child = np.bincount(parents, minlength=hierarchy.n_groups[level]) == 1
-            node_of = [-1] * hierarchy.n_groups[level]
-            for group, node in enumerate(below):
-                above = int(parents[group])
-                label = hierarchy.labels[level][above]
-                if only_child[above] and label == labels[node]:
-                    node_of[above] = node
-                    continue
-                if node_of[above] < 0:
-                    node_of[above] = len(labels)
-                    labels.append(label)
-                    parent.append(TOP)
-                parent[node] = node_of[above]
-            below = node_of
-        return cls(hierarchy.attribute, tuple(labels), np.array(parent, dtype=np.int32))
+        values, groups = hierarchy.attribute.categories, list[tuple[str, list[str]]]()
+        for level, labels in enumerate(hierarchy.labels[1:], start=1):
+            members: list[list[str]] = [[] for _ in labels]
+            for label, above in zip(hierarchy.labels[level - 1], hierarchy.parents(level - 1), strict=True):
+                members[above].append(label)
+            groups += [(label, below) for label, below in zip(labels, members, strict=True) if below != [label]]
+        names, where = (*values, *(label for label, _ in groups)), f"value tree of {hierarchy.attribute.name!r}"
+        require_distinct("two values or groups have the same name", names, where=where)
+        return cls._of_members(hierarchy.attribute, dict(groups))
+
+    @classmethod
+    def _of_members(cls, attribute: Attribute, groups: Mapping[str, Sequence[str]]) -> ValueTree:
+        labels = (*attribute.categories, *groups)
+        number = {label: node for node, label in enumerate(labels)}
+        parent = np.full(len(labels), TOP, dtype=np.int32)
+        for group, below in groups.items():
+            for member in below:
+                if parent[number[member]] not in (TOP, number[group]):
+                    hint = f"it is in {labels[parent[number[member]]]!r} and in {group!r}"
+                    where = f"value tree of {attribute.name!r}"
+                    raise InputError("value in two groups", where=where, found=member, hint=hint)
+                parent[number[member]] = number[group]
+        return cls(attribute, labels, parent)
 
     @property
     def n_nodes(self) -> int:
@@ -348,53 +342,16 @@ def whole(elements: Elements) -> Split:
     return Split(order, starts, np.arange(elements.n_persons, dtype=np.int32))
 
 
-@numba.njit(cache=True)
-def split_groups(order: Positions, starts: Integers, column: Positions, count: Integers) -> tuple[Positions, Integers]:
+def split_groups(order: Positions, starts: Integers, column: Positions) -> tuple[Positions, Integers]:
     """Split every group of elements by one attribute.
 
-    Parameters
-    ----------
-    order, starts : ndarray
-        See `Split`.
-    column : ndarray of int32, shape (n_elements,)
-        Values of the attribute.
-    count : ndarray of int64, shape (n_values,)
-        Work array of zeros; zeros again on return.
-
-    Returns
-    -------
-    order, starts : ndarray
-        The elements in groups that also agree on the attribute. Parts of a group are in the order of their first
-        elements.
+    `column` has the value of the attribute of each element, shape (n_elements,). For `order` and `starts` see `Split`;
+    the results are the same arrays for the groups that also agree on the attribute.
     """
-    split = np.empty_like(order)
-    ends = np.empty(len(order) + 1, dtype=np.int64)
-    ends[0] = 0
-    seen = np.empty(min(len(count), len(order)), dtype=np.int64)
-    groups = 0
-    for group in range(len(starts) - 1):
-        low, high = starts[group], starts[group + 1]
-        distinct = 0
-        for i in range(low, high):
-            value = column[order[i]]
-            if count[value] == 0:
-                seen[distinct] = value
-                distinct += 1
-            count[value] += 1
-        place = low
-        for k in range(distinct):
-            size = count[seen[k]]
-            count[seen[k]] = place
-            place += size
-            groups += 1
-            ends[groups] = place
-        for i in range(low, high):
-            value = column[order[i]]
-            split[count[value]] = order[i]
-            count[value] += 1
-        for k in range(distinct):
-            count[seen[k]] = 0
-    return split, ends[: groups + 1].copy()
+    group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    distinct, number = numbered(row_keys((group, column[order]), len(order)))
+    ends = np.cumsum(np.bincount(number, minlength=len(distinct)))
+    return order[np.argsort(number, kind="stable")], np.append(0, ends)
 
 
 @numba.njit(cache=True)
@@ -415,13 +372,6 @@ def count_matches(
     """
     number = len(holders.last) - 1
     for group in range(len(starts) - 1):
-        asked = False
-        for i in range(starts[group], starts[group + 1]):
-            if asks[order[i]] >= 0 and wanted[asks[order[i]]]:
-                asked = True
-                break
-        if not asked:
-            continue
         total = 0
         if number < 0:
             for i in range(starts[group], starts[group + 1]):
