@@ -18,7 +18,7 @@ from figures import figure
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from reidsim.linkage.sensitive_values import OpenRowGroups
+from reidsim.linkage.people import OpenRowGroups
 from reidsim.populations.population import UNKNOWN
 from reidsim.populations.resources import ListRule, PeopleList, Streams, draw_lists
 

@@ -17,8 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
-from reidsim.linkage.people import RowSets
-from reidsim.linkage.sensitive_values import GroupValues
+from reidsim.linkage.people import GroupValues, RowSets
 from reidsim.populations.population import distinct_rows
 
 Positions = NDArray[np.intp]

@@ -39,8 +39,7 @@ from reidsim.adversaries.response import (
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.core.errors import InputError, refuse_first
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame, linker_of_release, shared_rows
-from reidsim.linkage.people import RowSets, best_entries
-from reidsim.linkage.sensitive_values import GainsFrom, SensitiveGroups
+from reidsim.linkage.people import GainsFrom, RowSets, SensitiveGroups, best_entries
 from reidsim.populations.population import Counts, distinct_rows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
 

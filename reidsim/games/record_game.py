@@ -26,8 +26,7 @@ from reidsim.adversaries.response import (
 )
 from reidsim.core.errors import refuse_first
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.linkage.people import RowSets
-from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute, SensitiveGroups
+from reidsim.linkage.people import AttributeLimits, RowSets, SensitiveAttribute, SensitiveGroups
 from reidsim.linkage.totals import Tries
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace

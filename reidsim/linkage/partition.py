@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.core.numerics import borrowing
-from reidsim.linkage.people import RowSets
-from reidsim.linkage.sensitive_values import classes_at
+from reidsim.linkage.people import RowSets, classes_at
 from reidsim.populations.population import Codes, Counts, distinct_rows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
 

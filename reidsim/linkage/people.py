@@ -1,25 +1,30 @@
-"""People with several rows: distinct people per class, and best row per person.
+"""People with several rows, and sensitive values in groups of rows.
 
 In a file with several rows per person, the adversary searches for people, not for rows. The size of an equivalence
 class is the number of distinct people with a row in it, however many rows they have there. A person can be found by any
 of their rows. People whose rows fall into the same cells equally often are interchangeable. They share a `row set`, so
 that results are computed once for all of them.
+
+The group of a record at a node of the lattice consists of all records of the table that agree with it there. Groups do
+not depend on how other records are released, so a limit on the sensitive values of a group is a property of the record
+and the node. A person counts once in a group, and once for each of its different values there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, Literal
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.populations.population import Codes, Counts, Domain, Population, distinct_rows
+from reidsim.populations.population import Codes, Counts, Domain, Population, added_up, distinct_rows, numbered
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.lattice import Floats, GeneralizationLattice
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Positions = NDArray[np.intp]
 
@@ -303,3 +308,429 @@ def _in_classes(
                 last[here] = each
                 counts[here] += people[each]
     return counts
+
+
+class RowGroups:
+    """Groups of table rows that have equal values in all given columns.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of int, shape (n_rows,)
+        Values of each column; without columns all rows form one group.
+    n_rows : int
+        Number of rows of the table.
+    counts : ndarray of int64, shape (n_rows,), optional
+        Number of people that each row represents; 1 if not given.
+
+    Attributes
+    ----------
+    group_of_row : ndarray of int64, shape (n_rows,)
+        Group of each row: 0, 1, ..., without gaps.
+    sizes : ndarray of int64, shape (n_groups,)
+        Number of people in each group.
+    """
+
+    def __init__(self, columns: Sequence[Integers], n_rows: int, counts: Integers | None = None) -> None:
+        self._steps: list[tuple[Integers, Integers]] = []
+        group = np.zeros(n_rows, dtype=np.int64)
+        for column in columns:
+            values, code = numbered(column)
+            # Renumber after each column, so that keys stay small for any number of columns.
+            keys, group = numbered(group * len(values) + code)
+            self._steps.append((values, keys))
+        self.group_of_row = group
+        self._counts = counts
+        self.sizes = _sums(group, counts, minlength=1)
+
+    def find(self, columns: Sequence[Integers], n: int) -> Integers:
+        """Return the group with the values of each query, shape (n,); -1 if there is none.
+
+        Parameters
+        ----------
+        columns : sequence of ndarray of int, shape (n,)
+            Values of the queries, in the order of the columns of the table.
+        n : int
+            Number of queries.
+        """
+        group = np.zeros(n, dtype=np.int64)
+        for (values, keys), column in zip(self._steps, columns, strict=True):
+            code, known = _place(values, column)
+            group, found = _place(keys, group * len(values) + code)
+            group[~(known & found)] = -1
+        return group
+
+    def sizes_of(self, groups: Integers) -> Integers:
+        """Return the sizes of groups, in people, shape (n,); 0 for group -1.
+
+        `groups` has numbers of groups, such as the result of `find`.
+        """
+        return np.where(groups >= 0, self.sizes[np.maximum(groups, 0)], 0)
+
+    def most_frequent(self, values: Integers) -> tuple[Integers, NDArray[np.float64]]:
+        """Return the most frequent value in each group, and its share of the people.
+
+        Both arrays have shape (n_groups,); the share is that of the group's people. Of equally frequent values, the
+        value with the earliest row is returned.
+
+        Parameters
+        ----------
+        values : ndarray of int, shape (n_rows,)
+            Value of each row.
+        """
+        distinct, code = np.unique(values, return_inverse=True)
+        pairs, first, number = np.unique(
+            self.group_of_row * len(distinct) + code, return_index=True, return_inverse=True
+        )
+        counts = _sums(number, self._counts)
+        group = pairs // len(distinct)
+        order = np.lexsort((first, -counts, group))
+        best = order[np.unique(group[order], return_index=True)[1]]
+        return distinct[pairs[best] % len(distinct)], counts[best] / self.sizes[group[best]]
+
+
+class OpenRowGroups:
+    """Table rows that agree with a query; a missing value agrees with all values.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray of int, shape (n_rows,)
+        Values of each column.
+    missing : sequence of ndarray of bool, shape (n_rows,), or None
+        Whether the value is missing, for each column; None for a column without missing values.
+    n_rows : int
+        Number of rows of the table.
+    """
+
+    def __init__(self, columns: Sequence[Integers], missing: Sequence[NDArray[np.bool_] | None], n_rows: int) -> None:
+        # Rows with the same missing columns are grouped by their other columns.
+        lacking = RowGroups([where.astype(np.int64) for where in missing if where is not None], n_rows)
+        self._groups: list[tuple[list[int], RowGroups]] = []
+        for number in range(len(lacking.sizes)):
+            rows = np.flatnonzero(lacking.group_of_row == number)
+            if len(rows):
+                known = [j for j, where in enumerate(missing) if where is None or not where[rows[0]]]
+                self._groups.append((known, RowGroups([columns[j][rows] for j in known], len(rows))))
+
+    def count(self, columns: Sequence[Integers], n: int) -> Integers:
+        """Return the number of rows that agree with each query, shape (n,).
+
+        A missing value in a row agrees with every value. `columns` are the values of the queries, in the order of the
+        columns of the table.
+        """
+        total = np.zeros(n, dtype=np.int64)
+        for known, groups in self._groups:
+            total += groups.sizes_of(groups.find([columns[j] for j in known], n))
+        return total
+
+
+def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
+    """Return the equivalence class of each record at a node of a lattice.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_records,)
+        Class numbers 0, 1, ..., without gaps.
+    """
+    columns = [
+        hierarchy.groups[level][lattice.codes[:, position]]
+        for position, (hierarchy, level) in enumerate(zip(lattice.hierarchies, lattice.levels(node), strict=True))
+    ]
+    return distinct_rows(columns, lattice.n_records)[1].astype(np.int64)
+
+
+def _sums(group: Integers, counts: Integers | None, minlength: int = 0) -> Integers:
+    """Return the number of people in each group, by group number from 0.
+
+    `counts` is the number of people of each row (None: 1), `group` the group of each row. The result has at least
+    `minlength` items; groups without rows have 0.
+    """
+    if counts is None:
+        return np.bincount(group, minlength=minlength)
+    return added_up(counts, group, max(int(group.max(initial=-1)) + 1, minlength))
+
+
+def _place(ordered: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+    """Return each wanted value's position in ordered values, and whether it occurs.
+
+    `ordered` is ascending. The position of a value that does not occur has no meaning.
+    """
+    if len(ordered) == 0:
+        return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    return place, ordered[place] == wanted
+
+
+GainsFrom = Literal["identity", "attribute", "either"]
+
+# Rounding error of a share that still equals its limit.
+LIMIT_ROUNDING = 1e-9
+# Limit on the bytes of results by node that are kept; the others are computed again when needed.
+_MOST_KEPT = 64 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveAttribute:
+    """One sensitive column of the records.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    codes : ndarray of int64, shape (n_records,)
+        Number of each record's value, from 0.
+    levels : ndarray of int64, shape (n_levels, n_values)
+        Group of each value at each level of its hierarchy below the root. One level, the values themselves, means that
+        all values are equally far apart.
+    """
+
+    name: str
+    codes: Integers
+    levels: Integers
+
+    @classmethod
+    def from_codes(
+        cls, name: str, codes: Integers, groups: NDArray[np.integer[Any]] | None = None
+    ) -> SensitiveAttribute:
+        """Return a `SensitiveAttribute`, given its hierarchy's groups, if any.
+
+        `groups` has the group of each value at each level, shape (n_levels, n_values). A top level with a single group
+        is dropped. Without a hierarchy, all values are equally far apart.
+        """
+        if groups is None:
+            return cls(name, codes, np.arange(int(codes.max(initial=-1)) + 1)[None, :])
+        rooted = len(groups) > 1 and len(np.unique(groups[-1])) == 1
+        return cls(name, codes, np.asarray(groups[:-1] if rooted else groups, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class AttributeLimits:
+    """Limits on the sensitive values of every group, separate for each column.
+
+    A limit that is None does not apply.
+
+    Parameters
+    ----------
+    l_diversity : int, optional
+        Minimum number of distinct values in a group (distinct l-diversity).
+    t_closeness : float, optional
+        Maximum earth mover's distance between the distributions of values in a group and in the table, in [0, 1].
+    max_inference : float, optional
+        Maximum share of any value in a group, in [0, 1].
+    """
+
+    l_diversity: int | None = None
+    t_closeness: float | None = None
+    max_inference: float | None = None
+
+    def __bool__(self) -> bool:
+        """Return whether at least one of the three limits is set."""
+        return self != AttributeLimits()
+
+    def hold(self, values: GroupValues) -> NDArray[np.bool_]:
+        """Return whether each group is within all limits, shape (n_groups,).
+
+        `values` are the values of one sensitive column. Without limits, every group is.
+        """
+        within = np.ones(len(values.distinct), dtype=np.bool_)
+        if self.l_diversity is not None:
+            within &= values.distinct >= self.l_diversity
+        if self.t_closeness is not None:
+            within &= values.distance() <= self.t_closeness + LIMIT_ROUNDING
+        if self.max_inference is not None:
+            within &= values.largest_share <= self.max_inference + LIMIT_ROUNDING
+        return within
+
+    def describe(self) -> str:
+        """Return the limits as text, such as ``l_diversity = 2, max_inference = 0.5``.
+
+        Limits that do not apply are omitted; the text is empty if there are none.
+        """
+        return ", ".join(f"{key} = {limit}" for key, limit in vars(self).items() if limit is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupValues:
+    """Values of one sensitive column in groups of rows; arrays of shape (n_groups,).
+
+    Parameters
+    ----------
+    distinct : ndarray of int64
+        Number of different values; 0 in an empty group.
+    largest_share : ndarray of float64
+        Share of people with the most frequent value; 0 in an empty group.
+    distance : callable
+        Returns the earth mover's distance between the distributions of values in each group and in the table, in
+        [0, 1].
+    """
+
+    distinct: Integers
+    largest_share: Floats
+    distance: Callable[[], Floats]
+
+    @classmethod
+    def from_counts(
+        cls, group: Integers, value: Integers, count: Counts, people: Counts, overall: Floats, levels: Integers
+    ) -> GroupValues:
+        """Return the `GroupValues` of groups, given the number of people by value.
+
+        Parameters
+        ----------
+        group, value, count : ndarray of int64, shape (n_pairs,)
+            Numbers of a group and of a value, and number of people of the group who have the value; the pairs of group
+            and value are distinct.
+        people : ndarray of int64, shape (n_groups,)
+            Number of people in each group.
+        overall : ndarray of float64, shape (n_values,)
+            Share of each value in the table.
+        levels : ndarray of int64, shape (n_levels, n_values)
+            See `SensitiveAttribute`.
+        """
+        largest = np.zeros(len(people))
+        np.maximum.at(largest, group, count / people[group])
+
+        def distance() -> Floats:
+            share = np.asarray(count / np.bincount(group, count, len(people))[group], dtype=np.float64)
+            return _distance(group, value, share, len(people), overall, levels)
+
+        return cls(np.bincount(group, minlength=len(people)), largest, distance)
+
+
+def share_of_values(codes: Integers, person: NDArray[np.integer[Any]], n_values: int) -> Floats:
+    """Return the share of each value in a table, (n_values,).
+
+    A person counts once for each of its different values. `codes` are the values of the records, as numbers from 0,
+    and `person` is the number of each record's person, both of shape (n_records,). All shares are 0 without records.
+    """
+    values = np.unique(person * n_values + codes) % n_values
+    return np.bincount(values, minlength=n_values) / max(len(values), 1)
+
+
+def _summed(group: Integers, value: Integers, count: NDArray[Any], n_values: int) -> tuple[Integers, Integers, Floats]:
+    """Return the distinct pairs of group and value, and the sum of `count` of each.
+
+    `group`, `value` and `count` have one item per row; values are numbers below `n_values`. The three results are the
+    groups, the values and the sums of the pairs, by group and then by value.
+    """
+    pairs, place = np.unique(group * max(n_values, 1) + value, return_inverse=True)
+    return pairs // max(n_values, 1), pairs % max(n_values, 1), np.bincount(place, count, len(pairs)).astype(np.float64)
+
+
+def _distance(
+    of_group: Integers, of_value: Integers, share: Floats, n_groups: int, overall: Floats, levels: Integers
+) -> Floats:
+    """Return the earth mover's distance of each group from the table, (n_groups,).
+
+    It is in [0, 1]. `share` is the share of value ``of_value[i]`` among the people of group ``of_group[i]``, by pair i.
+    For `overall` and `levels` see `GroupValues.from_counts`. The distance of two values is the height of the lowest
+    level at which they are in the same group, divided by the height of the hierarchy (Li et al. 2007). Moving a share
+    between them crosses two edges of the tree at each lower level. So the distance of the distributions is half the
+    mean, over the levels below the root, of the sum of absolute differences of shares.
+    """
+    total = np.zeros(n_groups)
+    for level in levels:
+        of_table = np.bincount(level, overall)
+        groups, nodes, shares = _summed(of_group, level[of_value], share, len(of_table))
+        there = np.abs(shares - of_table[nodes]) - of_table[nodes]
+        total += 1.0 + np.bincount(groups, there, n_groups)
+    return np.clip(total / (2 * len(levels)), 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveValues:
+    """Sensitive values of the records of a table.
+
+    Parameters
+    ----------
+    codes : ndarray of int32, shape (n_records, n_attributes)
+        Quasi-identifiers of the records.
+    columns : tuple of SensitiveAttribute
+        Sensitive columns of the records.
+    person : ndarray of int, shape (n_records,), optional
+        Person of each record: 0, 1, ..., without gaps; by default, each record is another person.
+    """
+
+    codes: Codes
+    columns: tuple[SensitiveAttribute, ...]
+    person: NDArray[np.integer[Any]] | None = None
+
+
+@lru_cache(maxsize=1)
+def sensitive_groups(values: SensitiveValues, lattice: GeneralizationLattice) -> SensitiveGroups:
+    """Return the `SensitiveGroups` of a lattice's rows; the last result is kept.
+
+    The lattice must be over the quasi-identifiers of `values`.
+    """
+    return SensitiveGroups(values, lattice.hierarchies, lattice.codes)
+
+
+class SensitiveGroups:
+    """Sensitive values of the records that agree with each row, at every node.
+
+    Parameters
+    ----------
+    values : SensitiveValues
+        Sensitive values of the records.
+    hierarchies : tuple of Hierarchy
+        Hierarchies of the quasi-identifiers.
+    codes : ndarray of int32, shape (n_rows, n_attributes)
+        Quasi-identifiers of the rows. A row need not be a record; at nodes where it agrees with no record, its group
+        has no sensitive values.
+    """
+
+    def __init__(self, values: SensitiveValues, hierarchies: tuple[Hierarchy, ...], codes: Codes) -> None:
+        both = np.concatenate([codes, values.codes])
+        first, place = distinct_rows(list(both.T), len(both))
+        self._cells = GeneralizationLattice(hierarchies, both[first])
+        self._row_cell, record_cell = place[: len(codes)], place[len(codes) :].astype(np.int64)
+        person = np.arange(len(record_cell)) if values.person is None else values.person.astype(np.intp)
+        self._people = RowSets.from_rows(record_cell, person)[0]
+        self._columns = []
+        for column in values.columns:
+            n_values = column.levels.shape[1]
+            pairs, pair = np.unique(record_cell * n_values + column.codes, return_inverse=True)
+            row_sets = RowSets.from_rows(pair, person)[0]
+            overall = share_of_values(column.codes, person, n_values)
+            self._columns.append((pairs // n_values, pairs % n_values, row_sets, overall, column.levels))
+        # Results by node, each of at most 8 bytes for a row.
+        keep = lru_cache(maxsize=max(_MOST_KEPT // max(8 * len(self), 1), 1))
+        self.within, self.success = keep(self._within), keep(self._success)
+
+    def __len__(self) -> int:
+        """Return the number of rows whose groups are described."""
+        return len(self._row_cell)
+
+    def _at(self, node: int) -> tuple[Integers, Counts, list[GroupValues]]:
+        of_cell = classes_at(self._cells, node)
+        people, columns = self._people.in_classes(of_cell, int(of_cell.max(initial=-1)) + 1), []
+        for cell, value, row_sets, overall, levels in self._columns:
+            n_values = len(overall)
+            pairs, place = np.unique(of_cell[cell] * n_values + value, return_inverse=True)
+            count = row_sets.in_classes(place, len(pairs))
+            columns.append(GroupValues.from_counts(pairs // n_values, pairs % n_values, count, people, overall, levels))
+        return of_cell, people, columns
+
+    def _within(self, limits: AttributeLimits, node: int) -> NDArray[np.bool_]:
+        """Return whether each row's group meets the limits at a node, shape (n_rows,).
+
+        The limits apply to every sensitive column. A group without records meets them.
+        """
+        of_cell, people, columns = self._at(node)
+        within = np.ones(len(people), dtype=np.bool_)
+        for values in columns:
+            # A group without records discloses no sensitive value.
+            within &= limits.hold(values) | (values.distinct == 0)
+        return within[of_cell[self._row_cell]]
+
+    def _success(self, gains_from: GainsFrom, node: int) -> Floats:
+        """Return the success probability of an attack on each row at a node, (n_rows,).
+
+        `gains_from` is ``"attribute"`` or ``"either"``. With n people in the group and s the largest share of a value,
+        over the sensitive columns: s for ``"attribute"``; s + (1 - s) / n for ``"either"``, where the attack names a
+        person of the group at random and asserts the most frequent value. The result is 1 for a row that agrees with no
+        record.
+        """
+        of_cell, people, columns = self._at(node)
+        share = np.max([values.largest_share for values in columns], axis=0)
+        share = np.where(share > 0, share, 1.0)
+        chance = share if gains_from == "attribute" else share + (1.0 - share) / np.maximum(people, 1)
+        return np.asarray(chance[of_cell[self._row_cell]], dtype=np.float64)

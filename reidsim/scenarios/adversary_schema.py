@@ -28,7 +28,7 @@ from reidsim.agents.profile import ParticipationRule
 from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.core.registry import require_provided
 from reidsim.core.validation import Section
-from reidsim.linkage.sensitive_values import GainsFrom
+from reidsim.linkage.people import GainsFrom
 from reidsim.scenarios.read_keys import Count, Money, ReadIf, Share, Text, distinct, with_key
 from reidsim.scenarios.registry import PartName
 from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead

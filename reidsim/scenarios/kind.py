@@ -29,7 +29,7 @@ from reidsim.core.validation import read_toml
 from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.games.cross_play import Defender, outcome_of, paid_in
 from reidsim.games.measures import MEASURES, averages
-from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute
+from reidsim.linkage.people import AttributeLimits, SensitiveAttribute
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.hierarchies import Table

@@ -10,8 +10,7 @@ from tiers import examples
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.kinds.dynamic.kind import DYNAMIC, exposing_rows, period_table
-from reidsim.kinds.dynamic.study import SimulatedTables
+from reidsim.kinds.dynamic.kind import DYNAMIC, SimulatedTables, exposing_rows, period_table
 from reidsim.scenarios.study import equilibria_of
 
 

@@ -18,7 +18,7 @@ from tiers import examples
 import reidsim
 from reidsim.audit.release import diversity
 from reidsim.core.errors import InputError
-from reidsim.linkage.sensitive_values import GroupValues, SensitiveAttribute
+from reidsim.linkage.people import GroupValues, SensitiveAttribute
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import share_run
 

@@ -28,7 +28,7 @@ from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, Popu
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.study import ReleasedPeople
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.linkage.sensitive_values import AttributeLimits, SensitiveAttribute, SensitiveValues
+from reidsim.linkage.people import AttributeLimits, SensitiveAttribute, SensitiveValues, sensitive_groups
 from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
@@ -309,7 +309,7 @@ def admissible_groups(plain, space):
         SensitiveAttribute(f"s{at}", np.array(codes), np.array(levels))
         for at, (codes, levels) in enumerate(plain.columns)
     )
-    return AdmissibleGroups(SensitiveValues(space.codes, columns).groups(space), plain.limits, columns)
+    return AdmissibleGroups(sensitive_groups(SensitiveValues(space.codes, columns), space), plain.limits, columns)
 
 
 @pytest.mark.parametrize("policy", ["no-attack", "basic", "record-level"])

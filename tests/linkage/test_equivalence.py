@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.linkage.equivalence import TOP, ValueTree, count_matches, make_elements, split_groups, whole
-from reidsim.linkage.sensitive_values import RowGroups
+from reidsim.linkage.people import RowGroups
 from reidsim.populations.population import distinct_rows
 
 TREES = (

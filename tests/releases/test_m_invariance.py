@@ -10,7 +10,7 @@ from reidsim.core.errors import InputError
 from reidsim.populations.population import Attribute
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
+from reidsim.releases.protection import counterfeits_of, forms_of_groups, m_invariant_groups
 
 AGES = tuple(str(age) for age in range(8))
 LATTICE_LEVELS = (

@@ -7,7 +7,7 @@ from reidsim.core.errors import InputError
 from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy, interval_levels, prefix_levels
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.releases.safe_harbor import (
+from reidsim.releases.protection import (
     minimum_age_levels,
     minimum_zip_levels,
     safe_harbor_strategies,

@@ -14,7 +14,7 @@ from reidsim.adversaries.multistage.attack import Inference, InferSurname, Multi
 from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, compile_two_stage, is_two_stage, memory_for
 from reidsim.adversaries.response import ListedCandidates, PlanLinkage, chance_of_guess, one_over
 from reidsim.core.errors import InputError
-from reidsim.linkage.sensitive_values import OpenRowGroups, RowGroups
+from reidsim.linkage.people import OpenRowGroups, RowGroups
 from reidsim.linkage.surname_inference import (
     NO_SURNAME,
     SurnameInference,

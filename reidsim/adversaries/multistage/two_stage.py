@@ -21,7 +21,7 @@ from reidsim.adversaries.multistage.attack import InferSurname, MultistageAttack
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing
-from reidsim.linkage.sensitive_values import OpenRowGroups
+from reidsim.linkage.people import OpenRowGroups
 from reidsim.linkage.surname_inference import (
     NO_SURNAME,
     Ancestry,

@@ -28,7 +28,7 @@ from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing, owning
 from reidsim.games.record_game import WITHHELD, AdmissibleGroups
 from reidsim.linkage.partition import FittingRows, agreement, change_row, fits_any
-from reidsim.linkage.sensitive_values import LIMIT_ROUNDING
+from reidsim.linkage.people import LIMIT_ROUNDING
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Strategies
 
 # Limit on cells (distinct combinations of values) times sensitive values; each product is one count of 8 bytes.
@@ -203,7 +203,7 @@ def excess_with(fitting: FittingValues, cell: int, kind: int, change: int) -> in
 def _distance(fitting: FittingValues, cell: int, begin: int, end: int, moved: int, change: int, rows: int) -> float:
     """Return the earth mover's distance of a cell's values from the table's values.
 
-    It is the distance in `reidsim.linkage.sensitive_values`, in [0, 1], for the rows that fit `cell`. `begin` and `end`
+    It is the distance in `reidsim.linkage.people`, in [0, 1], for the rows that fit `cell`. `begin` and `end`
     delimit the values of a column; `change` rows with the value `moved` are added first, and `rows` is the number of
     rows after that.
     """

@@ -1,28 +1,679 @@
-"""Define the kind of scenario in which a publisher releases cases in periods."""
+"""Kind of scenario in which a publisher releases cases in periods: people, tables, games and outcomes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from functools import partial
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
 from reidsim.agents.attack import RUN_MEASURES
-from reidsim.core.randomness import random_stream
+from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows
+from reidsim.core.numerics import exp, log
+from reidsim.core.randomness import draw_multinomial, draw_multivariate_hypergeometric, random_stream
+from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import read_toml
 from reidsim.core.wording import counted, measures_worded
 from reidsim.games.measures import Reidentified, reidentified_in
-from reidsim.games.record_game import WITHHELD, Equilibrium
+from reidsim.games.record_game import WITHHELD, Equilibrium, Linker, PopulationLinker, RecordGame
 from reidsim.kinds.dynamic.schema import FIXED, PERIOD, PK, POLICIES, DynamicScenario
-from reidsim.kinds.dynamic.study import DynamicStudy, build_study, columns_of, share_below
+from reidsim.linkage.group_sizes import GroupSizes
+from reidsim.populations.population import Attribute, Codes, Domain, Population, distinct_rows, natural_categories
+from reidsim.releases.hierarchy import Hierarchy
+from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
+from reidsim.releases.records import select_columns
+from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
 from reidsim.scenarios.kind import Kind, SharedColumns
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.schema import MONEY_KEYS
-from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of
+from reidsim.scenarios.python_objects import people_named, planner, table_named
+from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection, economics_of
+from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, Study, World, digest_of, equilibria_of
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodLattice(GeneralizationLattice):
+    """Generalizations of tables of cases, and their utility.
+
+    A row represents all equal cases in the table of one period. Rows of the same period are adjacent.
+
+    A released value is a function of the original value, so their mutual information is the entropy of the released
+    values. Its normalized form is ``2 H(Y) / (H(X) + H(Y))`` for an attribute's original values X and released values Y
+    in the table. It is 0 at a level above 0 that maps every value of the domain to one group; otherwise, it is 1 if X
+    has one value in the table. The utility of a generalization for a table is the mean of the normalized mutual
+    information over attributes, weighted by the entropy of each attribute among all cases (Gourabathina et al. 2023,
+    following their program).
+
+    Parameters
+    ----------
+    period : ndarray of int64, shape (n_rows,)
+        Period of each row; ascending, from 0 without gaps.
+    counts : ndarray of int64, shape (n_rows,)
+        Number of cases of each row.
+    attribute_weights : ndarray of float64, shape (n_attributes,)
+        Weights of the attributes in the utility; they sum to 1.
+    """
+
+    period: NDArray[np.int64] = field(kw_only=True)
+    counts: NDArray[np.int64] = field(kw_only=True)
+    attribute_weights: Floats = field(kw_only=True)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """First row of each period's table, and the number of rows; (n_periods + 1,)."""
+        return np.searchsorted(self.period, np.arange(int(self.period[-1]) + 2))
+
+    @property
+    def tables(self) -> list[slice]:
+        """Rows of each period's table, as one slice per period."""
+        return [slice(start, end) for start, end in zip(self.starts[:-1], self.starts[1:], strict=True)]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of cases of each period's table, shape (n_periods,)."""
+        return np.add.reduceat(self.counts, self.starts[:-1])
+
+    @cached_property
+    def lost(self) -> tuple[Floats, ...]:
+        """Utility loss by attribute: one array per attribute, shape (n_levels, n_periods).
+
+        An element is the attribute's weight times (1 - normalized mutual information) at a level of the attribute, in
+        the table of a period; see `PeriodLattice`.
+        """
+        n_periods, found = len(self.starts) - 1, []
+        for position, (weight, hierarchy) in enumerate(zip(self.attribute_weights, self.hierarchies, strict=True)):
+            levels = []
+            for groups in hierarchy.groups:
+                size = int(groups.max()) + 1
+                cell = self.period * size + groups[self.codes[:, position]]
+                cells = np.bincount(cell, weights=self.counts, minlength=n_periods * size)
+                levels.append(entropy(cells.reshape(n_periods, size)))
+            released = np.stack(levels)
+            both = released + released[0]
+            shares = np.divide(2 * released, both, out=np.ones_like(released), where=both > 0)
+            # Levels above 0 with one group carry no information, even if all original values in the table are equal.
+            told = np.array(hierarchy.n_groups) > 1
+            told[0] = True
+            found.append(weight * (1.0 - np.where(told[:, None], np.minimum(shares, 1.0), 0.0)))
+        return tuple(found)
+
+    @cached_property
+    def record_losses(self) -> tuple[Floats, ...]:
+        """Utility loss of each row: one array per attribute, shape (n_levels, n_rows).
+
+        The loss at a level is the attribute's share of the loss of the whole table (see `lost`), and therefore equal
+        for all rows of a period.
+        """
+        return tuple(np.ascontiguousarray(lost[:, self.period]) for lost in self.lost)
+
+    def utilities(self, period: int) -> Floats:
+        """Return the utility of every generalization for one table, shape (n_strategies,).
+
+        A utility is in [0, 1]; strategy 0, no generalization, has utility 1.
+
+        Parameters
+        ----------
+        period : int
+            Number of the period of the table, from 0.
+        """
+        lost = np.zeros(self.size)
+        for by_level, level in zip(self.lost, self.all_levels(np.arange(self.size)).T, strict=True):
+            lost += by_level[level, period]
+        return 1.0 - lost
+
+
+def entropy(counts: NDArray[np.number]) -> Floats:
+    """Return the entropy of each row of counts, in nats, shape (n,).
+
+    Parameters
+    ----------
+    counts : ndarray, shape (n, n_values)
+        A row of zeros has entropy 0.
+    """
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    logs = log(np.where(shares > 0, shares, 1.0))
+    return np.asarray(np.maximum(-(shares * logs).sum(axis=1), 0.0))
+
+
+def share_below(sizes: NDArray[np.int64], weights: NDArray[np.int64], k: int) -> float:
+    """Return PK, the share of records in classes of fewer than `k` records.
+
+    Classes are the equivalence classes of a released table. The share is in [0, 1], and 0 for a table without records.
+
+    Parameters
+    ----------
+    sizes : ndarray of int64, shape (n_rows,)
+        Number of records in the equivalence class of each row.
+    weights : ndarray of int64, shape (n_rows,)
+        Number of records of each row.
+    k : int
+    """
+    total = weights.sum()
+    return float(weights[sizes < k].sum() / total) if total else 0.0
+
+
+class SimulatedTables:
+    """Random tables of distinct people, drawn from a population.
+
+    Every set of people is equally likely. The table of a smaller size consists of the first people of the table of the
+    largest size.
+
+    Parameters
+    ----------
+    population : Population
+        Whole people, over the attributes of the lattice.
+    lattice : GeneralizationLattice
+        Its hierarchies define the generalizations; its records are not used.
+    size : int
+        Largest number of records of a table.
+    simulations : int
+        Number of simulated tables.
+    rng : numpy.random.Generator
+        Draws the tables.
+    """
+
+    def __init__(
+        self,
+        population: Population,
+        lattice: GeneralizationLattice,
+        size: int,
+        simulations: int,
+        rng: np.random.Generator,
+    ) -> None:
+        ends = np.cumsum(population.counts)
+        people = np.stack([rng.choice(int(ends[-1]), size, replace=False) for _ in range(simulations)])
+        # The population may be much larger than all tables together; keep only cells that occur in a table.
+        occupied, cells = np.unique(np.searchsorted(ends, people, side="right"), return_inverse=True)
+        self._cells = cells.reshape(people.shape).astype(np.int32)
+        here = Population(population.domain, population.cells[occupied], population.counts[occupied])
+        self._groups = GroupSizes(here, GeneralizationLattice(lattice.hierarchies, here.cells))
+
+    def keep(self, strategy: int, size: int, k: int, threshold: float, quantile: float) -> bool:
+        """Return whether a quantile of PK over simulated tables is at most a threshold.
+
+        PK is the share of a table's records in equivalence classes of fewer than `k` records, at the given
+        generalization. The quantile is the PK at position ``quantile * (n_simulations - 1)``, rounded up, of the PKs in
+        ascending order, counted from 0.
+
+        Parameters
+        ----------
+        strategy : int
+            Number of the generalization of all tables.
+        size : int
+            Number of records of each table, at most the largest size.
+        k : int
+        threshold : float
+            Largest permitted PK.
+        quantile : float
+            Order of the quantile, from 0 to 1.
+        """
+        last = len(self._cells) - 1
+        left = last - math.ceil(quantile * last - _ROUNDING)
+        for share in self.shares_below(strategy, size, k):
+            left -= share > threshold
+            if left < 0:
+                return False
+        return True
+
+    def shares_below(self, strategy: int, size: int, k: int) -> Iterator[float]:
+        """Yield PK, in [0, 1], of each simulated table in turn; see `share_below`.
+
+        Parameters
+        ----------
+        strategy : int
+            Number of the generalization of all tables.
+        size : int
+            Number of records of each table, at most the largest size.
+        k : int
+            Smallest size of an equivalence class whose records do not count.
+        """
+        group_of = self._groups.table(strategy).group_of
+        for cells in self._cells[:, :size]:
+            # Each class of n records contributes n to the records in classes of that size.
+            classes = np.bincount(group_of[cells])
+            yield share_below(classes, classes, k)
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Case records of a scenario, and people to link them to.
+
+    Parameters
+    ----------
+    codes : ndarray of int32, shape (n_cases, n_attributes)
+        Category codes over the domain of the hierarchies; one row per case, in the order of the file or, if simulated,
+        of the periods.
+    period : ndarray of int64, shape (n_cases,)
+        Number of each case's period, from 0.
+    periods : tuple of str
+        Labels of the periods, in order; each period has at least one case.
+    forecast : ndarray of float64, shape (n_periods,)
+        Benefit that a forecast adds to each record of the period, in currency units.
+    hierarchies : tuple of Hierarchy
+        Hierarchy of each attribute, in the order of the columns of `codes`.
+    population, voters : Population or None
+        People who may become a case, and people in the adversary's list, over the same domain as `codes`; None if the
+        scenario has no such section.
+    """
+
+    codes: Codes
+    period: NDArray[np.int64]
+    periods: tuple[str, ...]
+    forecast: Floats
+    hierarchies: tuple[Hierarchy, ...]
+    population: Population | None
+    voters: Population | None
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicStudy(Study[DynamicScenario]):
+    """A scenario of cases over time with its data.
+
+    The rows of its games are the distinct cases of each period's table, in the order of periods.
+
+    Parameters
+    ----------
+    loaded : Scenario
+    cases : Cases
+    lattice : PeriodLattice
+        Strategies of the rows.
+    cell : ndarray of int, shape (n_rows,)
+        Number of the distinct case (combination of attribute values) of each row.
+    row_of_case : ndarray of int, shape (n_cases,)
+        Row of each case in the table of the last period that contains it.
+    group_sizes : GroupSizes or None
+        Counts, for each row, the people who share its released values: people of the list or, without a list, of the
+        population. None without both.
+    table_linker : TableLinker
+        Linker of rows to the records of their own tables.
+    """
+
+    cases: Cases
+    lattice: PeriodLattice
+    cell: NDArray[np.intp]
+    row_of_case: NDArray[np.intp]
+    group_sizes: GroupSizes | None
+    table_linker: TableLinker
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256, as text, of domain, cases, periods, forecast benefits and people."""
+        cases, counts = self.cases, self.lattice.counts
+        parts: list[Any] = [cases.codes, cases.period, cases.forecast, counts, cases.population, cases.voters]
+        return digest_of(repr((self.lattice.domain, cases.periods)), parts)
+
+    @property
+    def fixed_form(self) -> int:
+        """Number, in the lattice, of the generalization at the levels of policy ``fixed``.
+
+        Attributes that ``publisher.fixed`` does not name have level 0.
+
+        Raises
+        ------
+        InputError
+            If a level exceeds the last level of an attribute's hierarchy.
+        """
+        last = dict(zip(self.lattice.domain.names, (n - 1 for n in self.lattice.shape), strict=True))
+        levels = {name: self.scenario.publisher.fixed.get(name, 0) for name in last}
+        each = ((lev, last[name], f"publisher.fixed.{name}") for name, lev in levels.items())
+        refuse_first(*((lev > most, "no such level", where, lev, f"at most {most}") for lev, most, where in each))
+        return self.lattice.index(list(levels.values()))
+
+    @cached_property
+    def tables(self) -> SimulatedTables:
+        """Simulated tables of people of the population, for policy ``pk``.
+
+        They are as large as the study's largest table; see `SimulatedTables`.
+
+        Raises
+        ------
+        InputError
+            If the scenario has no population, or the largest table has more cases than the population has people.
+        """
+        population, largest = self.cases.population, int(self.lattice.sizes.max())
+        if population is None:
+            raise InputError("section missing", where="population", expected="a population, for policy pk")
+        most = f"at most {population.total:,.0f} cases, the number of people in the population"
+        too_many = "more cases in a table than people in the population"
+        refuse_first((largest > population.total, too_many, "population", largest, most))
+        rng = random_stream(self.scenario.seed, "simulated-tables")
+        return SimulatedTables(population, self.lattice, largest, self.scenario.publisher.simulations, rng)
+
+    # Games
+
+    @property
+    def coverage(self) -> float:
+        """Probability that the person of a record is in the adversary's list, in [0, 1].
+
+        It is the scenario's ``voters.coverage`` if set. Otherwise it is the size of the list divided by the size of the
+        population (at most 1), or 1 without a list or without a population.
+        """
+        section, people, voters = self.scenario.voters, self.cases.population, self.cases.voters
+        if section is not None and section.coverage is not None:
+            return section.coverage
+        return 1.0 if people is None or voters is None else min(1.0, voters.total / people.total)
+
+    @property
+    def linker(self) -> Linker:
+        """Linker of the scenario's adversary, for the rows of all periods.
+
+        It is the `TableLinker`, which counts the records of the row's own table, for prosecutor risk and if there is
+        neither a list nor a population. Otherwise candidates are the people of the list (`ListLinker`) or, without a
+        list, of the population (`PopulationLinker`).
+        """
+        groups = self.group_sizes
+        # Without a list and a population, every adversary counts candidates in the released table.
+        if self.scenario.adversary.risk == "prosecutor" or groups is None:
+            return self.table_linker
+        return PopulationLinker(groups) if self.cases.voters is None else ListLinker(groups, self.coverage)
+
+    def game(self, economics: EconomicsSection) -> RecordGame:
+        """Return the game against the scenario's adversary, with given payoff parameters.
+
+        The result is a `RecordGame` over the rows of all periods. The benefit of a record includes the forecast benefit
+        of its period.
+        """
+        adversary = planner(self.scenario.adversary, economics.adversary_gain, economics.cost, loaded=self.loaded)
+        benefit = economics.benefit + self.cases.forecast[self.lattice.period]
+        return RecordGame(self.lattice, self.linker, adversary, benefit, np.array(economics.loss))
+
+    def world(self, draw: int = 0) -> World:
+        """Return the true and the believed game, with the number of cases of each row.
+
+        All draws are equal. See `World`.
+        """
+        truth, belief = map(self.game, economics_of(self.scenario))
+        return World(truth, belief, self.lattice.counts)
+
+    def with_adversary(self, section: AdversarySection) -> Self:
+        """Return the study of the same cases against another adversary; see `Study`.
+
+        Raises
+        ------
+        InputError
+            If the kind of scenario does not support the adversary; see `DynamicScenario.refuse`.
+        """
+        self.scenario.refuse(section, "adversary")
+        return super().with_adversary(section)
+
+
+@dataclass(frozen=True, eq=False)
+class ListLinker:
+    """Linker to the people of a list who share the released values.
+
+    The person of a record may be missing from the list.
+
+    Parameters
+    ----------
+    group_sizes : GroupSizes
+        Counts the people of the list who match each row.
+    coverage : float
+        Probability that the person of a record is in the list.
+    """
+
+    group_sizes: GroupSizes
+    coverage: float
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return the `Linkage` of all rows, or of `rows`, released with one strategy.
+
+        Candidates are the people of the list who match a row. The probability that a candidate is the record's person
+        is the coverage divided by the number of candidates, or 0 without candidates. Its inverse is the group size,
+        true and believed; it is infinite without candidates.
+        """
+        listed = self.group_sizes.at(strategy, rows)
+        sizes = one_over(np.divide(self.coverage, listed, out=np.zeros(len(listed)), where=listed > 0))
+        candidates = ListedCandidates(listed, np.full(len(listed), self.coverage))
+        return Linkage(sizes, sizes, by_chance=True, candidates=candidates)
+
+
+@dataclass(frozen=True, eq=False)
+class TableLinker:
+    """Linker to the records of the row's own table that share the released values.
+
+    The adversary knows that the person is in the table.
+
+    Parameters
+    ----------
+    lattice : PeriodLattice
+    groups : GroupSizes
+        Assigns rows with equal released values, of any period, to one group at each strategy.
+    """
+
+    lattice: PeriodLattice
+    groups: GroupSizes
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return the `Linkage` of all rows, or of `rows`, released with one strategy.
+
+        The group size, true and believed, is the number of cases in the row's equivalence class in its own table.
+        """
+        sizes = self.sizes(strategy, np.arange(self.lattice.n_records) if rows is None else rows)
+        return Linkage(sizes, sizes)
+
+    def sizes(self, strategy: int, rows: Rows) -> NDArray[np.int64]:
+        """Return the number of cases in the equivalence class of each row, shape (n,).
+
+        Only cases of the row's own table count.
+
+        Parameters
+        ----------
+        strategy : int
+            Number of the generalization of all tables.
+        rows : ndarray of int, shape (n,)
+            Rows of the game.
+        """
+        lattice, group_of = self.lattice, self.groups.table(strategy).group_of
+        sizes = np.zeros(lattice.n_records, dtype=np.int64)
+        tables = lattice.tables
+        for period in np.unique(lattice.period[rows]).tolist():
+            groups, counts = group_of[tables[period]], lattice.counts[tables[period]]
+            sizes[tables[period]] = np.bincount(groups, weights=counts)[groups]
+        return sizes[rows]
+
+
+def build_study(loaded: Scenario[Any]) -> DynamicStudy:
+    """Read the files and recipes of a scenario of cases; return its `DynamicStudy`.
+
+    A period's table contains the cases of the period or, with cumulative tables, of this and all earlier periods.
+
+    Raises
+    ------
+    InputError
+        If a file or value cannot be used, or a level of policy ``fixed`` does not exist.
+    """
+    with locating(loaded.path):
+        cases = read_cases(loaded)
+        first, cell = distinct_rows(list(cases.codes.T), len(cases.codes))
+        counts, last = np.zeros((len(cases.periods), len(first)), dtype=np.int64), cases.period
+        np.add.at(counts, (cases.period, cell), 1)
+        if loaded.scenario.release.table == "cumulative":
+            counts, last = np.cumsum(counts, axis=0), np.full_like(cases.period, len(cases.periods) - 1)
+        period, held = np.nonzero(counts)
+        spread = np.array([entropy(np.bincount(values)[None, :])[0] for values in cases.codes.T])
+        weights = spread / spread.sum() if spread.sum() > 0 else np.full(len(spread), 1 / len(spread))
+        counts, codes = counts[period, held], cases.codes[first[held]]
+        lattice = PeriodLattice(cases.hierarchies, codes, period=period, counts=counts, attribute_weights=weights)
+        row_of_case = np.searchsorted(period * len(first) + held, last * len(first) + cell)
+        listed = cases.voters or cases.population
+        groups = None if listed is None else GroupSizes(listed, lattice, holds_records=cases.voters is None)
+        everybody = Population(lattice.domain, cases.codes[first], np.bincount(cell), name="cases")
+        tables = TableLinker(lattice, GroupSizes(everybody, lattice))
+        study = DynamicStudy(loaded, cases, lattice, held, row_of_case, groups, tables)
+        if "fixed" in study.scenario.publisher.policies:
+            _ = study.fixed_form
+        return study
+
+
+def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
+    """Return the cases, read or simulated, and the people of the scenario.
+
+    The categories of an attribute are the categories of the population; without one, of the list; without either, the
+    values in the file. Periods without a simulated case are left out; the other periods keep their labels.
+
+    Raises
+    ------
+    InputError
+        If a file or recipe cannot be used, a value or period is missing, a value is not in its domain, the cases of a
+        period have different forecast benefits, or the cases cannot be simulated.
+    """
+    scenario, section, path = loaded.scenario, loaded.scenario.release, loaded.path
+    population, voters = _people("population", loaded), _people("voters", loaded)
+    people, columns, labels = population or voters, columns_of(scenario), pd.DataFrame()
+    if section.path is not None:
+        path, frame = table_named(
+            section.path, loaded, "release.path", partial(read_table, delimiter=section.delimiter)
+        )
+        labels = select_columns(frame, columns, {}, path)
+        for name, column in columns.items():
+            missing, expected = labels[name].eq(""), "a value in every row"
+            refuse_rows(missing, "value missing", source=path, column=column, expected=expected)
+    if people is None:
+        domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in columns))
+    else:
+        domain = people.domain
+    hierarchies = tuple(_hierarchy(name, domain[name], loaded) for name in columns)
+    if voters is not None:
+        with locating(where="voters.recipe"):
+            voters = over_domain(domain, voters, scenario.attributes)
+    if section.path is None:
+        codes, period, periods = _epidemic(scenario, population, dict(zip(columns, hierarchies, strict=True)))
+        forecast = np.zeros(len(periods))
+    else:
+        with locating(path):
+            codes = np.column_stack([domain[name].encode(labels[name], column) for name, column in columns.items()])
+        require_columns(frame, [section.period], path)
+        values = frame[section.period].str.strip()
+        missing, expected = values.eq(""), "the period of the case"
+        refuse_rows(missing, "value missing", source=path, column=section.period, expected=expected)
+        attribute = Attribute(section.period, natural_categories(values))
+        periods, forecast = attribute.categories, np.zeros(attribute.size)
+        period = attribute.encode(values).astype(np.int64)
+        if section.forecast is not None:
+            require_columns(frame, [section.forecast], path)
+            amounts = np.asarray(numbers(frame, section.forecast, path), dtype=np.float64)
+            first = np.unique(period, return_index=True)[1]
+            like, forecast = first[period], amounts[first]
+            refuse_rows(
+                amounts != amounts[like],
+                "cases of the same period have different benefits of the forecast",
+                source=path,
+                column=section.forecast,
+                found=amounts,
+                expected=lambda row: f"{amounts[like[row]]:g}, as in row {int(like[row]) + 1}",
+            )
+    held, period = np.unique(period, return_inverse=True)
+    periods = tuple(periods[number] for number in held)
+    return Cases(codes, period.astype(np.int64), periods, forecast[held], hierarchies, population, voters)
+
+
+def columns_of(scenario: DynamicScenario) -> dict[str, str]:
+    """Return the column of each attribute in the file of cases, by attribute.
+
+    By default, the column has the attribute's name.
+    """
+    return {name: section.column or name for name, section in scenario.attributes.items()}
+
+
+def _people(key: str, loaded: Scenario[DynamicScenario]) -> Population | None:
+    """Return the people of a section's recipe; None without the section.
+
+    The people are counted by combination of values of the scenario's attributes.
+
+    Parameters
+    ----------
+    key : {"population", "voters"}
+        Section of the scenario.
+    loaded : Scenario
+
+    Raises
+    ------
+    InputError
+        If the recipe cannot be used, or has counts of another type than integer.
+    """
+    section = getattr(loaded.scenario, key)
+    if section is None:
+        return None
+    with locating(where=f"{key}.recipe"):
+        people = people_named(section.recipe, loaded).marginal(tuple(loaded.scenario.attributes))
+        expected = not np.issubdtype(people.counts.dtype, np.integer)
+        refuse_first((expected, "the population has expected counts", None, people.name, "whole numbers of people"))
+    return people
+
+
+def _hierarchy(name: str, attribute: Attribute, loaded: Scenario[DynamicScenario]) -> Hierarchy:
+    section, where, rows = loaded.scenario.attributes[name], f"attributes.{name}.hierarchy", None
+    if isinstance(section.hierarchy, Table):
+        used, names = set(attribute.categories), {name, section.column or name}
+        rows = hierarchy_rows(section.hierarchy, loaded.folder, used, names, f"{where}.file")
+    return hierarchy_of(attribute, section.hierarchy, loaded.folder, where, rows)
+
+
+def _epidemic(
+    scenario: DynamicScenario, population: Population | None, hierarchies: Mapping[str, Hierarchy]
+) -> tuple[Codes, NDArray[np.int64], tuple[str, ...]]:
+    """Draw distinct people of a population as cases, and draw the period of each.
+
+    The numbers of cases by area and period are multinomial, in proportion to the area's people times a normal curve
+    around the area's peak. Within an area, every person is equally likely to become a case.
+
+    Parameters
+    ----------
+    scenario : DynamicScenario
+        Its section ``epidemic`` has the parameters of the wave.
+    population : Population
+        People who may become a case, with whole counts.
+    hierarchies : dict of str to Hierarchy
+        Hierarchy of each attribute; that of the area defines the areas.
+
+    Returns
+    -------
+    codes : ndarray of int32, shape (n_cases, n_attributes)
+        Category codes of the cases, in the order of periods.
+    period : ndarray of int64, shape (n_cases,)
+        Number of each case's period, from 0.
+    periods : tuple of str
+        Labels of all periods, from ``"1"``; periods may have no case.
+
+    Raises
+    ------
+    InputError
+        If the level of the area does not exist, an area has fewer people than cases, or no period has cases.
+    """
+    section = scenario.epidemic
+    assert section is not None and population is not None  # noqa: S101, PT018 - the schema guarantees it
+    groups, rng = hierarchies[section.area].groups, random_stream(scenario.seed, "epidemic")
+    most = f"at most {len(groups) - 1}"
+    refuse_first((section.level >= len(groups), "no such level", "epidemic.level", section.level, most))
+    area = groups[section.level][population.cells[:, population.domain.position(section.area)]]
+    people = np.bincount(area, weights=population.counts)
+    peaks = section.peak + section.spread * rng.random(len(people))
+    distance = (np.arange(1, section.periods + 1) - peaks[:, None]) / section.width
+    wave = people[:, None] * exp(-(distance**2) / 2)
+    refuse_first((not wave.sum() > 0, "no period has cases", "epidemic.peak", section.peak, None))
+    drawn = draw_multinomial(rng, section.cases, np.asarray(wave.ravel(), dtype=np.float64)).reshape(wave.shape)
+    cells, period = [], []
+    for number, by_period in enumerate(drawn):
+        n_cases, here, most_cases = int(by_period.sum()), np.flatnonzero(area == number), int(people[number])
+        few = f"fewer cases, because one area has only {most_cases:,} people"
+        refuse_first((n_cases > most_cases, "more cases than people in an area", "epidemic.cases", section.cases, few))
+        if n_cases:
+            counts = draw_multivariate_hypergeometric(rng, population.counts[here].astype(np.int64), n_cases)
+            cells.append(rng.permutation(np.repeat(here, counts)))
+            period.append(np.repeat(np.arange(section.periods), by_period))
+    order = np.argsort(np.concatenate(period), kind="stable")
+    labels = tuple(str(number + 1) for number in range(section.periods))
+    return population.cells[np.concatenate(cells)[order]], np.concatenate(period)[order], labels
+
 
 _OWN = measures_worded(read_toml(Path(__file__).with_name("measures.toml"))["own"])
 MEASURES = (*RUN_MEASURES, *_OWN.values())

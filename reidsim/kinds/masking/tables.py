@@ -16,7 +16,7 @@ from reidsim.core.errors import InputError, refuse_first, refuse_rows, require_a
 from reidsim.core.tables import read_table, require_columns
 from reidsim.core.wording import whole_number
 from reidsim.kinds.masking.schema import TARGETS, MaskingScenario, ResourceSection, TableSection, TargetsSection
-from reidsim.linkage.sensitive_values import RowGroups
+from reidsim.linkage.people import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
 from reidsim.populations.population import UNKNOWN, Attribute, Domain, natural_categories

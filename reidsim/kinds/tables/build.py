@@ -39,15 +39,19 @@ from reidsim.kinds.tables.release import (
 from reidsim.kinds.tables.schema import SafeHarborSection, TablesScenario, policy_named
 from reidsim.kinds.tables.study import PRICES, ReleasedPeople, TablesStudy
 from reidsim.linkage.group_sizes import SampledPeople, people_fitting
-from reidsim.linkage.people import RowSets
-from reidsim.linkage.sensitive_values import SensitiveValues
+from reidsim.linkage.people import RowSets, SensitiveValues
 from reidsim.linkage.uniqueness import SampleCells, fitting_model, weights_in
 from reidsim.populations.population import Codes, Domain, Individuals, Population, distinct_rows, keys_of_both, row_keys
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
-from reidsim.releases.m_invariance import counterfeits_of, forms_of_groups, m_invariant_groups
+from reidsim.releases.protection import (
+    counterfeits_of,
+    forms_of_groups,
+    m_invariant_groups,
+    safe_harbor_strategies,
+    zip3_population_of,
+)
 from reidsim.releases.records import CellReader, Members
-from reidsim.releases.safe_harbor import safe_harbor_strategies, zip3_population_of
 from reidsim.scenarios.adversary_schema import AgentsSection, Risk, WeightedSection
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,

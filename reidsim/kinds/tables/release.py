@@ -28,7 +28,7 @@ from reidsim.kinds.tables.schema import (
     ReleasesSection,
     TablesScenario,
 )
-from reidsim.linkage.sensitive_values import RowGroups, SensitiveAttribute
+from reidsim.linkage.people import RowGroups, SensitiveAttribute
 from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.population import Attribute, Codes, Domain, Population, complete_records, natural_categories
 from reidsim.releases.hierarchy import Hierarchy

@@ -13,7 +13,7 @@ from reidsim.agents.profile import Reply
 from reidsim.core.errors import Case, refuse_first, require_among, require_distinct
 from reidsim.core.registry import require_provided
 from reidsim.core.validation import Section
-from reidsim.linkage.sensitive_values import AttributeLimits
+from reidsim.linkage.people import AttributeLimits
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
     AgentsSection,

@@ -37,8 +37,15 @@ from reidsim.games.record_game import AdmissibleGroups, Choice, Linker, Populati
 from reidsim.kinds.tables.release import Waves, columns_of_release, staged_attack
 from reidsim.kinds.tables.schema import WHERE, TablesScenario, policy_named
 from reidsim.linkage.group_sizes import GroupSizes, SampledPeople, sizes_among
-from reidsim.linkage.people import PeopleOfRows, RowSets, ranges
-from reidsim.linkage.sensitive_values import RowGroups, SensitiveGroups, SensitiveValues
+from reidsim.linkage.people import (
+    PeopleOfRows,
+    RowGroups,
+    RowSets,
+    SensitiveGroups,
+    SensitiveValues,
+    ranges,
+    sensitive_groups,
+)
 from reidsim.populations.population import Codes, Population
 from reidsim.releases.lattice import MOST_NUMBERED, Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
 from reidsim.scenarios.adversary_schema import AdversarySection, Risk
@@ -334,7 +341,7 @@ class TablesStudy(Study[TablesScenario]):
 
         The study must have sensitive columns; see `SensitiveGroups`.
         """
-        return cast("SensitiveValues", self.sensitive).groups(self.lattice)
+        return sensitive_groups(cast("SensitiveValues", self.sensitive), self.lattice)
 
     @property
     def admissible(self) -> AdmissibleGroups | None:

@@ -18,7 +18,7 @@ from reidsim.audit.release import Matching, ReleaseAudit, audit_release, diversi
 from reidsim.core.errors import InputError, listed
 from reidsim.core.validation import merged, validated
 from reidsim.core.wording import counted
-from reidsim.linkage.sensitive_values import share_of_values
+from reidsim.linkage.people import share_of_values
 from reidsim.reports.shared.records import SharedRecords, singled_out
 from reidsim.reports.writer import lines_of, odds
 from reidsim.scenarios.kind import kind_of_content
