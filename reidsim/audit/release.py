@@ -165,15 +165,6 @@ def is_all_numbers(values: Sequence[str]) -> bool:
     return bool(present) and all(_as_number(value) is not None for value in present)
 
 
-def numeric_order(values: Sequence[str]) -> NDArray[np.intp]:
-    """Return the positions that sort values numerically, shape (n,).
-
-    Empty values come first. Values must be numbers or empty; equal numbers keep their order.
-    """
-    numbers = [_as_number(value) if value else -np.inf for value in values]
-    return np.argsort(np.array(numbers, dtype=np.float64), kind="stable")
-
-
 def text_of(column: pd.Series[str]) -> pd.Series[str]:
     """Return a column as text without leading or trailing spaces, with the same index.
 
@@ -498,7 +489,10 @@ def diversity(name: str, column: pd.Series[str], classes: Counts) -> dict[str, A
     if not len(codes):
         return {"name": name, "distinct": 0, "entropy": 0.0, "closeness": 0.0, "distance": "equal"}
     if ordered := is_all_numbers(list(values)):
-        codes = np.argsort(numeric_order(list(values)), kind="stable")[codes]
+        # The empty value comes before all numbers.
+        codes = np.argsort(np.argsort([_as_number(value) if value else -np.inf for value in values], kind="stable"))[
+            codes
+        ]
     sizes = np.bincount(classes)
     overall = np.bincount(codes, minlength=len(values)) / len(codes)
     # One entry for each combination of class and value that occurs, sorted by class and value.

@@ -105,6 +105,8 @@ class GroupSizes:
     ----------
     total : float
         Number of people in the population.
+    holds_records : bool
+        Whether every record's person is in the population; sizes are then at least 1.
 
     Raises
     ------
@@ -123,19 +125,13 @@ class GroupSizes:
         memory_limit: int | None = None,
         holds_records: bool = True,
     ) -> None:
-        self._smallest = 1 if holds_records else 0
-        self._lattice = lattice
+        self.holds_records, self._lattice = holds_records, lattice
         self._kept: OrderedDict[int, NodeTable] = OrderedDict()
         self._kept_bytes = 0
         self._base, self._cells, self._row_sets = _base_table(population, lattice)
         usual = min(_MOST_KEPT, max(_LEAST_KEPT, _MANY_TABLES * self._base.nbytes))
         self._memory_limit = usual if memory_limit is None else memory_limit
         self.total = population.total
-
-    @property
-    def holds_records(self) -> bool:
-        """Whether every record's person is in the population; sizes are then at least 1."""
-        return self._smallest > 0
 
     @property
     def outside(self) -> NDArray[np.bool_]:
@@ -150,7 +146,7 @@ class GroupSizes:
         """
         table = self.table(strategy)
         group_of = table.group_of if rows is None else table.group_of[rows]
-        return _looked_up(table.counts, group_of, self._smallest)
+        return _looked_up(table.counts, group_of, int(self.holds_records))
 
     @cached_property
     def rollup(self) -> Rollup | None:
@@ -182,7 +178,7 @@ class GroupSizes:
         """
         if self.rollup is None:
             return None
-        return np.maximum(group_sizes_of(self.rollup, strategies, rows), self._smallest)
+        return np.maximum(group_sizes_of(self.rollup, strategies, rows), int(self.holds_records))
 
     def among(self, people: Counts) -> GroupSizes:
         """Return `GroupSizes` of the same records in another population.
@@ -250,7 +246,7 @@ class _SizesAmong(GroupSizes):
     """
 
     def __init__(self, groups: GroupSizes, people: Counts) -> None:
-        self._groups, self._people, self._smallest = groups, people, groups._smallest
+        self._groups, self._people, self.holds_records = groups, people, groups.holds_records
         self._kept, self._kept_bytes = OrderedDict(), 0
         self._base = self._made(0)
         self._memory_limit = groups._memory_limit

@@ -9,8 +9,6 @@ nodes beneath it, as in iceberg cubes (Beyer and Ramakrishnan 1999). So no table
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numba
@@ -19,15 +17,16 @@ from numpy.typing import NDArray
 
 from reidsim.core.numerics import borrowing
 from reidsim.linkage.people import RowSets, classes_at
-from reidsim.populations.population import Codes, Counts, distinct_rows
+from reidsim.populations.population import Counts, distinct_rows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
 
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
 class FittingRows:
     """Counts of the released rows that match each person of a release.
+
+    A record is the set of all rows of a person, and an entry is one of its distinct rows.
 
     Parameters
     ----------
@@ -35,57 +34,31 @@ class FittingRows:
         Lattice over the records, one row each; with `row_sets`, over the cells of the row sets.
     row_sets : RowSets, optional
         Row set of each person, over the codes of the lattice.
+
+    Attributes
+    ----------
+    cells : ndarray of int32, shape (n_cells, n_attributes)
+        The distinct combinations of true values, as codes of the lattice's attributes.
+    cell_of_entry : ndarray of int64, shape (n_entries,)
+        The cell of each entry.
+    begin : ndarray of int64, shape (n_records + 1,)
+        The first entry of each record; the last item ends it.
+    groups : ndarray of int32, shape (n_attributes, n_levels, n_values)
+        The group of each value at each level. The shape has the most levels and the most values of any attribute;
+        unused places are -1.
     """
 
-    lattice: GeneralizationLattice
-    row_sets: RowSets | None = None
-
-    @cached_property
-    def _distinct(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        return distinct_rows(list(self.lattice.codes.T), len(self.lattice.codes))
-
-    @cached_property
-    def cell_of_entry(self) -> Integers:
-        """The cell (distinct combination of values) of each entry, shape (n_entries,).
-
-        An entry is one of the distinct rows of a person.
-        """
-        cells = self._distinct[1]
-        return (cells if self.row_sets is None else cells[self.row_sets.cells]).astype(np.int64)
-
-    @cached_property
-    def begin(self) -> Integers:
-        """The first entry of each record, shape (n_records + 1,); the last item ends it.
-
-        A record is the set of all rows of a person, and an entry is one of its distinct rows.
-        """
-        return np.arange(len(self.cell_of_entry) + 1) if self.row_sets is None else self.row_sets.start
-
-    @cached_property
-    def record_of_entry(self) -> Integers:
-        """The record (person) of each entry (distinct row of a person), (n_entries,)."""
-        return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
-
-    @cached_property
-    def cells(self) -> Codes:
-        """The distinct combinations of true values, shape (n_cells, n_attributes).
-
-        They are codes of the lattice's attributes.
-        """
-        return np.ascontiguousarray(self.lattice.codes[self._distinct[0]])
-
-    @cached_property
-    def groups(self) -> NDArray[np.int32]:
-        """The group of each value at each level, shape (n_attributes, n_levels, n_values).
-
-        The shape has the most levels and the most values of any attribute; unused places are -1.
-        """
-        hierarchies = self.lattice.hierarchies
-        widest = max(hierarchy.attribute.size for hierarchy in hierarchies)
-        groups = np.full((len(hierarchies), max(self.lattice.shape), widest), -1, dtype=np.int32)
-        for position, hierarchy in enumerate(hierarchies):
-            groups[position, : hierarchy.n_levels, : hierarchy.attribute.size] = hierarchy.groups
-        return groups
+    def __init__(self, lattice: GeneralizationLattice, row_sets: RowSets | None = None) -> None:
+        first, cells = distinct_rows(list(lattice.codes.T), len(lattice.codes))
+        self.cells = np.ascontiguousarray(lattice.codes[first])
+        self.cell_of_entry = (cells if row_sets is None else cells[row_sets.cells]).astype(np.int64)
+        self.begin = np.arange(len(cells) + 1) if row_sets is None else row_sets.start
+        self._record_of_entry = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
+        self._lattice = GeneralizationLattice(lattice.hierarchies, self.cells)
+        widest = max(hierarchy.attribute.size for hierarchy in lattice.hierarchies)
+        self.groups = np.full((len(lattice.shape), max(lattice.shape), widest), -1, dtype=np.int32)
+        for groups, hierarchy in zip(self.groups, lattice.hierarchies, strict=True):
+            groups[: hierarchy.n_levels, : hierarchy.attribute.size] = hierarchy.groups
 
     def of_cells(self, strategies: Strategies) -> Counts:
         """Return the number of released rows that match each cell, shape (n_cells,).
@@ -118,21 +91,20 @@ class FittingRows:
 
         An entry is one of the distinct rows of the record's person. `amounts` has shape (n_entries,).
         """
-        return amounts if self.row_sets is None else np.asarray(np.minimum.reduceat(amounts, self.begin[:-1]))
+        return np.asarray(np.minimum.reduceat(amounts, self.begin[:-1]))
 
     def _sums(self, strategies: Strategies, weights: Floats) -> Floats:
         """Return the total weight of the released rows that match each cell, (n_cells,).
 
         For the arguments see `weight_of_entries`. Rows of a person that are equal when generalized count once.
         """
-        strategy, sums = strategies[self.record_of_entry], np.zeros(len(self.cells))
-        lattice = GeneralizationLattice(self.lattice.hierarchies, self.cells)
+        strategy, sums = strategies[self._record_of_entry], np.zeros(len(self.cells))
         for node in np.unique(strategy[strategy >= 0]).tolist():
-            entries, class_of_cell = np.flatnonzero(strategy == node), classes_at(lattice, node)
+            entries, class_of_cell = np.flatnonzero(strategy == node), classes_at(self._lattice, node)
             found = class_of_cell[self.cell_of_entry[entries]]
-            if self.row_sets is not None:
+            if len(strategy) >= len(self.begin):
                 # The rows of a person that are equal when generalized count once.
-                pairs = found * len(self.begin) + self.record_of_entry[entries]
+                pairs = found * len(self.begin) + self._record_of_entry[entries]
                 once = np.unique(pairs, return_index=True)[1]
                 entries, found = entries[once], found[once]
             sums += np.bincount(found, weights[entries], len(self.cells))[class_of_cell]

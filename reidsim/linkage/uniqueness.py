@@ -133,10 +133,10 @@ class UniquenessEstimate:
     ----------
     method : str
         Name of the method, such as ``"pitman"``.
-    population_size, sample_size, sample_uniques : int
-        People in the population, records in the sample, and records that are unique in the sample.
+    sample_uniques : int
+        Number of records that are unique in the sample.
     expected_uniques : float
-        Expected number of people who are unique in the population, from 0 to `population_size`.
+        Expected number of people who are unique in the population, from 0 to the population size.
     uniques_low, uniques_high : float
         Interval of `expected_uniques`.
     p_unique_given_sample_unique : float
@@ -149,14 +149,9 @@ class UniquenessEstimate:
         Parameters of the fitted model, by name.
     note : str
         Caveat of the estimate; empty when nothing is unusual.
-    risk_of_sample_uniques : float or None
-        Expected mean, over the records unique in the sample, of 1 / size of their group in the population; None where
-        the method does not estimate it.
     """
 
     method: str
-    population_size: int
-    sample_size: int
     sample_uniques: int
     expected_uniques: float
     uniques_low: float
@@ -167,7 +162,6 @@ class UniquenessEstimate:
     level: float
     parameters: Mapping[str, float] = field(default_factory=dict)
     note: str = ""
-    risk_of_sample_uniques: float | None = None
 
 
 @dataclass(frozen=True)
@@ -249,8 +243,7 @@ def estimate_uniqueness(
     else:
         found = pitman(*sample, ewens=method == "ewens")
     of_population, of_sample, parameters, note = found
-    sizes = int(population_size), frequencies.records, frequencies.uniques
-    return UniquenessEstimate(method, *sizes, *of_population, *of_sample, level, parameters, note)
+    return UniquenessEstimate(method, frequencies.uniques, *of_population, *of_sample, level, parameters, note)
 
 
 class PitmanLikelihood:
@@ -721,16 +714,13 @@ def benedetti_franconi_uniqueness(cells: SampleCells, *, level: float = 0.95) ->
         A record unique in the sample with weight w is unique in the population with probability 1 / w. So the expected
         number of population uniques is the number of sample uniques.
     """
-    people = cells.people[cells.unique]
-    share = individual_risk(np.ones(len(people)), people)
-    return estimate_of_uniques("benedetti-franconi", cells, 1 / people, share, level=level)
+    return estimate_of_uniques("benedetti-franconi", cells, 1 / cells.people[cells.unique], level=level)
 
 
 def estimate_of_uniques(
     method: str,
     cells: SampleCells,
     staying: Floats,
-    share: Floats,
     *,
     level: float,
     parameters: Mapping[str, float] | None = None,
@@ -745,8 +735,6 @@ def estimate_of_uniques(
         Cells of the sample.
     staying : ndarray of float64, shape (n_uniques,)
         Probability of each record unique in the sample that it is unique in the population.
-    share : ndarray of float64, shape (n_uniques,)
-        Expectation of 1 / size of its group in the population.
     level : float
         Confidence level of the intervals: a normal approximation of the random number of population uniques in the
         sample, if the probabilities are correct and independent.
@@ -757,7 +745,7 @@ def estimate_of_uniques(
     -------
     UniquenessEstimate
         The number of population uniques is the sum, over sample uniques, of weight times probability. Without sample
-        uniques, it is 0, a note says so, and the risk is None.
+        uniques, it is 0, and a note says so.
     """
     weights = cells.people[cells.unique]
     n, size = len(staying), cells.population_size
@@ -767,11 +755,10 @@ def estimate_of_uniques(
     of_share = reach * float(np.sqrt(spread.sum())) / max(n, 1)
     # Variance of uniqueness, and of the sampling of uniques.
     of_uniques = reach * float(np.sqrt((weights**2 * spread + weights * (weights - 1) * staying).sum()))
-    sizes = round(size), int(cells.records.sum()), n
     of_population = min(uniques, size), max(uniques - of_uniques, 0.0), min(uniques + of_uniques, size)
     of_sample = p, max(p - of_share, 0.0), min(p + of_share, 1.0)
-    note, risk = ("", float(share.mean())) if n else ("no record of the sample is unique", None)
-    return UniquenessEstimate(method, *sizes, *of_population, *of_sample, level, dict(parameters or {}), note, risk)
+    note = "" if n else _NONE_UNIQUE
+    return UniquenessEstimate(method, n, *of_population, *of_sample, level, dict(parameters or {}), note)
 
 
 class LogLinearModel:
@@ -848,10 +835,9 @@ class LogLinearModel:
             Its parameters are the number of cells of the whole table, the `bias` of the expected number of sample
             uniques that are population unique, and `bias_z`, the same over its standard deviation.
         """
-        unique = self.cells.unique
         parameters = {"cells": self._people.size, "bias": self.bias, "bias_z": self.bias_z}
-        staying, share = np.exp(-self._others[unique]), self.individual_risk()[unique]
-        return estimate_of_uniques(self.method, self.cells, staying, share, level=level, parameters=parameters)
+        staying = np.exp(-self._others[self.cells.unique])
+        return estimate_of_uniques(self.method, self.cells, staying, level=level, parameters=parameters)
 
     def individual_risk(self) -> Floats:
         """Return the expected 1 / population size of each cell's group, shape (n_cells,).
@@ -1020,8 +1006,6 @@ def _reason_of_model(independence: LogLinearModel, fitting: LogLinearModel) -> s
     if fitting.pairs:
         pairs = counted(len(fitting.pairs), "interaction")
         reason += f", the model with {pairs} of two attributes has a bias of z = {fitting.bias_z:.1f}"
-    if abs(fitting.bias_z) <= SIGNIFICANT:
-        return f"{reason}: no significant bias"
-    if fitting.bias_z < 0:
-        return f"{reason}: the estimate is probably too low"
-    return f"{reason}: the estimate is probably too high, which is conservative"
+    high_or_low = "low" if fitting.bias_z < 0 else "high, which is conservative"
+    is_unbiased = abs(fitting.bias_z) <= SIGNIFICANT
+    return f"{reason}: {'no significant bias' if is_unbiased else f'the estimate is probably too {high_or_low}'}"

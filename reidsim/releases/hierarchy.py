@@ -176,17 +176,12 @@ class Hierarchy:
         return tuple(len(labels) for labels in self.labels)
 
     @cached_property
-    def group_sizes(self) -> NDArray[np.int64]:
-        """Number of categories in the group of each value, shape (n_levels, n_values)."""
-        return np.stack([np.bincount(level)[level] for level in self.groups]).astype(np.int64)
-
-    @cached_property
     def charged_sizes(self) -> NDArray[np.int64]:
-        """Group sizes that count in the information loss, shape (n_levels, n_values).
+        """Number of categories of each value's group for the information loss, shape (n_levels, n_values).
 
         At a costless level, they equal the sizes at the level below.
         """
-        sizes = self.group_sizes.copy()
+        sizes = np.stack([np.bincount(level)[level] for level in self.groups]).astype(np.int64)
         for level in sorted(self.costless_levels):
             sizes[level] = sizes[level - 1]
         return sizes

@@ -79,9 +79,9 @@ def test_chances_of_unique_records_are_those_of_the_poisson_model():
     estimate = model.uniqueness()
     assert estimate.p_unique_given_sample_unique == pytest.approx(np.exp(-others).mean())
     assert estimate.expected_uniques == pytest.approx(np.exp(-others) @ [3.0, 4.0, 5.0, 8.0])
-    assert estimate.risk_of_sample_uniques == pytest.approx(((1 - np.exp(-others)) / others).mean())
+    assert model.individual_risk()[cells.unique] == pytest.approx((1 - np.exp(-others)) / others)
     assert estimate.parameters["cells"] == 12
-    assert (estimate.sample_uniques, estimate.sample_size, estimate.population_size) == (4, 8, 36)
+    assert estimate.sample_uniques == 4
 
 
 def test_everybody_is_the_records_and_those_expected_beside_them():
@@ -108,7 +108,6 @@ def test_of_a_whole_population_everything_is_known(pairs):
     estimate = model.uniqueness()
     assert (estimate.p_unique_given_sample_unique, estimate.expected_uniques) == (1.0, 4.0)
     assert (estimate.uniques_low, estimate.uniques_high, estimate.low, estimate.high) == (4.0, 4.0, 1.0, 1.0)
-    assert estimate.risk_of_sample_uniques == 1.0
     assert model.individual_risk() == pytest.approx(1 / cells.records)
     assert model.bias_z == 0.0
     assert model.everybody().people.tolist() == model.everybody().records.tolist()
@@ -130,9 +129,9 @@ def test_the_estimate_taken_is_near_the_truth_of_simulated_populations(name, rat
     most = 1.25 if rate == 0.1 else 1.75
     assert 0.95 < taken.expected_uniques / drawn.population_uniques < most
     assert 0.93 < taken.p_unique_given_sample_unique / drawn.staying < most
-    assert 0.95 < taken.risk_of_sample_uniques / drawn.share < most
-    weights = by_method["benedetti-franconi"]
-    assert weights.risk_of_sample_uniques < 0.67 * drawn.share
+    risk = {method: each[found.cells.unique].mean() for method, each in found.risks.items()}
+    assert 0.95 < risk[found.taken] / drawn.share < most
+    assert risk["benedetti-franconi"] < 0.67 * drawn.share
     if name != "independent":
         # Independent attributes predict too many uniques, and the estimated bias shows it.
         assert by_method["log-linear-independence"].expected_uniques > 1.3 * drawn.population_uniques

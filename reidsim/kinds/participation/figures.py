@@ -67,12 +67,9 @@ def participation_along(runs: pd.DataFrame, key: str, measures: Sequence[Measure
     columns = ("participation", "publisher_payoff")
     look = style.looks(list(dict.fromkeys(runs["policy"])))
     figure, [row] = style.new_figure(1, 2, panel=(4.2, 3.0))
+    means = runs.groupby(["policy", key], observed=True, as_index=False)[list(columns)].mean()
     for axes, (column, measure) in zip(row, measures_among(measures, columns).items(), strict=True):
-        means = runs.groupby(["policy", key], observed=True)[column].mean()
-        handles = []
-        for policy, own in look.items():
-            line = means[policy]
-            handles += style.draw_line(axes, line.index, line, own, style.policy_name(policy))
+        handles = style.draw_lines(axes, means, key, column, look)
         if column == "participation":
             axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
         style.label_axes(axes, title=measure.label, x=style.parameter_label(key))
