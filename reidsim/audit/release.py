@@ -490,9 +490,8 @@ def diversity(name: str, column: pd.Series[str], classes: Counts) -> dict[str, A
         return {"name": name, "distinct": 0, "entropy": 0.0, "closeness": 0.0, "distance": "equal"}
     if ordered := is_all_numbers(list(values)):
         # The empty value comes before all numbers.
-        codes = np.argsort(np.argsort([_as_number(value) if value else -np.inf for value in values], kind="stable"))[
-            codes
-        ]
+        numbers = np.array([_as_number(value) if value else -np.inf for value in values], dtype=np.float64)
+        codes = np.argsort(np.argsort(numbers, kind="stable"))[codes]
     sizes = np.bincount(classes)
     overall = np.bincount(codes, minlength=len(values)) / len(codes)
     # One entry for each combination of class and value that occurs, sorted by class and value.
