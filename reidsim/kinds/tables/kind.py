@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from reidsim.agents.profile import Setting
 from reidsim.core.errors import refuse_first
 from reidsim.core.validation import read_toml
 from reidsim.core.wording import counted, in_words, measures_worded
-from reidsim.games.directions.best_replies import by_record, directed_linker
+from reidsim.games.directions.best_replies import DirectedLinker, by_record, directed_linker
 from reidsim.games.full_domain.class_table import records_outside
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.games.record_game import WITHHELD, Equilibrium, evaluate, shared_rows
@@ -515,10 +515,9 @@ class TablesKind(Kind):
 
         It is also None for a scenario with a single release. `policy` is the name of a policy.
         """
-        releases = scenario.releases
-        if releases is None or policy_named(policy).replies != "planned":
-            return None
-        return SensitiveColumn(key_columns(scenario.publisher.sensitive)[0], releases.m)
+        planned, releases = policy_named(policy).replies == "planned", scenario.releases
+        column = next(iter(key_columns(scenario.publisher.sensitive)), "")
+        return SensitiveColumn(column, releases.m) if planned and releases is not None else None
 
     def limited_columns(
         self,
@@ -793,9 +792,8 @@ def exposed_to_weighted(study: TablesStudy, strategies: Strategies) -> float:
         Generalization of each record; -1 if it is withheld.
     """
     truth = study.truth
-    linker, shared = directed_linker(truth), np.flatnonzero(strategies != WITHHELD)
-    assert linker is not None  # noqa: S101 - called only for scenarios with person lookups
-    sizes = linker.weighted(strategies)[shared]
+    shared = np.flatnonzero(strategies != WITHHELD)
+    sizes = cast("DirectedLinker", directed_linker(truth)).weighted(strategies)[shared]
     reply = truth.adversary.respond(Linkage(sizes, sizes, by_chance=True), shared)
     return float(reply.attack_probability.sum() / max(len(strategies), 1))
 

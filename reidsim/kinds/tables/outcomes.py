@@ -21,7 +21,7 @@ from reidsim.adversaries.sequential.planning import (
     plan_known,
     plan_unknown,
 )
-from reidsim.core.errors import InputError
+from reidsim.core.errors import InputError, locating, refuse_first
 from reidsim.core.numerics import dot
 from reidsim.core.randomness import random_stream
 from reidsim.games.composite import PeopleLinkage
@@ -312,10 +312,9 @@ class DroppedColumns:
             for policy in map(policy_named, publisher.policies)
             if policy.has_lowest_level and not (greedy and policy.scope(publisher) == "unit")
         )
-        if not self.policies:
-            problem, found = "no policy supports a minimum level of a column", list(publisher.policies)
-            expected = "a policy such as basic, no-attack or no-protection"
-            raise InputError(problem, source=study.loaded.path, where=WHERE, found=found, expected=expected)
+        problem, expected = "no policy supports a minimum level of a column", "a policy such as basic or no-attack"
+        with locating(study.loaded.path):
+            refuse_first((not self.policies, problem, WHERE, list(publisher.policies), expected))
         # Branch and bound is also exact, and searches only the remaining generalizations.
         solver = {"solver": "branch-and-bound"} if publisher.unit == "record" else {}
         self._study = study.with_sections(publisher=publisher.model_copy(update=solver))
