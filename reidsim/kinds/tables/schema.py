@@ -888,25 +888,20 @@ def _check_capabilities(scenario: TablesScenario) -> None:
     forgets, several = agents is not None and not agents.remembers, len(key_columns(scenario.publisher.sensitive)) != 1
     in_file = f"{next(iter(beyond), '')} under prosecutor risk"
     # Whether the scenario lacks a capability, the capability, the key to change, and the entry that lacks it.
-    lacks = {
-        need: (where, provider)
-        for lacking, need, where, provider in (
-            (scenario.safe_harbor is None, SAFE_HARBOR, "safe_harbor", "a scenario without section safe_harbor"),
-            (not scenario.in_rounds, SEVERAL_RELEASES, WHERE, "a scenario without section releases or agents"),
-            (forgets, SEVERAL_RELEASES, "agents.remembers", "agents.remembers = false"),
-            (several, ONE_SENSITIVE_COLUMN, "publisher.sensitive", "publisher.sensitive"),
-            (release.person is not None, ONE_RECORD_PER_PERSON, WHERE, "release.person"),
-            (scenario.looks_up, SEPARATE_RECORDS, WHERE, f"{first}.direction = {one.direction!r}"),
-            ("prosecutor" in scenario.risks and beyond, SIZES_AMONG_LEFT, WHERE, in_file),
-        )
-        if lacking
-    }
+    capabilities = (
+        (scenario.safe_harbor is None, SAFE_HARBOR, "safe_harbor", "a scenario without section safe_harbor"),
+        (not scenario.in_rounds, SEVERAL_RELEASES, WHERE, "a scenario without section releases or agents"),
+        (forgets, SEVERAL_RELEASES, "agents.remembers", "agents.remembers = false"),
+        (several, ONE_SENSITIVE_COLUMN, "publisher.sensitive", "publisher.sensitive"),
+        (release.person is not None, ONE_RECORD_PER_PERSON, WHERE, "release.person"),
+        (scenario.looks_up, SEPARATE_RECORDS, WHERE, f"{first}.direction = {one.direction!r}"),
+        ("prosecutor" in scenario.risks and beyond, SIZES_AMONG_LEFT, WHERE, in_file),
+    )
     for policy in map(policy_named, scenario.publisher.policies):
-        for need in sorted(policy.needs & lacks.keys()):
-            where, provider = lacks[need]
+        for lacking, need, where, provider in capabilities:
+            problem = f"policy {policy.name!r} needs {need}, which {provider} does not provide"
             found = policy.name if where == WHERE else None
-            needed_by = f"policy {policy.name!r}"
-            require_provided([need], (), needed_by=needed_by, provider=provider, where=where, found=found)
+            refuse_first((lacking and need in policy.needs, problem, where, found, None))
         if scenario.in_rounds:
             require_by_agents(policy, POLICIES.values(), WHERE)
     columns = {name for name, column in scenario.economics.columns if column is not None}
