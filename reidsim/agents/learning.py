@@ -43,10 +43,9 @@ MOST_NOTICED = 1.0 - 1e-12
 # Entry of a row of groups for an adversary who was absent or not noticed.
 NO_GROUP = -1
 
-# Maximum number of outcomes listed in full, and the approximate number of rows of a sample. Every set of noticed
-# adversaries gets at least one row, so a sample can be larger.
+# Maximum number of outcomes listed in full, and number of rows of a sample of them.
 _MOST_LISTED = 4096
-_SAMPLED = 8192
+_SAMPLED = 65_536
 
 # Observations of an adversary below this probability are omitted; the probabilities of the others are rescaled.
 _NEGLIGIBLE = 1e-9
@@ -224,8 +223,7 @@ def sampled_update(
     `actor` is the index of the present type; `draw`, a uniform number in [0, 1), selects the observation. The result
     has shape (n_types,). The other parameters are the parameters of `expected_update`.
     """
-    prior = parameters / parameters.sum() * present
-    overlaps = attack_overlaps(attacked)
+    prior, overlaps = parameters / parameters.sum() * present, attack_overlaps(attacked)
     excluded = np.array([place_of(observations(overlaps, actor, noticed), draw)])
     return updated(parameters, responsibilities(prior / prior.sum(), excluded, overlaps, noticed)[0])
 
@@ -305,9 +303,8 @@ def groups_of_round(
 ) -> tuple[Ints, Floats]:
     """Return the possible observations of a round, or a sample of them.
 
-    If there are at most 4,096 possible outcomes, all are listed. Otherwise, a sample represents them: every set of
-    noticed adversaries is still listed, and the types excluded for each noticed adversary are drawn. The means of the
-    sample are unbiased.
+    If there are at most 4,096 possible outcomes, all are listed. Otherwise, 65,536 outcomes are drawn; the draws of each
+    adversary are stratified.
 
     Parameters
     ----------
@@ -326,72 +323,24 @@ def groups_of_round(
     weight : ndarray of float64, shape (n_rows,)
         Probability of each row; the sum is 1.
     """
-    each = [possible_observations(overlaps, actor, noticed) for actor in range(len(acting))]
-    if prod(len(one[0]) for acts, one in zip(acting.tolist(), each, strict=True) if acts > 0.0) > _MOST_LISTED:
-        groups, weight = _sample(acting, each, stream)
+    each = []
+    for actor, acts in enumerate(acting.tolist()):
+        excluded, probability = possible_observations(overlaps, actor, noticed)
+        shares = acts * probability
+        shares[0] += 1.0 - acts
+        each.append((excluded[shares > 0.0], shares[shares > 0.0]))
+    if prod(len(shares) for _, shares in each) > _MOST_LISTED:
+        groups, weight = np.empty((_SAMPLED, len(each)), dtype=np.int64), np.full(_SAMPLED, 1.0 / _SAMPLED)
+        for actor, (excluded, shares) in enumerate(each):
+            draws = (stream.permutation(_SAMPLED) + stream.random(_SAMPLED)) / _SAMPLED
+            groups[:, actor] = excluded[np.searchsorted(np.cumsum(shares)[:-1], draws, side="right")]
     else:
-        groups, weight = np.empty((1, 0), dtype=np.int64), np.ones(1)
-        for acts, (excluded, probability) in zip(acting.tolist(), each, strict=True):
-            shares = acts * probability
-            shares[0] += 1.0 - acts
-            groups, weight = _crossed(groups, weight, excluded, shares)
+        places = np.indices([len(shares) for _, shares in each]).reshape(len(each), -1)
+        groups = np.column_stack([excluded[place] for (excluded, _), place in zip(each, places, strict=True)])
+        weight = np.prod([shares[place] for (_, shares), place in zip(each, places, strict=True)], axis=0)
     # The publisher cannot name the groups, so rows with the same groups in another order are the same observation.
     distinct, row = np.unique(np.sort(groups, axis=1), axis=0, return_inverse=True)
     return distinct, np.bincount(row.ravel(), weights=weight, minlength=len(distinct)).astype(np.float64)
-
-
-def _crossed(columns: Ints, weight: Floats, values: Ints, shares: Floats) -> tuple[Ints, Floats]:
-    """Combine each row with each value, and multiply their weights.
-
-    Parameters
-    ----------
-    columns : ndarray of int64, shape (n_rows, n_columns)
-        Rows to be combined.
-    weight : ndarray of float64, shape (n_rows,)
-        Weight of each row.
-    values, shares : ndarray, shape (n_values,)
-        Entries of the new column, and their weights.
-
-    Returns
-    -------
-    rows : ndarray of int64, shape (n_combinations, n_columns + 1)
-        Combinations with a positive weight.
-    weight : ndarray of float64, shape (n_combinations,)
-        Weight of each combination.
-    """
-    rows = np.column_stack([columns.repeat(len(values), axis=0), np.tile(values, len(columns))])
-    product = np.outer(weight, shares).ravel()
-    return rows[product > 0.0], product[product > 0.0]
-
-
-def _sample(acting: Floats, each: list[tuple[Ints, Floats]], stream: np.random.Generator) -> tuple[Ints, Floats]:
-    """Return drawn observations for every set of noticed adversaries, with weights.
-
-    The results have one row per draw: the observations, with one column per adversary, and the weights. `acting`
-    (n_types,) is the probability that each adversary is present, `each` holds the result of `possible_observations` for
-    each adversary, and `stream` is the source of the draws.
-    Each set of adversaries gets about 8,192 times its probability rows, at least one.
-    """
-    seen, weight = np.zeros((1, 0), dtype=np.int64), np.ones(1)
-    for acts, (_, probability) in zip(acting.tolist(), each, strict=True):
-        share = acts * (1.0 - probability[0])
-        seen, weight = _crossed(seen, weight, np.arange(2), np.array([1.0 - share, share]))
-    rows = np.maximum(np.rint(_SAMPLED * weight), 1.0).astype(np.int64)
-    of_row = np.repeat(np.arange(len(rows)), rows)
-    groups = np.full((len(of_row), len(each)), NO_GROUP, dtype=np.int64)
-    for actor, (excluded, probability) in enumerate(each):
-        # Stratified draws within the rows of each set, in an independent order per adversary, reduce the variance.
-        place = np.empty(len(of_row))
-        place[np.lexsort((stream.random(len(of_row)), of_row))] = np.arange(len(of_row)) - np.searchsorted(
-            of_row, of_row
-        )
-        draw = (place + stream.random(len(of_row))) / rows[of_row]
-        here = seen[of_row, actor] > 0
-        if here.any():
-            share = np.cumsum(probability[1:])
-            drawn = np.searchsorted(share / share[-1], draw[here], side="right")
-            groups[here, actor] = excluded[np.minimum(drawn + 1, len(excluded) - 1)]
-    return groups, np.asarray((weight / rows)[of_row], dtype=np.float64)
 
 
 def expected_presence_update(
