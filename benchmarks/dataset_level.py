@@ -25,7 +25,7 @@ import numpy as np
 from figures import figure, grown
 from memory import peak_mib
 
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import OneShotAdversary
 from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.full_domain.game import AnyAdversaryGame, Followed, FullDomainGame, Prices
 from reidsim.games.full_domain.search import Incumbent, every_node, explore, multi_dimensional, record_level, search

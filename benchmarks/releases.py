@@ -16,7 +16,7 @@ import numpy as np
 from figures import figure
 from numpy.typing import NDArray
 
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import OneShotAdversary
 from reidsim.agents.learning import Memory
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
 from reidsim.games.composite import known_of

@@ -21,7 +21,7 @@ import numpy as np
 from figures import figure, grown
 from memory import peak_mib
 
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import OneShotAdversary
 from reidsim.games.cross_play import FixedForms
 from reidsim.games.record_game import PopulationLinker, RecordGame, evaluate
 from reidsim.games.solvers import (

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from reidsim.adversaries.factored_mdp import Action as Action
     from reidsim.adversaries.factored_mdp import FactoredMDP as FactoredMDP
     from reidsim.adversaries.factored_mdp import FactoredMDPAdversary as FactoredMDPAdversary
-    from reidsim.adversaries.one_shot import OneShotAdversary as OneShotAdversary
     from reidsim.adversaries.rationality import fit_precision as fit_precision
+    from reidsim.adversaries.response import OneShotAdversary as OneShotAdversary
     from reidsim.adversaries.response import Response as Response
     from reidsim.adversaries.sequential.attack import SequentialAttack as SequentialAttack
     from reidsim.adversaries.sequential.planning import BinomialBelief as BinomialBelief
@@ -101,7 +101,7 @@ _BUILDING_BLOCKS = {
     "reidsim.populations.genealogy.genealogy": "Genealogy",
     "reidsim.populations.catalogue": "load_individuals load_resource make_genealogy",
     "reidsim.releases.lattice": "GeneralizationLattice",
-    "reidsim.adversaries.one_shot": "OneShotAdversary",
+    "reidsim.adversaries.response": "OneShotAdversary",
     "reidsim.games.record_game": "RecordGame",
 }
 _HOMES = {

@@ -42,8 +42,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.one_shot import NeverAttacks
-from reidsim.adversaries.response import Adversary, Linkage, Response
+from reidsim.adversaries.response import Adversary, Linkage, NeverAttacks, Response
 from reidsim.agents.attack import (
     AttackPlan,
     money_rate,

@@ -24,13 +24,16 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.one_shot import AlwaysAttacks, NeverAttacks, OneShotAdversary, RandomAttacks
 from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import (
     Adversary,
+    AlwaysAttacks,
     Linkage,
+    NeverAttacks,
+    OneShotAdversary,
     PlanLinkage,
     Presence,
+    RandomAttacks,
     Response,
     arrays_of,
     declared_information,

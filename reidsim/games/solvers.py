@@ -23,8 +23,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import INDIFFERENCE
+from reidsim.adversaries.response import INDIFFERENCE, OneShotAdversary
 from reidsim.core.errors import InputError
 from reidsim.core.files import require_memory
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, Linker, PopulationLinker, RecordGame

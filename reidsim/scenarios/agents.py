@@ -20,9 +20,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
-from reidsim.adversaries.one_shot import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.adversaries.rationality import ErringAdversary
-from reidsim.adversaries.response import Adversary, planners
+from reidsim.adversaries.response import Adversary, AlwaysAttacks, NeverAttacks, RandomAttacks, planners
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.agents.profile import (
     AdversaryProfile,

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from tiers import cases, examples
 
 import reidsim
-from reidsim.adversaries.one_shot import OneShotAdversary
 from reidsim.adversaries.rationality import ErringAdversary, ProspectTheory, weighted
-from reidsim.adversaries.response import Linkage
+from reidsim.adversaries.response import Linkage, OneShotAdversary
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.core.errors import InputError
 

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import Linkage
+from reidsim.adversaries.response import Linkage, OneShotAdversary
 
 group_sizes = st.lists(st.integers(1, 10_000), min_size=1, max_size=8).map(np.array)
 money = st.floats(0, 1e6, allow_nan=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_games import game_of
 
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import OneShotAdversary
 from reidsim.agents.profile import AdversaryProfile, Equipment, InaccurateLinker, Setting
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.games.solvers import backward_induction

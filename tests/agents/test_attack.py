@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from small_games import small_games
 from tiers import examples
 
-from reidsim.adversaries.one_shot import AlwaysAttacks, OneShotAdversary, RandomAttacks
-from reidsim.adversaries.response import Linkage
+from reidsim.adversaries.response import AlwaysAttacks, Linkage, OneShotAdversary, RandomAttacks
 from reidsim.agents.attack import Replies, plan_attack, replies_to, targets_within
 from reidsim.agents.profile import AdversaryProfile, Equipment
 from reidsim.games.composite import RememberingAdversary, RememberingLinker

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from small_games import game_of
 from tiers import examples
 
-from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import Linkage
+from reidsim.adversaries.response import Linkage, OneShotAdversary
 from reidsim.agents.attack import plan_attack, replies_to
 from reidsim.agents.foresight import Opponent, believed_game, expected_payoff, foreseeing_choice, foreseen_by
 from reidsim.agents.model import ReidentificationModel

@@ -13,7 +13,7 @@ from small_ward import SAFE_HARBOR, write_ward
 from tiers import cases, examples
 
 import reidsim
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import OneShotAdversary
 from reidsim.agents.foresight import Foreseen, Opponent
 from reidsim.agents.profile import AdversaryProfile, Equipment
 from reidsim.games.composite import AdversaryType, TypesAdversary, TypesGame, TypesLinker

@@ -69,7 +69,7 @@ def test_workers_that_see_other_files_or_no_module_are_refused(cluster, tmp_path
         reidsim.run_batch(hidden / "town.toml", overrides=sweep, executor="dask", scheduler=address)
     # A module on the path of this process only.
     (tmp_path / "elsewhere.py").write_text(
-        "from reidsim.adversaries.one_shot import OneShotAdversary as careful\n", encoding="utf-8"
+        "from reidsim.adversaries.response import OneShotAdversary as careful\n", encoding="utf-8"
     )
     monkeypatch.syspath_prepend(tmp_path)
     changes = {"adversary.planner": "elsewhere:careful", **sweep}

@@ -10,8 +10,17 @@ from contract_worlds import ATTACK, COST, GAIN, PLAYERS, SPACES
 from found import at_least
 from sequential_programs.paper_attack import paper_of
 
-from reidsim.adversaries.one_shot import AlwaysAttacks, NeverAttacks, RandomAttacks
-from reidsim.adversaries.response import KNOWABLE, TRUTH, Linkage, PlanLinkage, Response, declared_information
+from reidsim.adversaries.response import (
+    KNOWABLE,
+    TRUTH,
+    AlwaysAttacks,
+    Linkage,
+    NeverAttacks,
+    PlanLinkage,
+    RandomAttacks,
+    Response,
+    declared_information,
+)
 from reidsim.adversaries.sequential.attack import UnconfirmedSuccess
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.core.errors import InputError

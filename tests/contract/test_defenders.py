@@ -13,7 +13,7 @@ from masking_worlds import small_worlds
 from recoding_defenders import WholeTable, in_regions, in_rounds, one_node
 from tiers import cases, examples
 
-from reidsim.adversaries.one_shot import AlwaysAttacks
+from reidsim.adversaries.response import AlwaysAttacks
 from reidsim.games.cross_play import BestReply, FixedForms, OptIn, SameForm, outcome_of, record_game_of
 from reidsim.games.masking.game import PartialKnowledgeGame
 from reidsim.games.record_game import WITHHELD

@@ -16,7 +16,7 @@ from reidsim.adversaries.multistage.attack import (
     PersonTable,
 )
 from reidsim.adversaries.multistage.linkage import LatticeAttackLinker, MultistageLinker
-from reidsim.adversaries.one_shot import AlwaysAttacks, NeverAttacks, OneShotAdversary, RandomAttacks
+from reidsim.adversaries.response import AlwaysAttacks, NeverAttacks, OneShotAdversary, RandomAttacks
 from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.games.composite import AdversaryType, TypesGame

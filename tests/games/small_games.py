@@ -7,8 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 from paper_oracle import PaperGame
 
-from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import Linkage
+from reidsim.adversaries.response import Linkage, OneShotAdversary
 from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Domain, Population

@@ -11,7 +11,7 @@ from replies_to_types import against
 from small_games import amounts, small_games
 from tiers import examples
 
-from reidsim.adversaries.one_shot import NeverAttacks, OneShotAdversary
+from reidsim.adversaries.response import NeverAttacks, OneShotAdversary
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.games.composite import AdversaryType, TypesGame, averaged, repriced
 from reidsim.games.record_game import Constraint, evaluate

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from contract_worlds import COST, GAIN, PLAYERS, SPACES, masking_world
 
-from reidsim.adversaries.one_shot import AlwaysAttacks
+from reidsim.adversaries.response import AlwaysAttacks
 from reidsim.core.errors import InputError
 from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.cross_play import (

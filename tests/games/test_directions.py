@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import cases, examples
 
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import OneShotAdversary
 from reidsim.core.errors import InputError
 from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.cross_play import BestReply

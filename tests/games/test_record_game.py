@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from small_games import game_of, small_games
 from tiers import examples
 
-from reidsim.adversaries.one_shot import AlwaysAttacks, NeverAttacks, RandomAttacks
+from reidsim.adversaries.response import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.core.errors import InputError
 from reidsim.games.measures import averages
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame, evaluate

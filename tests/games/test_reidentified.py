@@ -11,8 +11,7 @@ from replies_to_types import against
 from small_games import small_games
 from tiers import examples
 
-from reidsim.adversaries.one_shot import RandomAttacks
-from reidsim.adversaries.response import Presence
+from reidsim.adversaries.response import Presence, RandomAttacks
 from reidsim.core.wording import columns_of
 from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.measures import REIDENTIFIED, reidentified, reidentified_in

@@ -10,7 +10,7 @@ from masking_worlds import small_worlds
 from tiers import examples
 
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.one_shot import AlwaysAttacks, NeverAttacks, OneShotAdversary, RandomAttacks
+from reidsim.adversaries.response import AlwaysAttacks, NeverAttacks, OneShotAdversary, RandomAttacks
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.agents.profile import InaccurateLinker

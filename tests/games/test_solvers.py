@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from small_games import game_of, small_games
 from tiers import examples
 
-from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import arrays_of
+from reidsim.adversaries.response import OneShotAdversary, arrays_of
 from reidsim.games import record_game
 from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame, evaluate
 from reidsim.games.solvers import backward_induction, branch_and_bound, fits, iceberg, lattice_search

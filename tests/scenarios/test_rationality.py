@@ -69,7 +69,7 @@ def test_cross_play_tells_the_adversary_who_errs_from_the_one_who_does_not(tmp_p
 def test_an_adversary_of_ones_own_errs_if_it_tells_what_attacks_are_worth(tmp_path):
     path = write(tmp_path, "records", "one-shot", "plain")
     (tmp_path / "own.py").write_text(
-        "from reidsim.adversaries.one_shot import OneShotAdversary\n"
+        "from reidsim.adversaries.response import OneShotAdversary\n"
         "class Mute:\n"
         "    def __init__(self, gain, cost): self.known = OneShotAdversary(gain, cost)\n"
         "    def respond(self, linkage, rows=None): return self.known.respond(linkage, rows)\n"

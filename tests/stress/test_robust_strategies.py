@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from small_games import amounts, game_of, small_games
 from tiers import examples
 
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import OneShotAdversary
 from reidsim.games.record_game import RecordGame
 from reidsim.games.solvers import CRITERIA, robust_choices
 

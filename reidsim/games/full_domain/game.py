@@ -17,8 +17,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response
+from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, OneShotAdversary, Response
 from reidsim.core.errors import InputError
 from reidsim.games.composite import TypesAdversary, TypesGame, payoff_of_withholding
 from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp, finest_classes

@@ -29,8 +29,7 @@ from reidsim.adversaries.multistage.two_stage import (
     memory_beside,
     reply_to,
 )
-from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import INDIFFERENCE, Adversary
+from reidsim.adversaries.response import INDIFFERENCE, Adversary, OneShotAdversary
 from reidsim.core.errors import InputError, require_among
 from reidsim.core.numerics import available_threads, borrowing, done_in_threads
 from reidsim.games.record_game import WITHHELD, Attempts, Choice, Equilibrium, RecordGame, evaluate

@@ -26,9 +26,8 @@ from reidsim.adversaries.multistage.two_stage import (
     reply_given,
     surname_of,
 )
-from reidsim.adversaries.one_shot import NeverAttacks
 from reidsim.adversaries.rationality import ErringAdversary
-from reidsim.adversaries.response import Adversary
+from reidsim.adversaries.response import Adversary, NeverAttacks
 from reidsim.core.numerics import borrowing
 from reidsim.games.composite import (
     AdversaryType,

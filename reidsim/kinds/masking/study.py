@@ -20,8 +20,7 @@ from reidsim.adversaries.multistage.attack import (
     Stage,
 )
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.one_shot import OneShotAdversary
-from reidsim.adversaries.response import Adversary, planners
+from reidsim.adversaries.response import Adversary, OneShotAdversary, planners
 from reidsim.agents.profile import Equipment, Holdings, Setting
 from reidsim.core.errors import InputError, locating, nearest, refuse_first
 from reidsim.core.randomness import random_stream

@@ -9,7 +9,7 @@ from tiers import examples
 
 from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
-from reidsim.adversaries.one_shot import OneShotAdversary
+from reidsim.adversaries.response import OneShotAdversary
 
 
 @st.composite

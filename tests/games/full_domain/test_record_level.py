@@ -8,7 +8,7 @@ from full_domain_oracle import SmallDataset, datasets, game_of, variants
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reidsim.adversaries.one_shot import OneShotAdversary, RandomAttacks
+from reidsim.adversaries.response import OneShotAdversary, RandomAttacks
 from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.full_domain.game import AnyAdversaryGame
 from reidsim.games.full_domain.search import every_node, local_recoding, record_level, search, sizes_in_rounds
