@@ -28,9 +28,15 @@ from figures import figure, grown
 from memory import peak_mib
 from needs import require_file
 
-from reidsim.adversaries.multistage.attack import Identify, InferSurname, MultistageAttack, MultistageWorld, PersonTable
+from reidsim.adversaries.multistage.attack import (
+    Identify,
+    InferSurname,
+    MultistageAttack,
+    MultistageWorld,
+    PersonTable,
+    forget_inferences,
+)
 from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.two_stage import forget_inferences
 from reidsim.games.composite import AdversaryType, Together, TypesGame
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.searches import (

@@ -19,7 +19,7 @@ from typing import Any
 import numba
 from figures import figure
 
-from reidsim.adversaries.multistage.two_stage import forget_inferences
+from reidsim.adversaries.multistage.attack import forget_inferences
 from reidsim.core.numerics import done_in_threads
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.searches import best_first, greedy

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from reidsim.adversaries.multistage.two_stage import forget_inferences
+from reidsim.adversaries.multistage.attack import forget_inferences
 from reidsim.core import numerics
 from reidsim.core.numerics import available_threads, done_in_threads, in_one_thread
 from reidsim.games.masking import game as masking_game
@@ -31,7 +31,7 @@ def test_masking_solvers_in_threads_give_the_same_bytes(monkeypatch, solver, kep
     study = kind_of(loaded.scenario).build(loaded)
     if kept == "one":
         # If not all surnames fit into memory, each thread keeps the surnames of its own subject.
-        monkeypatch.setattr("reidsim.adversaries.multistage.two_stage.places_kept", lambda targets, loci: (1, 1 << 14))
+        monkeypatch.setattr("reidsim.adversaries.multistage.attack.places_kept", lambda targets, loci: (1, 1 << 14))
     monkeypatch.setattr(masking_game, "_CHUNK", 4)
     found = []
     for number in (1, 4):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from masking_worlds import small_worlds, two_stage_attack
 from tiers import examples
 
-from reidsim.adversaries.multistage import two_stage
+from reidsim.adversaries.multistage import attack as two_stage
 from reidsim.adversaries.multistage.attack import (
     Identify,
     InferByLinkage,
@@ -15,9 +15,6 @@ from reidsim.adversaries.multistage.attack import (
     MultistageAttack,
     MultistageWorld,
     PersonTable,
-)
-from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.two_stage import (
     believed_alone,
     compile_two_stage,
     forget_inferences,
@@ -25,6 +22,7 @@ from reidsim.adversaries.multistage.two_stage import (
     pays,
     reply_to,
 )
+from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.core.errors import InputError
 from reidsim.linkage.surname_inference import Ancestry
 from reidsim.releases.lattice import MaskingSpace

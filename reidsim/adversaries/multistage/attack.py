@@ -1,21 +1,42 @@
 """The multi-stage adversary of Wan et al. 2021, and the tables that it searches.
 
-It uses only profitable stages.
+It uses only profitable stages. The published two-stage attack, which infers a surname from the released loci and links
+surname and demographics to a registry, is compiled for one target and strategy at a time. It is fast for four reasons.
+A target is compared with the genealogy once for all strategies. Inferences are cached by set of released loci, and the
+cache outlasts the game, so games with other amounts, policies and weights reuse it. Distances are cached by pattern for
+all targets. The registry is sorted by surname, so linkage reads few rows.
 """
 
 from __future__ import annotations
 
+import hashlib
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from math import prod
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.response import Attempt, Linkage, PlanLinkage, Weighing, chance_of_guess, of_rows
+from reidsim.adversaries.response import INDIFFERENCE, Attempt, Linkage, PlanLinkage, Weighing, chance_of_guess, of_rows
 from reidsim.core.errors import InputError, listed, nearest, require_among, require_distinct
-from reidsim.linkage.surname_inference import Ancestry
-from reidsim.releases.lattice import Floats, Rows
+from reidsim.core.numerics import borrowing
+from reidsim.linkage.people import OpenRowGroups
+from reidsim.linkage.surname_inference import (
+    NO_SURNAME,
+    Ancestry,
+    AncestryTables,
+    GenealogyArrays,
+    Workspace,
+    compare_target,
+    genealogy_arrays,
+    nearest_neighbour_surname,
+    nearest_surname,
+    workspace,
+)
+from reidsim.populations.population import numbered
+from reidsim.releases.lattice import Floats, MaskingSpace, Rows
 
 Integers = NDArray[np.int64]
 InferenceMethod = Literal["tmrca", "nearest-neighbour"]
@@ -384,3 +405,543 @@ class MultistageAttack(Weighing):
         used = np.array([sum(1 << stage for stage in stages) for stages in linkage.plans], dtype=np.int64)[plan]
         believed, price = linkage.plan_believed[plan, each], linkage.prices[plan] + cost
         return Attempt.single(linkage.plan_success[plan, each], believed, gain, price, plan, used)
+
+
+# Maximum number of places per target in the cache of inferences, as a power of two; more places need more memory, fewer
+# places repeat more inferences.
+_MEMO_BITS = 14
+# Inferred surnames are cached for all targets if each target then has at least the first number of places, and all
+# targets together have at most the second.
+_FEWEST_PLACES = 256
+_MOST_PLACES = 6_000_000
+# Maximum number of caches that outlast their games, each of up to 130 MB.
+_MOST_KEPT = 2
+# Maximum number of forms (combinations of levels) of the demographics, and maximum number of group sizes, one for each
+# form and target: each form is a root of the search, and all group sizes are stored.
+_MOST_FORMS = 65_536
+_MOST_GROUP_SIZES = 100_000_000
+# Surname number that agrees with every surname.
+ANY = -2
+
+
+class TwoStageArrays(NamedTuple):
+    """An attack on the targets of a world, as input of the compiled functions.
+
+    A strategy consists of a form (the levels of the demographics) and a set of masked loci:
+    ``strategy = form * 2**n_loci + masked``, where the last locus is bit 0 of `masked`. All arrays here have the loci
+    in that order of bits.
+
+    Attributes
+    ----------
+    infers : bool
+        Whether the attack has the first stage.
+    by_neighbour : bool
+        Whether the first stage uses the nearest neighbour instead of the most recent common ancestor.
+    tables, genealogy : AncestryTables, GenealogyArrays
+        Tables of ancestry, and the genealogy.
+    candidate_share, threshold, price : float
+        Of the first stage: rule for candidates (see `InferSurname`), lowest confidence at which it is available, and
+        price in currency units per record.
+    overconfident : bool
+        Whether a surname inferred with a confidence of theta or more is believed to be correct.
+    gain, cost : ndarray of float64, shape (n_targets,)
+        Gain from a success and cost of an attack, in currency units per record.
+    target_alleles : ndarray of int32, shape (n_targets, n_loci)
+        Alleles of each target.
+    own_surnames : ndarray of int64, shape (n_targets,)
+        Surname of each target in the registry; `ANY` if missing.
+    coverage : float
+        Probability that a target is in the registry, as the adversary believes.
+    form_columns : ndarray of int64, shape (n_forms, n_linked)
+        Registry column with each linked attribute at its released level; -1 if masked.
+    form_sizes : ndarray of int32, shape (n_forms, n_targets)
+        Number of people in the registry who match the released demographics; a missing value matches.
+    form_own : ndarray of bool, shape (n_forms, n_targets)
+        Whether the target is one of these people.
+    registry : ndarray of int32, shape (n_columns, n_people)
+        Demographics at each level, -1 if missing; people sorted by surname, people without a surname at the end.
+    target_values : ndarray of int32, shape (n_targets, n_columns)
+        Demographics of each target at each level.
+    first : ndarray of int64, shape (n_surnames + 1,)
+        Position in the registry of the first person with each surname, and of the first person without a surname.
+    as_believed, inferred_as_believed : bool
+        Whether an attempt succeeds with the probability that the adversary believes in, without the first stage and
+        with it.
+    surname_codes : ndarray of int64, shape (n_surnames,)
+        Original code of each surname; all arrays here number the surnames anew from 0.
+    """
+
+    infers: bool
+    by_neighbour: bool
+    tables: AncestryTables
+    genealogy: GenealogyArrays
+    candidate_share: float
+    threshold: float
+    price: float
+    overconfident: bool
+    gain: Floats
+    cost: Floats
+    target_alleles: NDArray[np.int32]
+    own_surnames: Integers
+    coverage: float
+    form_columns: Integers
+    form_sizes: NDArray[np.int32]
+    form_own: NDArray[np.bool_]
+    registry: NDArray[np.int32]
+    target_values: NDArray[np.int32]
+    first: Integers
+    as_believed: bool
+    inferred_as_believed: bool
+    surname_codes: Integers
+
+
+class Memory(NamedTuple):
+    """Cache of inferences by target.
+
+    Attributes
+    ----------
+    room : Workspace
+        Work arrays of one target, and distances by pattern for all targets.
+    target : ndarray of int64, shape (1,)
+        Target whose data are in `room`; -1 for none.
+    owners : ndarray of int64, shape (n_targets or 1,)
+        Target whose inferences are in each row of the following arrays; -1 for none.
+    sets : ndarray of int64, shape (n_targets or 1, 2**bits)
+        Set of released loci in each place; 0 for none.
+    surnames : ndarray of int32, shape (n_targets or 1, 2**bits)
+        Surname inferred from that set.
+    confidence : ndarray of float64, shape (n_targets or 1, 2**bits)
+        Confidence in that surname.
+    matches : ndarray of int64, shape (n_forms, 3)
+        Last query by form: target, surname and number of matching people in the registry.
+    """
+
+    room: Workspace
+    target: Integers
+    owners: Integers
+    sets: Integers
+    surnames: NDArray[np.int32]
+    confidence: Floats
+    matches: Integers
+
+
+class Reply(NamedTuple):
+    """The adversary's reply to a strategy of a target.
+
+    Attributes
+    ----------
+    attacks : bool
+        Whether the adversary attacks; False if indifferent.
+    success, believed : float
+        Success probability of the chosen plan, in truth and as the adversary believes, also without an attack.
+    price : float
+        Cost of the attack, including the first stage if the plan uses it, in currency units.
+    confidence : float
+        Confidence in the inferred surname, whether or not it is used.
+    surname : int
+        Inferred surname, whether or not it is used; -1 for none.
+    """
+
+    attacks: bool
+    success: float
+    believed: float
+    price: float
+    confidence: float
+    surname: int
+
+
+# Caches by hash of the data from which surnames are inferred, the most recently used one at the end.
+_kept: dict[bytes, Memory] = {}
+_lock = threading.Lock()
+
+
+def memory_for(arrays: TwoStageArrays) -> Memory:
+    """Return a `Memory` for any number of calls on the same arrays.
+
+    It contains earlier inferences for the same targets, from the same genealogy by the same method, if they are still
+    kept: the two most recently used memories are.
+    """
+    tables, genealogy = arrays.tables, arrays.genealogy
+    ancestry = (tables.agree, tables.differ, tables.prior, tables.unrelated_survival)
+    digest = hashlib.blake2b(repr((arrays.infers, arrays.by_neighbour, arrays.candidate_share)).encode())
+    for array in (arrays.target_alleles, genealogy.alleles, genealogy.surnames, *ancestry):
+        digest.update(repr((array.dtype.str, array.shape)).encode())
+        digest.update(np.ascontiguousarray(array).data)
+    key, fresh = digest.digest(), _empty_memory(arrays)
+    with _lock:
+        memory = _kept[key] = _kept.pop(key, fresh)
+        while len(_kept) > _MOST_KEPT:
+            del _kept[next(iter(_kept))]
+    return memory._replace(matches=fresh.matches)
+
+
+def memory_beside(memory: Memory, arrays: TwoStageArrays) -> Memory:
+    """Return a `Memory` for a concurrent thread with other targets.
+
+    Entries by target are shared with `memory`, unless it has room for the entries of one target only.
+    """
+    other = _empty_memory(arrays)
+    if len(memory.owners) == 1:
+        return other
+    return other._replace(**{name: getattr(memory, name) for name in ("owners", "sets", "surnames", "confidence")})
+
+
+def forget_inferences() -> None:
+    """Delete all cached inferences, so that later games start without a cache."""
+    with _lock:
+        _kept.clear()
+
+
+def places_kept(n_targets: int, n_loci: int) -> tuple[int, int]:
+    """Return the number of targets with cached surnames, and of places for each.
+
+    The number of targets is `n_targets`, or 1 if there is not enough room for all. The number of places is a power of
+    two, at most ``2**n_loci`` and 16,384.
+    """
+    most = 1 << min(n_loci, _MEMO_BITS)
+    of_each = min(most, _MOST_PLACES // max(n_targets, 1))
+    if of_each < min(most, _FEWEST_PLACES):
+        return 1, most
+    return n_targets, 1 << of_each.bit_length() - 1
+
+
+def _empty_memory(arrays: TwoStageArrays) -> Memory:
+    shape = places_kept(*arrays.target_alleles.shape) if arrays.infers else (1, 1)
+    return Memory(
+        room=workspace(arrays.genealogy, len(arrays.tables.prior) - 1),
+        target=np.full(1, -1, np.int64),
+        owners=np.full(shape[0], -1, np.int64),
+        sets=np.zeros(shape, np.int64),
+        surnames=np.zeros(shape, np.int32),
+        confidence=np.zeros(shape),
+        matches=np.full((len(arrays.form_columns), 3), -1, np.int64),
+    )
+
+
+@borrowing()
+def _place_of(shared: np.uint64, size: int) -> int:
+    """Return the place of a set of loci among a target's `size` places in the cache.
+
+    `size` is a power of two. Each set has its own place if `size` is at least two to the number of loci; otherwise,
+    sets can share a place.
+    """
+    return int((shared ^ (shared // np.uint64(size)) * np.uint64(0x9E3779B1)) & np.uint64(size - 1))
+
+
+@borrowing()
+def surname_of(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> tuple[int, float]:
+    """Return the surname inferred from a strategy's released loci, and its confidence.
+
+    The surname is a number, as in `TwoStageArrays`; `target` and `strategy` are numbers, too. The results are cached in
+    `memory`. They are -1 and 0 if no locus is released or the attack infers nothing.
+    """
+    shared = np.uint64(~strategy & ((1 << arrays.target_alleles.shape[1]) - 1))
+    if shared == 0 or not arrays.infers:
+        return NO_SURNAME, 0.0
+    row, place = target % len(memory.owners), _place_of(shared, memory.sets.shape[1])
+    if memory.owners[row] != target:
+        if memory.owners[row] >= 0:
+            memory.sets[row] = 0
+        memory.owners[row] = target
+    if memory.sets[row, place] != np.int64(shared):
+        if arrays.by_neighbour:
+            surname = nearest_neighbour_surname(arrays.genealogy, arrays.target_alleles[target], shared)
+            confidence = 1.0
+        else:
+            if memory.target[0] != target:
+                compare_target(arrays.genealogy, arrays.target_alleles[target], memory.room)
+                memory.target[0] = target
+            surname, confidence = nearest_surname(
+                arrays.tables, arrays.genealogy, memory.room, shared, arrays.candidate_share
+            )
+        memory.sets[row, place], memory.surnames[row, place] = np.int64(shared), surname
+        memory.confidence[row, place] = confidence
+    return int(memory.surnames[row, place]), float(memory.confidence[row, place])
+
+
+@borrowing()
+def _agreeing(arrays: TwoStageArrays, target: int, form: int, start: int, stop: int) -> int:
+    """Return the number of demographic matches in a range of registry positions.
+
+    The registry is sorted by surname; the range is from `start` to `stop` (exclusive). A person matches if all released
+    demographics of the target, at the levels of the form, are equal. A missing value in the registry matches every
+    value.
+    """
+    matches = 0
+    for person in range(start, stop):
+        same = True
+        for column in arrays.form_columns[form]:
+            if column >= 0:
+                value = arrays.registry[column, person]
+                if value != arrays.target_values[target, column] and value != -1:
+                    same = False
+                    break
+        matches += same
+    return matches
+
+
+@borrowing()
+def _matches(arrays: TwoStageArrays, memory: Memory, target: int, form: int, surname: int) -> int:
+    """Return the number of people in the registry who match surname and demographics.
+
+    They match the target's demographics, at the levels of the form, and the given surname. A missing value in the
+    registry, surname or demographic, matches every value. The last result of each form is cached in `memory`.
+    """
+    if memory.matches[form, 0] == target and memory.matches[form, 1] == surname:
+        return int(memory.matches[form, 2])
+    matches = _agreeing(arrays, target, form, arrays.first[surname], arrays.first[surname + 1])
+    matches += _agreeing(arrays, target, form, arrays.first[len(arrays.first) - 1], arrays.registry.shape[1])
+    memory.matches[form, 0], memory.matches[form, 1], memory.matches[form, 2] = target, surname, matches
+    return matches
+
+
+@borrowing()
+def believed_alone(arrays: TwoStageArrays, target: int, form: int) -> float:
+    """Return the believed success probability of linkage on demographics only.
+
+    It is the coverage of the registry divided by the number of people who match the target at the levels of the form;
+    it is 0 if no person matches.
+    """
+    people = arrays.form_sizes[form, target]
+    return float(arrays.coverage / people) if people > 0 else 0.0
+
+
+@borrowing()
+def pays(gain: float, believed: float, price: float) -> bool:
+    """Return whether the expected gain of an attack exceeds its price; False if equal.
+
+    The expected gain is `gain` times the success probability `believed`; amounts are in currency units. Amounts that
+    differ by rounding only are equal.
+    """
+    return bool(gain * believed > price * (1.0 + INDIFFERENCE))
+
+
+@borrowing()
+def reply_to(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> Reply:
+    """Return the adversary's `Reply` to a strategy of a target, both by number."""
+    surname, confidence = surname_of(arrays, memory, target, strategy)
+    return reply_given(
+        arrays,
+        memory,
+        target,
+        strategy >> arrays.target_alleles.shape[1],
+        surname,
+        confidence,
+        arrays.gain[target],
+        arrays.cost[target],
+        arrays.threshold,
+        arrays.overconfident,
+    )
+
+
+@borrowing()
+def reply_given(
+    arrays: TwoStageArrays,
+    memory: Memory,
+    target: int,
+    form: int,
+    surname: int,
+    confidence: float,
+    gain: float,
+    price: float,
+    threshold: float,
+    overconfident: bool,
+) -> Reply:
+    """Return the `Reply` to a form of a target's demographics and an inferred surname.
+
+    A form is a combination of levels of the demographics, by number. `surname` and `confidence` are the result of
+    `surname_of`; surname -1 means that none is inferred. Let p' = coverage / number of people who match the
+    demographics, and q = coverage x confidence / number of people who also match the surname. The first stage is used
+    if a person matches, the confidence reaches `threshold`, and it is strictly profitable: ``gain q - arrays.price >
+    gain p'``. An overconfident adversary uses 1 in place of a confidence above 0 to compute q. Once the stage is used,
+    the true success probability does not depend on the confidence, unless only the coverage of a list is known.
+
+    `gain`, `price` (cost of an attack without the first stage), `threshold` and `overconfident` replace the values in
+    `arrays`, except the price of the first stage.
+    """
+    people = arrays.form_sizes[form, target]
+    believed = believed_alone(arrays, target, form)
+    success = believed if arrays.as_believed else 0.0
+    if not arrays.as_believed and people > 0 and arrays.form_own[form, target]:
+        success = 1.0 / people
+    sure = arrays.coverage * (1.0 if overconfident and confidence > 0.0 else confidence)
+    # `sure` bounds the believed success probability, so the registry is read only if the stage may be profitable.
+    if surname >= 0 and confidence >= threshold and sure > believed:
+        matches = _matches(arrays, memory, target, form, surname)
+        if matches > 0:
+            inferring = sure / matches
+            if gain * inferring - arrays.price > gain * believed + INDIFFERENCE * gain:
+                own = arrays.own_surnames[target]
+                right = own in (surname, ANY) and arrays.form_own[form, target]
+                believed = inferring
+                success = inferring if arrays.inferred_as_believed else (1.0 / matches if right else 0.0)
+                price += arrays.price
+    return Reply(pays(gain, believed, price), success, believed, price, confidence, surname)
+
+
+def is_two_stage(attack: MultistageAttack, space: MaskingSpace) -> bool:
+    """Return whether an attack on releases of a masking space can be compiled.
+
+    The conditions are: the attack has no inference stage, or infers a surname that is not released itself; the loci
+    come last in the space, are either released unchanged or masked, and are the loci of the inference; the adversary
+    does not link on them; and the other attributes have at most 65,536 combinations of levels, and at most 100,000,000
+    combinations of levels and targets.
+    """
+    n_forms = prod(space.shape[: len(space.shape) - count_bits(attack, space)])
+    if n_forms > _MOST_FORMS or n_forms * space.n_records > _MOST_GROUP_SIZES:
+        return False
+    inferences = attack.inferences
+    if not inferences:
+        return True
+    stage = inferences[0]
+    if len(inferences) > 1 or not isinstance(stage, InferSurname) or stage.infers in space.attributes:
+        return False
+    if any(locus in attack.identify.on for locus in stage.loci):
+        return False
+    n = len(stage.loci)
+    return space.attributes[-n:] == stage.loci and all(size == 2 for size in space.shape[-n:])
+
+
+def count_bits(attack: MultistageAttack, space: MaskingSpace) -> int:
+    """Return the number of attributes at the end of the space that are not linked.
+
+    With an inference stage, these are its loci. Otherwise, these are all final attributes that can only be released or
+    masked and that the adversary does not use.
+    """
+    if attack.inferences:
+        return sum(len(stage.loci) for stage in attack.inferences if isinstance(stage, InferSurname))
+    bits = 0
+    for name, size in zip(space.attributes[::-1], space.shape[::-1], strict=True):
+        if size != 2 or name in attack.identify.on:
+            break
+        bits += 1
+    return bits
+
+
+def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: MaskingSpace) -> TwoStageArrays:
+    """Return a two-stage or one-stage attack as `TwoStageArrays`.
+
+    A `MultistageLinker` must have accepted the attack, which checks its attributes.
+
+    Raises
+    ------
+    InputError
+        If the attack is of another kind, a row of a resource represents several people, a table lacks an attribute, or
+        nobody in the genealogy has a surname.
+    """
+    if not is_two_stage(attack, space):
+        raise InputError(
+            "this solver does not support the attack",
+            found=[type(stage).__name__ for stage in attack.stages],
+            expected="surname inference from loci at the end of the attributes, then Identify on a few others",
+            hint="use best-first search for other stages",
+        )
+    if any(table.counts is not None for table in world.resources.values()):
+        raise InputError(
+            "a row represents several people",
+            expected="one row per person",
+            hint="use best-first search for tables with counts",
+        )
+    n, identify, n_loci = world.n_targets, attack.identify, count_bits(attack, space)
+    registry, listed = world.resource(identify.resource), world.lists.get(identify.resource)
+    forms = space.shape[: len(space.shape) - n_loci]
+    columns: list[Integers] = []
+    missing: list[NDArray[np.bool_] | None] = []
+    targets: list[Integers] = []
+    own: list[NDArray[np.bool_]] = []
+    column_of = np.full((len(forms), max(forms, default=1)), -1)
+    for j, name in enumerate(space.attributes[: len(forms)]):
+        for level in range(forms[j] - 1 if name in identify.on else 0):
+            column_of[j, level] = len(columns)
+            columns.append(space.generalized(j, level, registry.column(name)))
+            missing.append(registry.missing.get(name))
+            targets.append(space.generalized(j, level, world.targets.column(name)))
+            if listed is not None:
+                own.append(world.agrees(identify.resource, name, columns[-1], targets[-1], np.arange(n)))
+    levels = np.array(list(np.ndindex(*forms)), dtype=np.int64).reshape(prod(forms), len(forms))
+    form_columns = column_of[np.arange(len(forms)), levels]
+    form_sizes = np.zeros((len(levels), n), dtype=np.int32)
+    form_own = np.ones((len(levels), n), dtype=np.bool_)
+    if listed is not None:
+        form_own[:] = listed.row >= 0
+    elif world.registered is not None:
+        form_own[:] = world.registered
+    for form, used in enumerate(form_columns):
+        used = used[used >= 0]
+        groups = OpenRowGroups([columns[c] for c in used], [missing[c] for c in used], registry.n_rows)
+        form_sizes[form] = groups.count([targets[c] for c in used], n)
+        for c in used if own else ():
+            form_own[form] &= own[c]
+    genealogy, own_surnames, in_registry, codes = _surname_tables(attack, world, registry.n_rows)
+    stacked = np.array(columns, dtype=np.int32).reshape(-1, registry.n_rows)
+    for column, where in enumerate(missing):
+        if where is not None:
+            stacked[column, where] = -1
+    # Sorting of short integers is several times faster.
+    order = np.argsort(in_registry.astype(np.min_scalar_type(len(codes))), kind="stable")
+    stage = attack.inferences[0] if attack.inferences else None
+    guessed = world.is_guessed(identify.resource)
+    ancestry, alleles, share, neighbour = Ancestry((0.0,)), np.zeros((n, n_loci), np.int64), 0.0, False
+    if isinstance(stage, InferSurname):
+        ancestry = replace(stage.ancestry, mutation_rates=stage.ancestry.mutation_rates[::-1])
+        alleles, share = world.targets.matrix(stage.loci[::-1]), float(stage.candidate_share)
+        neighbour = stage.method == "nearest-neighbour"
+    return TwoStageArrays(
+        # A surname that is not used for linkage is useless.
+        infers=stage is not None and stage.infers in identify.on,
+        by_neighbour=neighbour,
+        tables=ancestry.tables(),
+        genealogy=genealogy,
+        candidate_share=share,
+        threshold=float(attack.confidence_threshold),
+        price=float(stage.price) if stage is not None else 0.0,
+        overconfident=bool(attack.overconfident),
+        gain=np.broadcast_to(np.asarray(attack.gain, dtype=np.float64), (n,)).copy(),
+        cost=np.broadcast_to(np.asarray(attack.cost, dtype=np.float64), (n,)).copy(),
+        target_alleles=np.ascontiguousarray(alleles, dtype=np.int32),
+        own_surnames=own_surnames,
+        coverage=1.0 if listed is None else listed.coverage,
+        form_columns=form_columns,
+        form_sizes=form_sizes,
+        form_own=form_own,
+        registry=stacked[:, order].copy(),
+        target_values=np.ascontiguousarray(np.array(targets, dtype=np.int32).reshape(-1, n).T),
+        first=np.searchsorted(in_registry[order], np.arange(len(codes) + 1)),
+        as_believed=guessed,
+        inferred_as_believed=guessed or (stage is not None and world.is_guessed(stage.resource)),
+        surname_codes=codes,
+    )
+
+
+def _surname_tables(
+    attack: MultistageAttack, world: MultistageWorld, n_registry: int
+) -> tuple[GenealogyArrays, Integers, Integers, Integers]:
+    """Return the genealogy and the surnames, numbered anew from 0.
+
+    The items are: the genealogy, the surnames of the targets in the registry, the surnames of all people in the
+    registry, and the original codes of the surnames. A target without a surname in a drawn list has `ANY`. People in
+    the registry without a surname have the number after the last surname.
+    """
+    stage = attack.inferences[0] if attack.inferences else None
+    if not isinstance(stage, InferSurname):
+        nobody = genealogy_arrays(np.zeros((1, 0), np.int64), np.zeros(1, np.int64))
+        return nobody, np.zeros(world.n_targets, np.int64), np.zeros(n_registry, np.int64), np.zeros(1, np.int64)
+    men = world.resource(stage.resource)
+    named = men.known((stage.infers,))
+    if not named.any():
+        raise InputError("no person has a value", source=men.name, where=stage.infers)
+    names = [men.column(stage.infers)[named], world.targets.column(stage.infers)]
+    identify = attack.identify
+    registry = world.resource(identify.resource)
+    if stage.infers in identify.on:
+        names.append(registry.column(stage.infers))
+    codes, numbers = numbered(np.concatenate(names))
+    parts = np.split(numbers, np.cumsum([len(part) for part in names])[:-1])
+    own, in_registry = parts[1], parts[2] if len(parts) == 3 else np.zeros(n_registry, np.int64)
+    if stage.infers in identify.on:
+        if stage.infers in registry.missing:
+            in_registry = np.where(registry.missing[stage.infers], len(codes), in_registry)
+        if identify.resource in world.lists:
+            own = in_registry[world.lists[identify.resource].row]
+            own = np.where(own == len(codes), ANY, own)
+    return genealogy_arrays(men.matrix(stage.loci[::-1])[named], parts[0]), own, in_registry, codes

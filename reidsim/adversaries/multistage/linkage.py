@@ -10,8 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.attack import Inference, InferSurname, MultistageAttack, MultistageWorld
-from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, compile_two_stage, is_two_stage, memory_for
+from reidsim.adversaries.multistage.attack import (
+    Inference,
+    InferSurname,
+    Memory,
+    MultistageAttack,
+    MultistageWorld,
+    TwoStageArrays,
+    compile_two_stage,
+    is_two_stage,
+    memory_for,
+)
 from reidsim.adversaries.response import ListedCandidates, PlanLinkage, chance_of_guess, one_over
 from reidsim.core.errors import InputError
 from reidsim.linkage.people import OpenRowGroups, RowGroups

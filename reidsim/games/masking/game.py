@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.adversary import MaskedRecordLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
-from reidsim.adversaries.multistage.attack import MultistageAttack, MultistageWorld
-from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.two_stage import (
+from reidsim.adversaries.multistage.attack import (
     Memory,
+    MultistageAttack,
+    MultistageWorld,
     Reply,
     TwoStageArrays,
     count_bits,
@@ -29,6 +29,7 @@ from reidsim.adversaries.multistage.two_stage import (
     memory_beside,
     reply_to,
 )
+from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, OneShotAdversary
 from reidsim.core.errors import InputError, require_among
 from reidsim.core.numerics import available_threads, borrowing, done_in_threads

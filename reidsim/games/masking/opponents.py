@@ -15,10 +15,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.linkage import MultistageLinker
-from reidsim.adversaries.multistage.two_stage import (
+from reidsim.adversaries.multistage.attack import (
     Memory,
+    MultistageAttack,
     TwoStageArrays,
     believed_alone,
     memory_beside,
@@ -26,6 +25,7 @@ from reidsim.adversaries.multistage.two_stage import (
     reply_given,
     surname_of,
 )
+from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import Adversary, NeverAttacks
 from reidsim.core.numerics import borrowing

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.two_stage import Memory, TwoStageArrays, reply_to
+from reidsim.adversaries.multistage.attack import Memory, TwoStageArrays, reply_to
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing
