@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,6 +171,11 @@ class MaskedRecordLinker:
     guessed : bool
         Whether only the coverage of that list is known, not its members.
 
+    Attributes
+    ----------
+    looked_at : tuple of str
+        Names of the attributes on which linkage depends, in the order of the space.
+
     Raises
     ------
     InputError
@@ -189,7 +194,7 @@ class MaskedRecordLinker:
         *,
         guessed: bool = False,
     ) -> None:
-        self._space, self._guessed, self._attributes = space, guessed, knowledge.attributes
+        self._space, self._guessed, self.looked_at = space, guessed, knowledge.attributes
         self._linked = [space.attributes.index(name) for name in knowledge.attributes]
         hierarchies, columns = [], []
         for position, name in zip(self._linked, knowledge.attributes, strict=True):
@@ -225,13 +230,7 @@ class MaskedRecordLinker:
             own=None if listed is None else theirs[listed.row],
             coverage=1.0 if listed is None else listed.coverage,
         )
-        self._most_kept = max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1)
-        self._kept: dict[int, Linkage] = {}
-
-    @property
-    def looked_at(self) -> tuple[str, ...]:
-        """Names of the attributes on which linkage depends, in the order of the space."""
-        return self._attributes
+        self._linked_by_node = lru_cache(max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1))(self._linker.link)
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the `Linkage` of all records, or only `rows`, released with `strategy`.
@@ -239,18 +238,11 @@ class MaskedRecordLinker:
         It holds effective group sizes; see `KnowledgeLinker`. The true sizes equal the believed ones if only the
         coverage of the list is known.
         """
-        linked = int(self._space.all_levels(strategy)[self._linked] @ self._strides)
-        if linked not in self._kept:
-            if len(self._kept) == self._most_kept:
-                self._kept.pop(next(iter(self._kept)))
-            found = self._linker.link(linked)
-            self._kept[linked] = found.as_believed() if self._guessed else found
-        found = self._kept[linked]
-        if rows is None:
-            return found
-        believed = found.believed_group_sizes[rows]
-        known = found.group_sizes is found.believed_group_sizes
-        return Linkage(believed if known else found.group_sizes[rows], believed, by_chance=True)
+        found = self._linked_by_node(int(self._space.all_levels(strategy)[self._linked] @ self._strides))
+        believed = found.believed_group_sizes if rows is None else found.believed_group_sizes[rows]
+        if self._guessed or found.group_sizes is found.believed_group_sizes:
+            return Linkage(believed, believed, by_chance=True)
+        return Linkage(found.group_sizes if rows is None else found.group_sizes[rows], believed, by_chance=True)
 
 
 @dataclass(frozen=True, eq=False)

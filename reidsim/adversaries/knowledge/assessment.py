@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numba
 import numpy as np
@@ -224,15 +224,10 @@ def risks_of(
     p, b = sets.probability[:, order], chances[:, order]
     weights = np.stack([p, p * b[0], p * b[low], p * b[high], p * b[0] ** 2])
     n_kinds = 0 if sets.drawn is None else len(p)
-    sums = _Sums(
-        kinds=np.ascontiguousarray(kinds, dtype=np.int64),
-        loads=np.ones(n) if loads is None else loads.astype(np.float64),
-        wanted=np.zeros(n, dtype=np.bool_),
-        matches=np.zeros(n, dtype=np.int64),
-        of_persons=np.zeros((7, n)),
-        steps=np.zeros((n_kinds, sets.n_sets + 1)),
-        shares=np.zeros((n_kinds, sets.n_sets)),
-    )
+    wanted, of_persons = np.zeros(n, dtype=np.bool_), np.zeros((7, n))
+    steps, shares = np.zeros((n_kinds, sets.n_sets + 1)), np.zeros((n_kinds, sets.n_sets))
+    each = np.ascontiguousarray(kinds, dtype=np.int64), np.ones(n) if loads is None else loads.astype(np.float64)
+    sums = (*each, wanted, np.zeros(n, dtype=np.int64), of_persons, steps, shares)
     below = np.concatenate([np.zeros((*weights.shape[:2], 1)), np.cumsum(weights, axis=2)], axis=2)
     # One column for the attributes of each part.
     columns = []
@@ -262,9 +257,9 @@ def risks_of(
             progress(first + 1, len(ordered))
         if first + ends_here == last or not len(persons):
             return
-        sums.wanted[persons] = True
-        kept, starts = keep_groups(split.order, split.starts, elements.asks, elements.records, sums.wanted)
-        sums.wanted[persons] = False
+        wanted[persons] = True
+        kept, starts = keep_groups(split.order, split.starts, elements.asks, elements.records, wanted)
+        wanted[persons] = False
         for part, children in groupby(range(first + ends_here, last), key=lambda number: ordered[number][depth]):
             start, *others = children
             deeper = Split(*split_groups(kept, starts, columns[part]), persons)
@@ -275,36 +270,23 @@ def risks_of(
     totals = None
     if sets.drawn is not None:
         places = np.argsort(order)
-        alone = np.cumsum(sums.steps, axis=1)[:, places]
-        shares = alone + sums.shares[:, places]
-        totals = {"prosecutor": alone, "journalist": alone * chances[0], "marketer": shares}
-    alone, share, square, uniques, low_uniques, high_uniques, unique_square = np.clip(sums.of_persons, 0.0, 1.0)
+        alone = np.cumsum(steps, axis=1)[:, places]
+        totals = {
+            "prosecutor": alone,
+            "journalist": alone * chances[0],
+            "marketer": alone + shares[:, places],
+        }
+    alone, share, square, uniques, low_uniques, high_uniques, unique_square = np.clip(of_persons, 0.0, 1.0)
     return Risks(alone, uniques, share, unique_square, square, low_uniques, high_uniques, totals=totals)
 
 
-class _Sums(NamedTuple):
-    """Work arrays and sums of the tree.
-
-    Attributes
-    ----------
-    kinds, loads : ndarray of int64 and float64, shape (n_persons,)
-        Kind of each person, and number of persons that it represents.
-    wanted, matches : ndarray of bool and int64, shape (n_persons,)
-        Work arrays, filled with False and 0.
-    of_persons : ndarray of float64, shape (7, n_persons)
-        Sample unique; 1 / matches and its square; population unique, its low and high ends, and its square.
-    steps, shares : ndarray of float64, shape (n_kinds, n_sets + 1) and (n_kinds, n_sets)
-        By kind and set: uniques, as differences from the previous set; sum of 1 / matches over the other persons.
-        Without rows if not needed.
-    """
-
-    kinds: Integers
-    loads: Floats
-    wanted: NDArray[np.bool_]
-    matches: Integers
-    of_persons: Floats
-    steps: Floats
-    shares: Floats
+# Work arrays and sums of the tree, shape (n_persons,) unless stated:
+# - kind of each person, and number of persons that it represents;
+# - whether a person is wanted, and number of matches: filled with False and 0 between calls;
+# - shape (7, n_persons): sample unique; 1 / matches and its square; population unique, its ends, its square;
+# - shape (n_kinds, n_sets + 1), by kind and set: uniques, as differences from the previous set; no rows if not needed;
+# - shape (n_kinds, n_sets), by kind and set: sum of 1 / matches over the other persons; no rows if not needed.
+_Sums = tuple[Integers, Floats, NDArray[np.bool_], Integers, Floats, Floats, Floats]
 
 
 @numba.njit(cache=True)
@@ -332,8 +314,8 @@ def _add_up(
     below : ndarray of float64, shape (5, n_kinds)
         Sums over the sets of the subtree, by kind of person: probability; its products with the probability of
         population uniqueness, with the low and the high end of that probability, and with its square.
-    sums : _Sums
-        Sums, changed in place.
+    sums : tuple
+        Work arrays and sums, changed in place; see `_Sums`.
     first, last : int
         Range of the subtree's sets; the node's own set is the first.
 

@@ -325,7 +325,7 @@ def plan_with_budget(
         return file.plan(bound, (planned / people, exploits), error=0.0, bound=bound, price=price)
     linked = np.where(planned > 0, file.counts, 0)
     past = np.cumsum(linked)[at]
-    table = _Table(past - counts, past, *_beginnings(file, worth))
+    rules = (past - counts, past, *_beginnings(file, worth))
     size = np.repeat(np.arange(len(planned)), linked)
     most, chance = planned[size], 1.0 / people[size]
     cases = prod(int(each) + 1 for each in most) if len(size) <= np.log2(draws) else np.inf
@@ -338,7 +338,7 @@ def plan_with_budget(
         worlds = ((1.0 / draws, hits) for hits in random)
     tally = np.zeros((3, len(at)))
     found = np.array(
-        [(weight, _one_case(file.stages, table, hits, budget, price, weight, tally)) for weight, hits in worlds]
+        [(weight, _one_case(file.stages, *rules, hits, budget, price, weight, tally)) for weight, hits in worlds]
     ).T
     exact = cases <= draws
     value = float(sum(found[0] * found[1]) if exact else found[1].mean())
@@ -348,35 +348,11 @@ def plan_with_budget(
     return file.plan(value, (file.by_size(tried / stage_people), file.by_size(arrives * made)), error, bound, price)
 
 
-class _Table(NamedTuple):
-    """Tables of the policy with a budget, by stage.
-
-    The records worth linking are numbered from 0, by group size.
-
-    Attributes
-    ----------
-    first, last : ndarray of int64, shape (n_stages,)
-        Records with the stage's group size: ``first``, ..., ``last - 1``.
-    beginning : ndarray of int64, shape (n_stages,)
-        Position of the stage's item for 0 exploits in `best` and `reward`.
-    best : ndarray of int64, shape (n_items,)
-        By stage and number of exploits left: maximum number of exploits to make.
-    reward : ndarray of float64, shape (n_items,)
-        By stage and maximum number of exploits: expected reward, given that the record reaches the stage.
-    """
-
-    first: Sizes
-    last: Sizes
-    beginning: Sizes
-    best: Sizes
-    reward: Floats
-
-
 def _beginnings(file: _File, worth: Floats) -> tuple[Sizes, Sizes, Floats]:
-    """Return the items `beginning`, `best` and `reward` of `_Table`.
+    """Return the arguments `beginning`, `best` and `rewards` of `_one_case`.
 
     For a stage and k exploits left, `best` holds the number of exploits, at most k, with the highest expected reward
-    (the lowest number among ties), and `reward` the expected reward of k exploits that end at a hit. `worth` is the
+    (the lowest number among ties), and `rewards` the expected reward of k exploits that end at a hit. `worth` is the
     discount factor from the record's first step to each stage's start.
     """
     (link_cost, cost), linking = np.split(file.steps[0], [1]), file.attack.discount
@@ -468,7 +444,17 @@ def _majorant(size: int, prior: float, gain_due: float, steps: Floats) -> tuple[
 
 @numba.njit(cache=True)
 def _one_case(
-    stages: _Stages, table: _Table, hits: Sizes, budget: int, price: float, weight: float, tally: Floats
+    stages: _Stages,
+    first: Sizes,
+    last: Sizes,
+    beginning: Sizes,
+    best: Sizes,
+    rewards: Floats,
+    hits: Sizes,
+    budget: int,
+    price: float,
+    weight: float,
+    tally: Floats,
 ) -> float:
     """Return the payoff of the policy if exploit ``hits[r]`` of record r would hit.
 
@@ -476,22 +462,26 @@ def _one_case(
     `price` is the price per exploit of the bound. The control variate (see the module's docstring) is already
     subtracted. Adds to `tally`, which has three rows and one column per stage: the number of records that reach the
     stage, the maximum number of exploits that they may then make, and the expected number of exploits.
+
+    The records worth linking are numbered from 0, by group size; the records of stage i are ``first[i]``, ...,
+    ``last[i] - 1``. From item ``beginning[i]`` on, `best` has the maximum number of exploits to make, by number of
+    exploits left, and `rewards` the expected reward, by maximum number, given that the record reaches the stage.
     """
     given_up = np.zeros(len(hits), np.bool_)
     left, value = budget, 0.0
     for i in range(len(stages.start)):
         start, length, people = stages.start[i], stages.end[i] - stages.start[i], stages.people[i]
-        for r in range(table.first[i], table.last[i]):
+        for r in range(first[i], last[i]):
             if hits[r] < start:
                 continue
             tally[0, i] += weight
-            most = 0 if given_up[r] else table.best[table.beginning[i] + min(length, left)]
+            most = 0 if given_up[r] else best[beginning[i] + min(length, left)]
             given_up[r] = most < length
             if most == 0:
                 continue
             made = min(most, hits[r] - start + 1)
             expected = most - most * (most - 1) / 2 / (people - start)
-            value += table.reward[table.beginning[i] + most] - price * (expected - made)
+            value += rewards[beginning[i] + most] - price * (expected - made)
             tally[1, i] += weight * most
             tally[2, i] += weight * expected
             left -= made
