@@ -113,21 +113,6 @@ def weighted(chance: Floats, exponent: float) -> Floats:
     return np.asarray(above / (above + below) ** (1.0 / exponent))
 
 
-def logit_choice(worth: Floats, precision: float) -> Floats:
-    """Return the probability of attacking, by a logit decision.
-
-    It is ``1 / (1 + exp(-precision * worth))``; the payoff of not attacking is 0.
-
-    Parameters
-    ----------
-    worth : ndarray of float64
-        Expected payoff of the attack.
-    precision : float
-        lambda, per unit of payoff; 0 or more.
-    """
-    return logistic(precision * worth)
-
-
 def logistic(index: NDArray[np.floating[Any]]) -> Floats:
     """Return ``1 / (1 + exp(-index))``, in the shape of `index`, without overflow."""
     # Separate expressions for the two signs: exp of a large positive number would overflow.
@@ -206,13 +191,13 @@ def fitted_precision(worth: Floats, attacked: NDArray[np.bool_]) -> PrecisionFit
     if margin.sum() > 0:
         # The slope of the log-likelihood decreases from above 0.
         def slope(precision: float) -> float:
-            return float((margin * logit_choice(-margin, precision)).sum())
+            return float((margin * logistic(-precision * margin)).sum())
 
         low, high = 0.0, 1.0 / float(np.abs(margin).max())
         while slope(high) > 0:
             low, high = high, 2.0 * high
         precision = float(scipy.optimize.brentq(slope, low, high, xtol=high * _TOLERANCE, rtol=_TOLERANCE))
-    chance = logit_choice(worth, precision)
+    chance = logistic(precision * worth)
     error = float(1.0 / np.sqrt((worth**2 * chance * (1.0 - chance)).sum())) if precision > 0 else np.nan
     return PrecisionFit(
         precision,
@@ -328,7 +313,7 @@ class ErringAdversary:
                 )
             worth = self.prospect.worth(attempt.believed_success, attempt.gain, attempt.price)
             pays = worth > INDIFFERENCE * self.prospect.of_price(attempt.price)
-        chance = pays.astype(np.float64) if self.precision is None else logit_choice(worth, self.precision)
+        chance = pays.astype(np.float64) if self.precision is None else logistic(self.precision * worth)
         # An attack with zero worth and zero believed success probability is never made, not even by mistake.
         attacks = (chance > _NEVER) & ((worth != 0) | (attempt.believed_success > 0))
         chance = np.where(attacks, chance, 0.0)

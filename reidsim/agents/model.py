@@ -225,7 +225,7 @@ class ReidentificationModel(mesa.Model):
         self.by_record: list[dict[str, Floats]] = []
         self.shared: list[Counts] = []
         self._moved = (0, 0)
-        self._linked_among: Counts | None = None
+        self._linked_among: Counts = np.zeros(0, dtype=np.int64)
         self._never_reidentified = np.ones(n)
         self._was_exposed = np.zeros(n, dtype=np.bool_)
         self.planned = setting.planned(policy) if setting.planned is not None else None
@@ -265,9 +265,10 @@ class ReidentificationModel(mesa.Model):
     def publish(self) -> None:
         """Run the publish phase: release the records of the participants.
 
-        If participation is scheduled, the round's participants are set first. If subjects decide or are scheduled,
-        linkage is recomputed among the participants. If adversaries remember earlier releases, the setting of the round
-        may get other rows (see `Memory.setting`), and the releases are added to the memory.
+        If participation is scheduled, the round's participants are set first. If subjects decide or are scheduled, and
+        their numbers per cell changed, linkage is recomputed among the participants. If adversaries remember earlier
+        releases, the setting of the round may get other rows (see `Memory.setting`), and the releases are added to the
+        memory.
         """
         schedule = self.setting.schedule
         if schedule is not None:
@@ -275,7 +276,10 @@ class ReidentificationModel(mesa.Model):
         if self.setting.participation is not None or schedule is not None:
             self.participants = self._count_participants()
             self.shared_in_last_round = self.participates
-            self._link_among_participants()
+            among, is_new = self.setting.among, not np.array_equal(self.participants, self._linked_among)
+            if among is not None and is_new and self.participants.any():
+                self._linked_among = self.participants
+                self._play_in(among(self.setting, self.participants))
         if self._memory is not None:
             planned = None if self.planned is None else self.planned.strategies[self.round_number - 1]
             setting = self._memory.setting(self.participates, planned)
@@ -372,19 +376,6 @@ class ReidentificationModel(mesa.Model):
         self.setting = setting
         for adversary, profile in zip(self.adversaries, setting.profiles, strict=True):
             adversary.profile = profile
-
-    def _link_among_participants(self) -> None:
-        """Recompute linkage among this round's participants, if the setting requires it.
-
-        Nothing changes if the setting has no function `among`, no subject takes part, or the numbers of participants
-        per cell equal those of the last computation.
-        """
-        setting, taking_part = self.setting, self.participants
-        if setting.among is None or not taking_part.any():
-            return
-        if self._linked_among is None or not np.array_equal(taking_part, self._linked_among):
-            self._linked_among = taking_part
-            self._play_in(setting.among(setting, taking_part))
 
     def _take_part(self, now: NDArray[np.bool_]) -> None:
         """Set the participants, and store the numbers of subjects who joined and who left.
@@ -567,9 +558,12 @@ class Publisher(mesa.Agent):
         weights = self.beliefs * np.array([adversary.free for adversary in adversaries])
         opponents: list[Opponent] = []
         if setting.foresees == "plans" and not setting.is_fixed(self.policy):
-            opponents = [self._opponent(*each) for each in zip(adversaries, weights.tolist(), strict=True)]
-        if not any(opponent.is_open for opponent in opponents):
-            opponents = []
+            for each, weight in zip(adversaries, weights.tolist(), strict=True):
+                profile = each.profile if setting.knows_truth else each.profile.believed or each.profile
+                resources = self._expected_holdings(each), each.expected_accuracy
+                opponents.append(Opponent(profile, weight, *resources, believed=not setting.knows_truth))
+            if not any(opponent.is_open for opponent in opponents):
+                opponents = []
         # Inputs of the choice other than beliefs; any change triggers a new choice. Purchases and affordable attacks
         # depend on the number of records; purchases also on the rounds left.
         met: list[object] = [setting, *map(self._expected_holdings, adversaries)]
@@ -671,14 +665,6 @@ class Publisher(mesa.Agent):
         elif acting.any():
             actor = int(acting.argmax())
             self.parameters = sampled_update(self.parameters, attacked, actor, present, noticed, float(stream.random()))
-
-    def _opponent(self, adversary: Adversary, weight: float) -> Opponent:
-        """Return an adversary as the publisher sees it, present with probability `weight`."""
-        believed = not self.model.setting.knows_truth
-        profile = (believed and adversary.profile.believed) or adversary.profile
-        return Opponent(
-            profile, weight, self._expected_holdings(adversary), adversary.expected_accuracy, believed=believed
-        )
 
 
 class Adversary(mesa.Agent):
@@ -828,10 +814,8 @@ class Adversary(mesa.Agent):
         probability of presence (`acts`). The result is empty if nothing was attacked.
         """
         found: dict[str, tuple[float, float]] = {}
-        if not self.acts:
-            return found
         attempts, successes, used = self.outcome.attempts, self.outcome.successes, self.plan.replies.used
-        for stages in np.unique(used[attempts > 0]).tolist():
+        for stages in np.unique(used[attempts > 0]).tolist() if self.acts else ():
             lists, here = self.profile.lists, used == stages
             name = " and ".join(sorted(self.holds) if lists is None else lists(self.holds, stages))
             attacked, breached = found.get(name, (0.0, 0.0))
