@@ -28,6 +28,7 @@ from figures import figure, grown
 from memory import peak_mib
 from needs import require_file
 
+from reidsim.adversaries.linkers import MultistageLinker
 from reidsim.adversaries.multistage.attack import (
     Identify,
     InferSurname,
@@ -36,7 +37,6 @@ from reidsim.adversaries.multistage.attack import (
     PersonTable,
     forget_inferences,
 )
-from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.games.composite import AdversaryType, Together, TypesGame
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.searches import (

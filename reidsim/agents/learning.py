@@ -303,8 +303,8 @@ def groups_of_round(
 ) -> tuple[Ints, Floats]:
     """Return the possible observations of a round, or a sample of them.
 
-    If there are at most 4,096 possible outcomes, all are listed. Otherwise, 65,536 outcomes are drawn; the draws of each
-    adversary are stratified.
+    If there are at most 4,096 possible outcomes, all are listed. Otherwise, 65,536 outcomes are drawn; the draws of
+    each adversary are stratified.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from masking_worlds import small_worlds, two_stage_attack
 from tiers import examples
 
+from reidsim.adversaries.linkers import MultistageLinker
 from reidsim.adversaries.multistage import attack as two_stage
 from reidsim.adversaries.multistage.attack import (
     Identify,
@@ -22,7 +23,6 @@ from reidsim.adversaries.multistage.attack import (
     pays,
     reply_to,
 )
-from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.core.errors import InputError
 from reidsim.linkage.surname_inference import Ancestry
 from reidsim.releases.lattice import MaskingSpace

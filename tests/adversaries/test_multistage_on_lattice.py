@@ -7,6 +7,7 @@ from hypothesis import given
 from small_games import small_games
 from tiers import examples
 
+from reidsim.adversaries.linkers import LatticeAttackLinker
 from reidsim.adversaries.multistage.attack import (
     Identify,
     InferByLinkage,
@@ -14,7 +15,6 @@ from reidsim.adversaries.multistage.attack import (
     MultistageWorld,
     PersonTable,
 )
-from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
 
 
 @given(small=small_games(max_attributes=3))

@@ -5,8 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from small_games import game_of
 
-from reidsim.adversaries.knowledge.adversary import KnowledgeLinker, MaskedRecordLinker
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
+from reidsim.adversaries.linkers import (
+    KnowledgeLinker,
+    LatticeAttackLinker,
+    MaskedRecordLinker,
+    MultistageLinker,
+)
 from reidsim.adversaries.multistage.attack import (
     Identify,
     InferByLinkage,
@@ -15,7 +20,6 @@ from reidsim.adversaries.multistage.attack import (
     MultistageWorld,
     PersonTable,
 )
-from reidsim.adversaries.multistage.linkage import LatticeAttackLinker, MultistageLinker
 from reidsim.adversaries.response import AlwaysAttacks, NeverAttacks, OneShotAdversary, RandomAttacks
 from reidsim.adversaries.sequential.attack import SequentialAttack, UnconfirmedSuccess
 from reidsim.adversaries.sequential.planning import SequentialAdversary

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from masking_worlds import small_worlds
 from tiers import examples
 
-from reidsim.adversaries.multistage.linkage import MultistageLinker
+from reidsim.adversaries.linkers import MultistageLinker
 from reidsim.adversaries.response import AlwaysAttacks, NeverAttacks, OneShotAdversary, RandomAttacks
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import SequentialAdversary

@@ -16,8 +16,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.adversary import MaskedRecordLinker
 from reidsim.adversaries.knowledge.groups import Knowledge
+from reidsim.adversaries.linkers import MaskedRecordLinker, MultistageLinker
 from reidsim.adversaries.multistage.attack import (
     Memory,
     MultistageAttack,
@@ -29,7 +29,6 @@ from reidsim.adversaries.multistage.attack import (
     memory_beside,
     reply_to,
 )
-from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, OneShotAdversary
 from reidsim.core.errors import InputError, require_among
 from reidsim.core.numerics import available_threads, borrowing, done_in_threads

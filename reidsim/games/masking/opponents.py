@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from reidsim.adversaries.linkers import MultistageLinker
 from reidsim.adversaries.multistage.attack import (
     Memory,
     MultistageAttack,
@@ -25,7 +26,6 @@ from reidsim.adversaries.multistage.attack import (
     reply_given,
     surname_of,
 )
-from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import Adversary, NeverAttacks
 from reidsim.core.numerics import borrowing

@@ -13,8 +13,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from reidsim.adversaries.linkers import MultistageLinker
 from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.core.errors import InputError, listed, nearest, refuse_first, require_among, require_distinct
 from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.core.randomness import random_stream

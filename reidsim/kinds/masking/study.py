@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.groups import Knowledge, RecordsFile, load_knowledge
+from reidsim.adversaries.linkers import MultistageLinker
 from reidsim.adversaries.multistage.attack import (
     Identify,
     InferByLinkage,
@@ -19,7 +20,6 @@ from reidsim.adversaries.multistage.attack import (
     PersonTable,
     Stage,
 )
-from reidsim.adversaries.multistage.linkage import MultistageLinker
 from reidsim.adversaries.response import Adversary, OneShotAdversary, planners
 from reidsim.agents.profile import Equipment, Holdings, Setting
 from reidsim.core.errors import InputError, locating, nearest, refuse_first

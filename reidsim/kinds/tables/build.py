@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.adversary import DrawnLists, DrawnListsLinker, KnowledgeLinker
+from reidsim.adversaries.linkers import DrawnLists, DrawnListsLinker, KnowledgeLinker
 from reidsim.adversaries.response import Adversary, arrays_of
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
 from reidsim.core.bundled import bundled_folder

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
+from reidsim.adversaries.linkers import LatticeAttackLinker
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.planning import attack_threshold
 from reidsim.agents.attack import RUN_MEASURES

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from reidsim.adversaries.linkers import LatticeAttackLinker
 from reidsim.adversaries.multistage.attack import MultistageAttack, MultistageWorld, PersonTable
-from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
 from reidsim.core.bundled import BUNDLED, data_file, resolve
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.randomness import random_stream

@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.adversaries.knowledge.adversary import DrawnLists, DrawnListsLinker, KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import Knowledge, load_knowledge
-from reidsim.adversaries.multistage.linkage import LatticeAttackLinker
+from reidsim.adversaries.linkers import DrawnLists, DrawnListsLinker, KnowledgeLinker, LatticeAttackLinker
 from reidsim.adversaries.response import Adversary, Amount
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import sequential_attack

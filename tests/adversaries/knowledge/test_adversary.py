@@ -7,8 +7,8 @@ from small_games import small_games
 from small_knowledge import probabilities
 from tiers import examples
 
-from reidsim.adversaries.knowledge.adversary import KnowledgeLinker
 from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Source, SourceProfile
+from reidsim.adversaries.linkers import KnowledgeLinker
 from reidsim.adversaries.response import OneShotAdversary
 
 
