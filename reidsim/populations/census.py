@@ -39,7 +39,9 @@ from reidsim.core.validation import Section
 from reidsim.core.wording import whole_number
 from reidsim.populations.population import (
     Domain,
+    Floats,
     Individuals,
+    Integers,
     Making,
     Population,
     RecipeHead,
@@ -50,8 +52,6 @@ from reidsim.populations.population import (
 )
 from reidsim.populations.resources import Coverage, listing_chances
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Percent = Annotated[float, Field(ge=0, le=100)]
 
 

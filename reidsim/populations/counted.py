@@ -29,6 +29,7 @@ from reidsim.populations.population import (
     Codes,
     Delimiter,
     Domain,
+    Floats,
     Groups,
     Making,
     Members,
@@ -45,9 +46,6 @@ from reidsim.populations.population import (
     read_figures,
     values_in_order,
 )
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 # Maximum number of values of a range, and of combinations of groups; all of them are kept in memory.
 _TOO_MANY = 10**7

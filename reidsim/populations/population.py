@@ -32,6 +32,8 @@ from reidsim.core.validation import LARGEST_SEED, Section
 from reidsim.core.wording import whole_number
 
 Codes = NDArray[np.int32]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Amount = TypeVar("Amount", bound=np.number[Any])
 
 # Upper limit of keys of rows, low enough that arithmetic on 64-bit keys does not overflow.
@@ -624,7 +626,6 @@ def complete_records(
     return completed
 
 
-Floats = NDArray[np.float64]
 # Published shares are rounded; a sum that differs from 1 by more than this is an error.
 SUM_TOLERANCE = 1e-6
 

@@ -27,7 +27,9 @@ from reidsim.core.validation import Section, read_toml, validated
 from reidsim.populations.population import (
     UNKNOWN,
     Attribute,
+    Floats,
     Individuals,
+    Integers,
     Making,
     Population,
     RecipeHead,
@@ -38,8 +40,6 @@ from reidsim.populations.population import (
     number_range,
 )
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Ages = NDArray[np.integer]
 ANYONE = "anyone"
 

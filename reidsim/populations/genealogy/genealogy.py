@@ -30,7 +30,9 @@ from reidsim.core.validation import Section
 from reidsim.populations.population import (
     UNKNOWN,
     Domain,
+    Floats,
     Individuals,
+    Integers,
     Making,
     RecipeHead,
     Seed,
@@ -41,8 +43,6 @@ from reidsim.populations.population import (
 # Called as progress(task, generations done, generations).
 Progress = Callable[[str, int, int], None]
 Rows = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Haplotypes = NDArray[np.uint8]
 
 NO_PARENT = -1
@@ -109,12 +109,12 @@ class GenealogyParameters:
     """
 
     name: str
-    subpopulations: Ints
+    subpopulations: Integers
     generations: int
     loci: tuple[str, ...]
     mutation_rates: Floats
-    lowest: Ints
-    highest: Ints
+    lowest: Integers
+    highest: Integers
     founder_alleles: Floats
     surnames: tuple[str, ...]
     surname_shares: Floats
@@ -124,16 +124,16 @@ class GenealogyParameters:
     founder_birth_years: tuple[int, int]
     migration_generations: tuple[int, ...]
     migration_shares: Floats
-    rank_starts: Ints
+    rank_starts: Integers
     years_older: int
     years_younger: int
     accepted_anyway: float
     leaves_pool: float
     mean_children: float
     father_at_least: int
-    mother_ages: Ints
+    mother_ages: Integers
     mother_age_shares: Floats
-    wealth_steps: Ints
+    wealth_steps: Integers
     state_from: Floats
 
     def __post_init__(self) -> None:
@@ -866,7 +866,7 @@ class Children(Section):
     wealth_steps: tuple[Annotated[int, Field(ge=-100, le=100)], ...] = Field(min_length=1)
     state_from: StateFrom
 
-    def ages(self) -> tuple[Ints, Floats]:
+    def ages(self) -> tuple[Integers, Floats]:
         """Return the possible ages of mothers, ascending, and the share of each age.
 
         Ages are in years; both arrays have shape (n_ages,), and the shares sum to 1.
