@@ -401,14 +401,9 @@ _NATIONS = frozenset(map(letters_of, [*_COUNTRIES["names"], *_COUNTRIES["nationa
 # Codes of unknown values: repeated nines, and negative survey codes in columns without other negative numbers.
 _NINES = re.compile(r"9{2,}([.,]0+)?")
 _NEGATIVE_CODES = re.compile(r"-(7{1,4}|8{1,4}|9{1,4}|1)([.,]0+)?")
-# Nines are missing-value codes if they are at least this multiple of the largest other value.
-_FAR_BEYOND = 2
-_UNKNOWN_POSTAL_CODES = ("00000", "99999")
 _WITH_DECIMALS = re.compile(r"[+-]?\d+[.,]0+")
 # Minimum number of distinct days with four-digit years from which the century of two-digit years is inferred.
 _ENOUGH_DAYS = 20
-# Any century works here, because only the validity of the day is checked; this one starts with a leap year.
-_SOME_CENTURY = 2000
 _UNCHANGED = TextReading(type="text")
 
 
@@ -533,7 +528,7 @@ def _unknown_numbers(values: Sequence[str], hint: Hint | None) -> list[str]:
     other values, or with some numbers and some text, has no such codes.
     """
     if hint is not None and hint.concept == "postal code":
-        return [value for value in values if value in _UNKNOWN_POSTAL_CODES]
+        return [value for value in values if value in ("00000", "99999")]
     nines = list(filter(_NINES.fullmatch, values))
     negative = list(filter(_NEGATIVE_CODES.fullmatch, values))
     others = [value for value in values if value not in nines and value not in negative]
@@ -543,7 +538,7 @@ def _unknown_numbers(values: Sequence[str], hint: Hint | None) -> list[str]:
     if share < MOSTLY:
         return nines + [value for value in negative if len(value) > 2]
     numbers = [as_number(value) for value in others if NUMBER.fullmatch(value)]
-    unknown = [value for value in nines if as_number(value) >= _FAR_BEYOND * max(numbers) > 0]
+    unknown = [value for value in nines if as_number(value) >= 2 * max(numbers) > 0]
     if min(numbers) >= 0:
         named = hint is not None and hint.role == "known"
         unknown += [value for value in negative if named or len(value.split(".")[0]) > 2]
@@ -551,7 +546,8 @@ def _unknown_numbers(values: Sequence[str], hint: Hint | None) -> list[str]:
 
 
 def _day(value: str) -> Day | None:
-    return read_day(value, two_digit_years_from=_SOME_CENTURY)
+    # Any century works here, because only the validity of the day is checked; this one starts with a leap year.
+    return read_day(value, two_digit_years_from=2000)
 
 
 def _days(values: Sequence[str], hint: Hint | None) -> dict[str, Day]:

@@ -336,11 +336,6 @@ def _codes_of(table: pa.Table, name: str, labels: Sequence[str]) -> NDArray[np.i
     return codes
 
 
-_RECORDED_VERSIONS = ("reidsim", "numpy", "pyarrow")
-# Attributes by which the people of a genealogy are counted in a population.
-_COUNTED_TRAITS = ("sex", "birth_year", "state", "surname")
-
-
 class _AnyRecipe(RootModel[Recipe]):
     """A recipe of any kind, distinguished by its key ``kind``."""
 
@@ -383,7 +378,9 @@ def load_population(recipe: str | Path, *, counts: Counting = "sample", seed: in
     if isinstance(made, Population):
         return made
     people = as_individuals(made)
-    return (people.select(_COUNTED_TRAITS) if isinstance(made, Genealogy) else people).population()
+    if isinstance(made, Genealogy):
+        people = people.select(("sex", "birth_year", "state", "surname"))
+    return people.population()
 
 
 def load_individuals(recipe: str | Path, *, seed: int | None = None) -> Individuals:
@@ -657,7 +654,8 @@ def populate(
         "counts": counts,
         "seed": content.get("seed") if seed is None else seed,
         "engine": content.get("engine"),
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in _RECORDED_VERSIONS}},
+        "versions": {"python": platform.python_version()}
+        | {name: version(name) for name in ("reidsim", "numpy", "pyarrow")},
     }
     if isinstance(made, Genealogy):
         table = genealogy_table(made, about)

@@ -488,16 +488,6 @@ _COLUMNS = {
 
 # Number of bytes of a voter file to read at a time.
 BLOCK_SIZE = 1 << 24
-# Quotes are read as ordinary characters; otherwise an unbalanced quote could join values or lines.
-_FORM: dict[str, Any] = {
-    "sep": "\t",
-    "lineterminator": "\n",
-    "quoting": csv.QUOTE_NONE,
-    "encoding": "latin-1",
-    "header": None,
-    "dtype": str,
-    "na_filter": False,
-}
 
 
 class VoterFileRecipe(RecipeHead):
@@ -634,7 +624,18 @@ def _distinct_rows(path: Path) -> pd.DataFrame:
         places = {header.index(column): name for column, name in columns.items()}
         blocks = []
         for block in _blocks(file, path, len(header)):
-            frame = pd.read_csv(io.BytesIO(block), usecols=list(places), **_FORM).rename(columns=places)
+            # Quotes are read as ordinary characters; otherwise an unbalanced quote could join values or lines.
+            frame = pd.read_csv(
+                io.BytesIO(block),
+                sep="\t",
+                lineterminator="\n",
+                quoting=csv.QUOTE_NONE,
+                encoding="latin-1",
+                header=None,
+                usecols=list(places),
+                dtype=str,
+                na_filter=False,
+            ).rename(columns=places)
             frame["address"] = frame["address"].where(frame["address"].str.contains(_REMOVED, regex=False), "")
             blocks.append(frame.value_counts(sort=False).reset_index())
     if not blocks:
@@ -669,7 +670,6 @@ def _blocks(file: BinaryIO, path: Path, n_fields: int) -> Iterator[bytes]:
 
 VOTING_AGE = 18
 
-Ages = NDArray[np.integer]
 
 # Attributes that a list may have besides the birth, and their columns in the bundled table.
 _FLAGS = {"sex": "sex", "race": "race", "ethnicity": "ethnicity", "party": "party", "address": "name_and_address"}

@@ -628,8 +628,6 @@ def _other_values(population: Integers, values: Integers, rng: np.random.Generat
 
 # Social media.
 
-_BASES = ("source", "assumed", "calibrated")
-
 
 class Figure(Section):
     """A probability with its basis.
@@ -653,7 +651,9 @@ class Figure(Section):
     assumed: Annotated[str, Field(min_length=1)] | None = None
     calibrated: Annotated[str, Field(min_length=1)] | None = None
 
-    _one_basis = exactly_one(*_BASES, problem="the origin of the figure is missing or given twice")
+    _one_basis = exactly_one(
+        *("source", "assumed", "calibrated"), problem="the origin of the figure is missing or given twice"
+    )
 
 
 class AgeFigure(Figure):

@@ -31,7 +31,6 @@ from reidsim.populations.genealogy.genealogy import (
 )
 
 _RECORDED = ("surname", "birth_year", "state", "wealth", "rank")
-_INFO_FIELDS = ("ind_id", "father_id", "mother_id", "migrate_to", *_RECORDED)
 
 
 def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress | None = None) -> Genealogy:
@@ -92,7 +91,7 @@ class _Simulation:
             size=p.subpopulations.tolist(),
             loci=[len(p.loci)],
             chromTypes=[sim.CHROMOSOME_Y],
-            infoFields=list(_INFO_FIELDS),
+            infoFields=["ind_id", "father_id", "mother_id", "migrate_to", *_RECORDED],
         )
         ids = sim.IdTagger()
         ids.reset(1)
