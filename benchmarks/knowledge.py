@@ -27,8 +27,8 @@ from reidsim.adversaries.knowledge.groups import (
     everything,
     load_knowledge,
 )
-from reidsim.core.bundled import bundled_folder
-from reidsim.core.validation import read_toml, validated
+from reidsim.core.files import bundled_folder, read_toml
+from reidsim.core.validation import validated
 from reidsim.linkage.uniqueness import FixedUniqueness
 from reidsim.populations.counted import AttributeModelRecipe, build_model, counts_by_cell
 from reidsim.populations.population import Codes, Domain

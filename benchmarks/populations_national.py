@@ -18,8 +18,8 @@ import numpy as np
 from figures import figure
 from memory import peak_mib
 
-from reidsim.core.bundled import bundled_folder
-from reidsim.core.validation import read_toml, validated
+from reidsim.core.files import bundled_folder, read_toml
+from reidsim.core.validation import validated
 from reidsim.populations.counted import AttributeModel, AttributeModelRecipe, build_model, counts_by_cell
 from reidsim.populations.population import Population
 

@@ -17,9 +17,9 @@ from reidsim.games.solvers import robust_choices
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import OneShotPoints, play
+from reidsim.scenarios.adversary_schema import economics_of
+from reidsim.scenarios.kind import equilibria_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.schema import economics_of
-from reidsim.scenarios.study import equilibria_of
 
 
 def main() -> None:

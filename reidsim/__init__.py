@@ -66,10 +66,10 @@ if TYPE_CHECKING:
     from reidsim.reports.python import plot as plot
     from reidsim.reports.python import report as report
     from reidsim.reports.python import share as share
-    from reidsim.scenarios.python_objects import groups as groups
-    from reidsim.scenarios.python_objects import intervals as intervals
-    from reidsim.scenarios.python_objects import prefix as prefix
-    from reidsim.scenarios.python_objects import suppress as suppress
+    from reidsim.scenarios.hierarchies import groups as groups
+    from reidsim.scenarios.hierarchies import intervals as intervals
+    from reidsim.scenarios.hierarchies import prefix as prefix
+    from reidsim.scenarios.hierarchies import suppress as suppress
 
 
 __version__ = version("reidsim")
@@ -83,7 +83,7 @@ _PUBLIC = {
     "reidsim.populations.catalogue": "populate load_population",
     "reidsim.reports.description": "describe_file",
     "reidsim.adversaries.rationality": "fit_precision",
-    "reidsim.scenarios.python_objects": "intervals prefix groups suppress",
+    "reidsim.scenarios.hierarchies": "intervals prefix groups suppress",
     "reidsim.populations.population": "Population",
     "reidsim.releases.hierarchy": "Hierarchy",
     "reidsim.adversaries.sequential.attack": "SequentialAttack",

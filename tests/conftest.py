@@ -121,7 +121,7 @@ def wan2015():
 def wan2015_equilibria(wan2015):
     """Return the equilibria of all four policies of the bundled study."""
     from reidsim.kinds.tables.outcomes import play
-    from reidsim.scenarios.study import equilibria_of
+    from reidsim.scenarios.kind import equilibria_of
 
     return equilibria_of(play(wan2015))
 

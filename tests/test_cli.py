@@ -23,7 +23,7 @@ import reidsim.core.terminal
 from reidsim import __version__
 from reidsim.cli import app
 from reidsim.core import interrupts
-from reidsim.core.bundled import bundled_folder
+from reidsim.core.files import bundled_folder
 from reidsim.core.interrupts import STOPPING
 from reidsim.core.terminal import DelayedProgress
 from reidsim.scenarios.kind import schemas

@@ -10,7 +10,7 @@ import pytest
 
 from reidsim.adversaries.multistage.attack import forget_inferences
 from reidsim.core import numerics
-from reidsim.core.numerics import available_threads, done_in_threads, in_one_thread
+from reidsim.core.randomness import available_threads, done_in_threads, in_one_thread
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.searches import best_first, greedy, masking_backward_induction
 from reidsim.scenarios.kind import kind_of

@@ -10,7 +10,7 @@ from typing import Any
 import findings
 from findings import Numbers, Result
 
-from reidsim.core.validation import read_toml
+from reidsim.core.files import read_toml
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import Any
 from exhibits import EXHIBITS, Exhibit
 from markdown_text import wrapped
 
-from reidsim.core.bundled import bundled_names
+from reidsim.core.files import bundled_names
 from reidsim.core.validation import inline_toml
 from reidsim.engine.batch.runner import run_loaded
 from reidsim.engine.results import RunResult

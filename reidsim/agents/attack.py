@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Presence, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Meeting, Setting
-from reidsim.core.numerics import dot
-from reidsim.core.validation import read_toml
+from reidsim.core.files import read_toml
+from reidsim.core.randomness import dot
 from reidsim.core.wording import measures_worded
 from reidsim.games.composite import RememberingLinker
 from reidsim.games.measures import MEASURES, REIDENTIFIED, averages

@@ -39,10 +39,9 @@ _HOMES = {
     "draft_table equilibrium_tables stress_tables switch_table switch_text",
     "reidsim.reports.terminal": "batch_tables summary_tables",
     "reidsim.reports.verdict": "verdict_of",
-    "reidsim.scenarios.kind": "schemas",
+    "reidsim.scenarios.kind": "counted_units schemas unit_sentence",
     "reidsim.scenarios.load": "Scenario",
-    "reidsim.scenarios.read_keys": "READ_BY_CROSS_PLAY",
-    "reidsim.scenarios.study": "counted_units unit_sentence",
+    "reidsim.scenarios.schema": "READ_BY_CROSS_PLAY",
     "reidsim.web.server": "serve",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

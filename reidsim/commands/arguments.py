@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 import typer
 
 import reidsim.commands as late
-from reidsim.core.bundled import resolve
 from reidsim.core.errors import InputError
+from reidsim.core.files import resolve
 from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import DelayedProgress, console, echo, note, progress_console, set_verbosity
 from reidsim.core.validation import LARGEST_SEED

@@ -15,10 +15,10 @@ import typer
 
 import reidsim.commands as late
 from reidsim.commands import arguments
-from reidsim.core.bundled import BUNDLED_FOLDERS, bundled_names, bundled_titles, resolve
 from reidsim.core.errors import InputError
+from reidsim.core.files import BUNDLED_FOLDERS, bundled_names, bundled_titles, read_text, resolve
 from reidsim.core.terminal import echo, note
-from reidsim.core.validation import LARGEST_SEED, read_text
+from reidsim.core.validation import LARGEST_SEED
 from reidsim.core.wording import counted
 from reidsim.drafts.options import DraftOptions
 

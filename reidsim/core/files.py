@@ -1,16 +1,24 @@
-"""Check files and free memory before work begins; make safe file names."""
+"""Find and read text and TOML files, bundled or the user's; check files and free memory before work begins.
+
+Bundled scenarios and populations are at the top of the repository, where people read and copy them. A regular
+installation has them inside the package; an editable installation uses the repository.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import re
+import shlex
 import stat
+import tomllib
 import zipfile
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from reidsim.core.errors import InputError
+from reidsim.core.errors import InputError, listed, nearest, reading
 
 # Endings of files with typed columns, by program.
 STATA, SPSS, SAS, EXCEL = (".dta",), (".sav", ".zsav", ".por"), (".sas7bdat", ".xpt"), (".xlsx", ".xlsm")
@@ -251,3 +259,178 @@ def require_parquet_fits(path: Path, columns: Iterable[str] | None = None) -> No
             if wanted is None or column.path_in_schema.split(".")[0] in wanted
         )
     require_memory(needed, "too large for memory", source=path)
+
+
+# Larger text files are refused before they fill memory.
+_MOST_BYTES = 32 << 20
+# Maximum nesting of sections.
+_DEEPEST = 50
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file as `read_text` does; return plain data.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is too large, or is not valid JSON.
+    """
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"not valid JSON: {error}", source=path) from None
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 text file of at most 32 MiB, such as a scenario or a manifest.
+
+    Every line end becomes a line feed.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is too large, is not text in UTF-8, or is a pipe, device or socket.
+    """
+    require_no_device(path)
+    with reading(path), path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise InputError("the file is too large", source=path, expected=f"at most {_MOST_BYTES >> 20} MiB")
+    try:
+        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError:
+        raise InputError("not a text file in UTF-8", source=path) from None
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file; return its content as plain data.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not TOML, or has too many or too deeply nested keys. The message names the file
+        and, for a syntax error, the line.
+    """
+    return parse_toml(read_text(path), path)
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """Parse the text of a TOML file; `path` is its name in errors. See `read_toml`."""
+    try:
+        content = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        # Besides syntax errors: numbers with thousands of digits, and tables with a thousand levels.
+        raise InputError(f"not valid TOML: {error}", source=path) from None
+    require_shallow(content, path)
+    return content
+
+
+def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
+    """Check that plain data are not nested deeper than any format of reidsim.
+
+    Raises
+    ------
+    InputError
+        If the data are nested too deeply; the message names the top-level key of the nested data.
+    """
+    level: list[tuple[Any, str]] = [(content, "")]
+    for _ in range(_DEEPEST):
+        level = [
+            (value, name or str(key))
+            for table, name in level
+            for key, value in (table.items() if isinstance(table, Mapping) else enumerate(table))
+            if isinstance(value, Mapping | list)
+        ]
+        if not level:
+            return
+    raise InputError("nested too deep", source=source, where=level[0][1], expected=f"at most {_DEEPEST} levels")
+
+
+# Prefix of the path of a bundled file.
+BUNDLED = "bundled:"
+
+# Bundled folders, and the kind of their files. If several folders have a name, the first one counts.
+BUNDLED_FOLDERS = {
+    "scenarios": "scenarios",
+    "populations": "populations",
+    "populations/knowledge": "background knowledge",
+}
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def bundled_folder(name: str) -> Path:
+    """Return the path of a bundled folder.
+
+    The folder is ``scenarios``, ``populations`` or one below. It is inside the package if it exists there, otherwise at
+    the top of the repository.
+    """
+    installed = _PACKAGE / "bundled" / name
+    return installed if installed.is_dir() else _PACKAGE.parent / name
+
+
+def data_file(text: str, folder: Path, among: str) -> Path:
+    """Return the path of a file that a scenario or recipe names.
+
+    The path is relative to `folder`. With the prefix ``bundled:``, it is relative to the bundled folder `among`
+    (``scenarios`` or ``populations``), so a copy of a bundled scenario or recipe works in any folder.
+    """
+    if text.startswith(BUNDLED):
+        return bundled_folder(among) / text.removeprefix(BUNDLED)
+    return folder / text
+
+
+def bundled_names(folder: str) -> list[str]:
+    """Return the names of the bundled TOML files in a folder, without endings."""
+    return sorted(path.stem for path in bundled_folder(folder).glob("*.toml"))
+
+
+def bundled_titles() -> dict[str, dict[str, str]]:
+    """Return the titles of bundled files: name to title, by kind of file.
+
+    Kinds are ``scenarios``, ``populations``, ``background knowledge`` and ``social media``. A title may be empty.
+    """
+    titles: dict[str, dict[str, str]] = {heading: {} for heading in (*BUNDLED_FOLDERS.values(), "social media")}
+    for folder, kind in BUNDLED_FOLDERS.items():
+        for name in bundled_names(folder):
+            content = read_toml(resolve(name, folder, folder))
+            heading = "social media" if content.get("kind") == "social-media" else kind
+            titles[heading][name] = content.get("title", "")
+    return titles
+
+
+def looks_like_path(text: str) -> bool:
+    """Return whether the name of a bundled file or path is a path: it has a slash or the ending of a recipe."""
+    return text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
+
+
+def resolve(name_or_path: str | Path, folder: str, kind: str, *, base: Path | None = None) -> Path:
+    """Return the path of a TOML file, given its path or bundled name.
+
+    Text with a slash, or with the ending ``.toml`` or ``.parquet``, is a path, relative to `base` if given. Other text
+    is the name of a bundled file in `folder`. `kind` names the kind of file in messages.
+
+    Raises
+    ------
+    InputError
+        If the file or bundled name does not exist, is a folder or cannot be read, or a table is given in place of a
+        scenario.
+    """
+    text = str(name_or_path)
+    is_table = kind == "scenario" and text.endswith(TABLE_ENDINGS)
+    is_path, as_path = is_table or looks_like_path(text), (base or Path()) / text
+    path = as_path if is_path else bundled_folder(folder) / f"{text}.toml"
+    # The name of a bundled file may be longer than any path.
+    with reading(path) if is_path else contextlib.suppress(OSError):
+        if path.is_file() and not is_table:
+            return path
+    expected, is_folder = f"a {kind} file (TOML)", text and os.path.isdir(as_path)
+    if text and os.path.isfile(as_path):
+        hint = f"run reidsim new {shlex.quote(text)} to draft a scenario" if is_table else None
+        raise InputError(f"not {expected}", source=as_path, hint=hint)
+    if is_path or is_folder:
+        raise InputError("is a folder" if is_folder else "no such file", source=as_path, expected=expected)
+    names = bundled_names(folder)
+    expected, hint = f"one of {listed(names)}, or a file", nearest(text, names)
+    raise InputError(f"no bundled {kind} of this name", found=text, expected=expected, hint=hint)

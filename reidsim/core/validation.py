@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationErro
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
 
-from reidsim.core.errors import InputError, listed, locating, nearest, reading
-from reidsim.core.files import require_no_device
+from reidsim.core.errors import InputError, listed, locating, nearest
+from reidsim.core.files import require_shallow
 
 Model = TypeVar("Model", bound=BaseModel)
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -360,91 +360,6 @@ _PLAIN = {
     " after validation, not .*": "",
 }
 _TYPES = {str: "text", bool: "true/false", int: "whole number", float: "number", list: "list", dict: "table"}
-
-# Larger text files are refused before they fill memory.
-_MOST_BYTES = 32 << 20
-# Maximum nesting of sections.
-_DEEPEST = 50
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file as `read_text` does; return plain data.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is too large, or is not valid JSON.
-    """
-    text = read_text(path)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not valid JSON: {error}", source=path) from None
-
-
-def read_text(path: Path) -> str:
-    """Read a UTF-8 text file of at most 32 MiB, such as a scenario or a manifest.
-
-    Every line end becomes a line feed.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is too large, is not text in UTF-8, or is a pipe, device or socket.
-    """
-    require_no_device(path)
-    with reading(path), path.open("rb") as file:
-        content = file.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise InputError("the file is too large", source=path, expected=f"at most {_MOST_BYTES >> 20} MiB")
-    try:
-        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError:
-        raise InputError("not a text file in UTF-8", source=path) from None
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file; return its content as plain data.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is not TOML, or has too many or too deeply nested keys. The message names the file
-        and, for a syntax error, the line.
-    """
-    return parse_toml(read_text(path), path)
-
-
-def parse_toml(text: str, path: Path) -> dict[str, Any]:
-    """Parse the text of a TOML file; `path` is its name in errors. See `read_toml`."""
-    try:
-        content = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        # Besides syntax errors: numbers with thousands of digits, and tables with a thousand levels.
-        raise InputError(f"not valid TOML: {error}", source=path) from None
-    require_shallow(content, path)
-    return content
-
-
-def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
-    """Check that plain data are not nested deeper than any format of reidsim.
-
-    Raises
-    ------
-    InputError
-        If the data are nested too deeply; the message names the top-level key of the nested data.
-    """
-    level: list[tuple[Any, str]] = [(content, "")]
-    for _ in range(_DEEPEST):
-        level = [
-            (value, name or str(key))
-            for table, name in level
-            for key, value in (table.items() if isinstance(table, Mapping) else enumerate(table))
-            if isinstance(value, Mapping | list)
-        ]
-        if not level:
-            return
-    raise InputError("nested too deep", source=source, where=level[0][1], expected=f"at most {_DEEPEST} levels")
 
 
 def validated(model: type[Model], data: Mapping[str, Any], source: str | Path, names: Collection[str] = ()) -> Model:

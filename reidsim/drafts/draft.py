@@ -13,9 +13,8 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
-from reidsim.core.bundled import bundled_names, resolve
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
-from reidsim.core.files import TABLE_ENDINGS, TYPED_ENDINGS, plain_name
+from reidsim.core.files import TABLE_ENDINGS, TYPED_ENDINGS, bundled_names, plain_name, resolve
 from reidsim.core.tables import (
     column_labels,
     delimited_line,
@@ -31,8 +30,8 @@ from reidsim.drafts.options import DraftOptions
 from reidsim.drafts.people import people_keys, spelled, weight_column
 from reidsim.drafts.profile import ColumnProfile, Names, profile_table, rows_with
 from reidsim.populations.catalogue import load_population
+from reidsim.scenarios.kind import keys_of_records
 from reidsim.scenarios.schema import RECORD_COLUMNS
-from reidsim.scenarios.study import keys_of_records
 
 COLUMNS_FILE = "columns.csv"
 SPELLINGS_FILE = "spellings.csv"

@@ -21,7 +21,8 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from reidsim.audit.identifiers import IDENTIFIERS, delimited, format_of, is_numbered, meaning_of, plain_words, words_of
 from reidsim.core.errors import listed
-from reidsim.core.validation import Section, read_toml, validated
+from reidsim.core.files import read_toml
+from reidsim.core.validation import Section, validated
 from reidsim.core.wording import counted
 from reidsim.releases.hierarchy import Day, DayOrder, read_day
 from reidsim.scenarios.hierarchies import (

@@ -27,10 +27,10 @@ from reidsim.engine.results import (
 )
 from reidsim.games.measures import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.releases.lattice import Floats
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.study import (
+from reidsim.scenarios.kind import (
     Progress,
 )
+from reidsim.scenarios.load import Scenario
 
 # Returns the values of a set of parts, shape (n_values,). The set is an integer; bit i is 1 if part i is in the set.
 SetValue = Callable[[int], Floats]

@@ -45,10 +45,9 @@ from reidsim.scenarios.agents import (
     who_may_come,
     without_adversary_uncertainty,
 )
-from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.kind import Progress, kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import Progress
 
 
 @dataclass(frozen=True)

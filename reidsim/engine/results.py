@@ -27,16 +27,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.agents.attack import weighted_quantiles
-from reidsim.core.bundled import BUNDLED, data_file
 from reidsim.core.errors import InputError, reading, writing
-from reidsim.core.files import require_no_device
+from reidsim.core.files import BUNDLED, data_file, require_no_device
 from reidsim.core.validation import plain
 from reidsim.core.wording import WORDS, Measure, counted
 from reidsim.games.measures import Reidentified
-from reidsim.scenarios.kind import Kind, kind_of, kind_of_content
+from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, kind_of, kind_of_content, once_each
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kinds
-from reidsim.scenarios.study import AnalysisTables, Progress, once_each
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -33,12 +33,10 @@ from reidsim.games.matrix_games import Sum
 from reidsim.populations.catalogue import require_new_file
 from reidsim.scenarios import load
 from reidsim.scenarios.agents import WHO_COMES
-from reidsim.scenarios.kind import kind_of
-from reidsim.scenarios.load import anchored
-from reidsim.scenarios.python_objects import SOURCE, InMemory
-from reidsim.scenarios.read_keys import READ_BY_CROSS_PLAY
+from reidsim.scenarios.kind import Progress, kind_of
+from reidsim.scenarios.load import SOURCE, InMemory, Study, anchored
 from reidsim.scenarios.registry import DEFAULT_KIND, scenario_kind
-from reidsim.scenarios.study import Progress, Study
+from reidsim.scenarios.schema import READ_BY_CROSS_PLAY
 
 _AMOUNTS = ("benefit", "loss", "gain", "cost")
 # Keys of the records to be released, by section of the kind's schema.

@@ -20,12 +20,12 @@ from reidsim.engine.results import (
 )
 from reidsim.games.measures import averages, measures_table, reidentified_in
 from reidsim.scenarios.agents import left_out_of_rounds
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.study import (
+from reidsim.scenarios.kind import (
     Progress,
     counted_units,
     equilibria_of,
 )
+from reidsim.scenarios.load import Scenario
 
 
 @dataclass(frozen=True, eq=False, repr=False)

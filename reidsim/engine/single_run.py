@@ -49,17 +49,8 @@ from reidsim.games.measures import (
     mixed,
 )
 from reidsim.games.record_game import Equilibrium
-from reidsim.scenarios.kind import kind_of
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.study import (
-    PERSON,
-    AnalysisTables,
-    Played,
-    PolicyOutcome,
-    Progress,
-    Study,
-    equilibria_of,
-)
+from reidsim.scenarios.kind import PERSON, AnalysisTables, Played, PolicyOutcome, Progress, equilibria_of, kind_of
+from reidsim.scenarios.load import Scenario, Study
 
 # Measures of the table of runs that are means over all rounds.
 _MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))

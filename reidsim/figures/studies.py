@@ -19,9 +19,8 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
 from reidsim.agents.attack import DISTINCT, PARTICIPATION
-from reidsim.core.palette import BLACK, BLUE, GREY, VERMILION
 from reidsim.core.validation import validated
-from reidsim.core.wording import Measure, columns_of, measures_among
+from reidsim.core.wording import BLACK, BLUE, GREY, VERMILION, Measure, columns_of, measures_among
 from reidsim.figures import style
 from reidsim.games.measures import (
     ADVERSARY_PAYOFF,
@@ -32,9 +31,8 @@ from reidsim.games.measures import (
     SHARE_ATTACKED,
 )
 from reidsim.releases.lattice import Floats
-from reidsim.scenarios.kind import gain_goes_with_loss, loss_text
+from reidsim.scenarios.kind import gain_goes_with_loss, loss_text, once_each
 from reidsim.scenarios.schema import SweepSection, rows_along
-from reidsim.scenarios.study import once_each
 
 _COLOURS = {PUBLISHER_PAYOFF.column: BLUE, ADVERSARY_PAYOFF.column: VERMILION}
 # Above this number of people, the axis is logarithmic, as policies differ by orders of magnitude.

@@ -26,7 +26,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from reidsim.core.errors import writing
-from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
+from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY_BLUE, VERMILION
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.kind import kind_named, kinds_at_hand
 from reidsim.scenarios.registry import DEFAULT_KIND

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.core.validation import read_toml
+from reidsim.core.files import read_toml
 from reidsim.core.wording import columns_of, measures_worded
 from reidsim.games.record_game import Case, Equilibrium
 from reidsim.linkage.totals import Distribution, mixture, successes

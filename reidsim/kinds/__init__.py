@@ -8,12 +8,10 @@ from reidsim.core.wording import Measure
 from reidsim.games.cross_play import BestReply
 from reidsim.games.record_game import RecordGame
 from reidsim.releases.lattice import MaskingSpace
-from reidsim.scenarios.adversary_schema import PublisherScenario
+from reidsim.scenarios.adversary_schema import PublisherScenario, economics_of
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.python_objects import planner
+from reidsim.scenarios.load import Study, World, planner
 from reidsim.scenarios.registry import Policies, Policy
-from reidsim.scenarios.schema import economics_of
-from reidsim.scenarios.study import Study, World
 
 __all__ = [
     "BestReply",

@@ -21,11 +21,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pydantic import Field, RootModel
 
-from reidsim.core.bundled import resolve
 from reidsim.core.errors import InputError, locating, refuse_first
-from reidsim.core.files import require_parquet_fits
+from reidsim.core.files import read_toml, require_parquet_fits, resolve
 from reidsim.core.tables import read_parquet
-from reidsim.core.validation import override, read_toml, validated, validated_after
+from reidsim.core.validation import override, validated, validated_after
 from reidsim.populations.census import (
     CensusCellsRecipe,
     Sf1Recipe,

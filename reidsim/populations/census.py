@@ -21,7 +21,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.core.bundled import bundled_folder, data_file
 from reidsim.core.errors import (
     InputError,
     listed,
@@ -32,7 +31,7 @@ from reidsim.core.errors import (
     require_among,
     require_distinct,
 )
-from reidsim.core.files import require_no_device
+from reidsim.core.files import bundled_folder, data_file, require_no_device
 from reidsim.core.randomness import draw_binomial, draw_multinomial
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import Section

@@ -15,7 +15,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, model_validator
 
-from reidsim.core.bundled import data_file
 from reidsim.core.errors import (
     InputError,
     listed,
@@ -26,7 +25,7 @@ from reidsim.core.errors import (
     require_among,
     require_distinct,
 )
-from reidsim.core.files import require_memory
+from reidsim.core.files import data_file, require_memory
 from reidsim.core.tables import numbers, read_table, require_columns, text_column, text_table
 from reidsim.core.validation import LARGEST_SEED, Section
 from reidsim.core.wording import whole_number

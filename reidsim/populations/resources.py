@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from scipy.special import ndtr
 
-from reidsim.core.bundled import resolve
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among
+from reidsim.core.files import read_toml, resolve
 from reidsim.core.randomness import draw_multivariate_hypergeometric
-from reidsim.core.validation import Section, read_toml, validated
+from reidsim.core.validation import Section, validated
 from reidsim.populations.population import (
     UNKNOWN,
     Attribute,

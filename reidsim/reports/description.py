@@ -30,11 +30,12 @@ from reidsim.linkage.uniqueness import (
 )
 from reidsim.populations.catalogue import population_metadata
 from reidsim.reports.writer import lines_of
+from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.agents import types_of
 from reidsim.scenarios.kind import kind_named, kind_of
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kinds
-from reidsim.scenarios.schema import ScenarioHead, economics_of
+from reidsim.scenarios.schema import ScenarioHead
 
 
 def explanation(loaded: Scenario[ScenarioHead]) -> str:

@@ -55,8 +55,7 @@ from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
 from reidsim.reports.study_tables import SHOWN
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
-from reidsim.scenarios.kind import kind_of_content
-from reidsim.scenarios.study import Progress, key_columns
+from reidsim.scenarios.kind import Progress, key_columns, kind_of_content
 
 
 def illustrate(result: Result, folder: Path) -> list[str]:

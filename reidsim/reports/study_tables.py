@@ -28,7 +28,7 @@ from reidsim.linkage.uniqueness import Uniqueness
 from reidsim.reports.description import FileDescription
 from reidsim.reports.terminal import columns_that_fit, table_of, text_with_interval, texts_of, titled_table
 from reidsim.reports.writer import lines_of
-from reidsim.scenarios.study import counted_units
+from reidsim.scenarios.kind import counted_units
 
 # Maximum number of columns of a draft shown per use; the column file lists all.
 _SHOWN = 12

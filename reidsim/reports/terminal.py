@@ -15,9 +15,8 @@ from reidsim.core.validation import validated
 from reidsim.core.wording import Measure, measures_among
 from reidsim.engine.batch.statistics import BatchResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
-from reidsim.scenarios.kind import GAIN, LOSS, gain_goes_with_loss
+from reidsim.scenarios.kind import GAIN, LOSS, counted_units, gain_goes_with_loss
 from reidsim.scenarios.schema import SweepSection, rows_along, value_labels
-from reidsim.scenarios.study import counted_units
 
 _SHORTEST_VALUE, _SHORTEST_INTERVAL = 8, 17
 # Maximum number of points printed per block of a sweep, and of characters of a key's value.

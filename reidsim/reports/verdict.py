@@ -14,9 +14,8 @@ from reidsim.core.wording import Measure, measures_among
 from reidsim.engine.results import Result, RunResult
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.reports.writer import render, said
-from reidsim.scenarios.kind import kind_of_content
+from reidsim.scenarios.kind import counted_units, kind_of_content
 from reidsim.scenarios.registry import Policy
-from reidsim.scenarios.study import counted_units
 
 # Relative tolerance below which two payoffs are equal.
 _SAME = 1e-9

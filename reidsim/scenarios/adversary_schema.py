@@ -1,4 +1,4 @@
-"""Schema of adversaries, of the publisher, and of repeated rounds.
+"""Schema of payoffs, adversaries, the publisher, and repeated rounds.
 
 Adversaries have linkage, planning, rationality and resources; all kinds of scenario use the same keys.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import fsum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,7 @@ from reidsim.adversaries.factored_mdp import Method
 from reidsim.adversaries.rationality import ErringAdversary, ProspectTheory
 from reidsim.adversaries.response import (
     EXPECTED_PAYOFF,
+    GAINS,
     INFERENCES,
     SINGLE_ATTEMPT,
     Adversary,
@@ -29,9 +30,8 @@ from reidsim.core.errors import InputError, refuse_first, require_among, require
 from reidsim.core.registry import require_provided
 from reidsim.core.validation import Section
 from reidsim.linkage.people import GainsFrom
-from reidsim.scenarios.read_keys import Count, Money, ReadIf, Share, Text, distinct, with_key
 from reidsim.scenarios.registry import PartName
-from reidsim.scenarios.schema import BeliefsSection, EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import Count, Money, ReadIf, ScenarioHead, Share, Text, distinct, with_key
 
 Risk = Literal["prosecutor", "journalist", "sample"]
 # `record`: whose row is this? `person`: which row is this person's? `both`: the larger success probability of the two.
@@ -63,6 +63,102 @@ _UNLESS_DETECTED = ReadIf(
     lambda section, scenario: getattr(scenario, "agents", None) is None or scenario.agents.enforcement.detection == 0,
     "without agents.enforcement.detection, which replaces it",
 )
+
+
+# Keys that change only payoff parameters and therefore do not affect linkage.
+MONEY_KEYS = (
+    *(f"economics.{name}" for name in ("benefit", "loss", "gain", "cost")),
+    *(f"beliefs.{name}" for name in ("loss", "gain", "cost")),
+)
+
+
+def _of_some(amount: str, *ignoring: str) -> ReadIf:
+    """Return the condition that some adversary uses an amount of the economics.
+
+    An adversary does not use the amount if it has its own, or if its planner is among `ignoring`.
+    """
+
+    def holds(section: Any, scenario: Any) -> bool:
+        return any(
+            each.planner not in ignoring and getattr(each, amount, None) is None
+            for each in scenario.every_adversary.values()
+        )
+
+    return ReadIf(
+        holds, f"with an adversary without its own {amount} and with a planner other than {', '.join(ignoring)}"
+    )
+
+
+_GAINED = _of_some("gain", *planners_without(GAINS))
+_WEIGHED_GAIN, _WEIGHED_COST = (_of_some(amount, *planners_without(EXPECTED_PAYOFF)) for amount in ("gain", "cost"))
+
+
+class EconomicsSection(Section):
+    """Payoff parameters: benefit, loss, gain and cost.
+
+    In the masking game, the benefit and loss belong to a data subject instead of a publisher.
+
+    Attributes
+    ----------
+    benefit
+        publisher's benefit from releasing a record unchanged (V, B)
+    loss
+        publisher's loss if a record is re-identified (L)
+    gain
+        adversary's gain if a record is re-identified (G); default: the loss
+    cost
+        adversary's cost of an attempt, or of an exploit with planner `fmdp` (c, C)
+    """
+
+    benefit: Money
+    loss: Money
+    gain: Annotated[Money | None, _GAINED] = None
+    cost: Money
+
+    @property
+    def adversary_gain(self) -> float:
+        """The adversary's gain; equal to the publisher's loss if not given."""
+        return self.loss if self.gain is None else self.gain
+
+
+class BeliefsSection(Section):
+    """The publisher's beliefs about payoff parameters.
+
+    A parameter without a belief has its true value.
+
+    Attributes
+    ----------
+    loss
+        value that the decision-maker believes; default: the true value
+    gain
+        value that the decision-maker believes; default: the true value
+    cost
+        value that the decision-maker believes; default: the true value
+    """
+
+    loss: Money | None = None
+    gain: Annotated[Money | None, _WEIGHED_GAIN] = None
+    cost: Annotated[Money | None, _WEIGHED_COST] = None
+
+    def believed_economics(self, truth: EconomicsSection) -> EconomicsSection:
+        """Return the believed payoff parameters, given the true ones.
+
+        A parameter without a belief has its true value. In particular, a believed loss does not change the believed
+        gain, even if the true gain follows the true loss.
+        """
+        believed = {name: getattr(self, name) for name in ("loss", "gain", "cost") if getattr(self, name) is not None}
+        own = {"benefit": truth.benefit, "loss": truth.loss, "gain": truth.adversary_gain, "cost": truth.cost}
+        return EconomicsSection(**own | believed)
+
+
+def economics_of(scenario: ScenarioHead) -> tuple[EconomicsSection, EconomicsSection]:
+    """Return the true and the believed payoff parameters of a scenario.
+
+    Both are equal if the kind has no beliefs.
+    """
+    economics: EconomicsSection = getattr(scenario, "economics")  # noqa: B009 - only some kinds have it
+    beliefs: BeliefsSection | None = getattr(scenario, "beliefs", None)
+    return economics, economics if beliefs is None else beliefs.believed_economics(economics)
 
 
 class SequentialSection(Section):

@@ -42,16 +42,17 @@ from reidsim.scenarios.adversary_schema import (
     TOGETHER,
     AdversarySection,
     AgentsSection,
+    BeliefsSection,
+    EconomicsSection,
     PlannerSection,
     WeightedSection,
     opponent_names,
 )
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.adversary_schema import economics_of as true_and_believed
+from reidsim.scenarios.load import Scenario, Study, World
 from reidsim.scenarios.registry import require_by_agents
 from reidsim.scenarios.resources import check_buyer
-from reidsim.scenarios.schema import BeliefsSection, Discrete, EconomicsSection, ScenarioHead, UncertaintySection
-from reidsim.scenarios.schema import economics_of as true_and_believed
-from reidsim.scenarios.study import Study, World
+from reidsim.scenarios.schema import Discrete, ScenarioHead, UncertaintySection
 
 S = TypeVar("S", bound=ScenarioHead)
 

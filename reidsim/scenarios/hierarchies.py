@@ -1,4 +1,4 @@
-"""Labels of a column's values, and hierarchies from rules or files.
+"""Labels of a column's values, and hierarchies from rules, files or Python objects.
 
 Values are converted as text, numbers or dates before they are compared.
 """
@@ -6,18 +6,19 @@ Values are converted as text, numbers or dates before they are compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import numpy as np
 import pandas as pd
 from pydantic import Field, PlainSerializer
 
 from reidsim.core.errors import InputError, locating
-from reidsim.core.validation import Section
+from reidsim.core.tables import sniff_delimiter
+from reidsim.core.validation import Section, validated
 from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import (
     SUPPRESSED,
@@ -34,7 +35,7 @@ from reidsim.releases.hierarchy import (
     read_hierarchy_rows,
     require_rows_of_values,
 )
-from reidsim.scenarios.read_keys import Delimiter
+from reidsim.scenarios.schema import Delimiter
 
 _WHOLE = re.compile(r"([+-]?\d+)[.,]0+")
 # Signs between groups of three digits; the last two are non-breaking spaces.
@@ -192,15 +193,6 @@ class Intervals(LevelsWithTop):
     start: int | None = None
     absorb_remainder: bool = True
 
-    def levels_of(self, attribute: Attribute) -> list[list[str]]:
-        """Return one list per interval width, with the label of each category.
-
-        A label is such as ``20-29``. The empty category (a missing value) keeps its label. A last level of full
-        suppression is not included. An `InputError` is raised if another category is not a whole number or is below
-        `start`, or the widths do not nest.
-        """
-        return interval_levels(attribute, self.widths, start=self.start, absorb_remainder=self.absorb_remainder)
-
 
 class Prefix(LevelsWithTop):
     """Generalization of codes, such as postal codes, to shorter prefixes.
@@ -219,14 +211,6 @@ class Prefix(LevelsWithTop):
     digits: tuple[int, ...] = Field(min_length=1)
     pool: tuple[str, ...] = ()
 
-    def levels_of(self, attribute: Attribute) -> list[list[str]]:
-        """Return one list per length of the prefix, with the label of each category.
-
-        A label is such as ``372**``. A last level of full suppression is not included. An `InputError` is raised if
-        codes differ in length, or the rule does not fit them.
-        """
-        return prefix_levels(attribute, self.digits, pool=self.pool)
-
 
 class Groups(LevelsWithTop):
     """Generalization of categories to the groups listed for each level.
@@ -241,15 +225,6 @@ class Groups(LevelsWithTop):
 
     rule: Literal["groups"]
     groups: tuple[tuple[tuple[str, ...], ...], ...] = Field(min_length=1)
-
-    def levels_of(self, attribute: Attribute) -> list[list[str]]:
-        """Return one list per level of `groups`, with the label of each category.
-
-        A label names the members of a group, joined by "or"; a category in no group keeps its label from the level
-        below. A last level of full suppression is not included. An `InputError` is raised if a member is not a
-        category, or is in two groups of a level.
-        """
-        return group_levels(attribute, self.groups)
 
 
 class Dates(LevelsWithTop):
@@ -266,14 +241,6 @@ class Dates(LevelsWithTop):
 
     rule: Literal["dates"]
     levels: tuple[str, ...] = Field(min_length=1)
-
-    def levels_of(self, attribute: Attribute) -> list[list[str]]:
-        """Return one list per period in `levels`, with the label of each category.
-
-        A label is such as ``1970-10``, ``1970`` or ``1970-1974``. A last level of full suppression is not included. An
-        `InputError` is raised if a period is not valid or not a multiple of the one before.
-        """
-        return date_levels(attribute, self.levels)
 
 
 class Table(LevelsWithTop):
@@ -422,6 +389,198 @@ def hierarchy_of(
             assert rows is not None  # noqa: S101 - read before; for the type checker
             whole = [[*row, SUPPRESSED] for row in rows] if section.suppress else rows
             return hierarchy_from_rows(attribute, whole, costless_levels=section.costless_levels)
-        own = [] if isinstance(section, Suppress) else section.levels_of(attribute)
         top = [[SUPPRESSED] * attribute.size] if isinstance(section, Suppress) or section.suppress else []
-        return Hierarchy.from_labels(attribute, [*own, *top], costless_levels=getattr(section, "costless_levels", ()))
+        levels = [*_levels_of(section, attribute), *top]
+        return Hierarchy.from_labels(attribute, levels, costless_levels=getattr(section, "costless_levels", ()))
+
+
+def _levels_of(section: HierarchySection, attribute: Attribute) -> list[list[str]]:
+    """Return the label of each category at each level of a rule, without the last level of full suppression.
+
+    Raises
+    ------
+    InputError
+        If the rule does not fit the categories of the attribute.
+    """
+    match section:
+        case Intervals(widths=widths, start=start):
+            return interval_levels(attribute, widths, start=start, absorb_remainder=section.absorb_remainder)
+        case Prefix(digits=digits, pool=pool):
+            return prefix_levels(attribute, digits, pool=pool)
+        case Groups(groups=levels):
+            return group_levels(attribute, levels)
+        case Dates(levels=periods):
+            return date_levels(attribute, periods)
+    return []
+
+
+R = TypeVar("R", bound=LevelsWithTop)
+
+
+def intervals(
+    *widths: int,
+    start: int | None = None,
+    absorb_remainder: bool = True,
+    suppress: bool = True,
+    costless_levels: Sequence[int] = (),
+) -> Intervals:
+    """Generalize whole numbers to intervals of increasing width.
+
+    Parameters
+    ----------
+    *widths : int
+        Interval width at each level; each width is a multiple of the previous one.
+    start : int, optional
+        Lower bound of the first interval; the smallest category if not given.
+    absorb_remainder : bool
+        Whether the last full interval also includes the remaining values at the top.
+    suppress : bool
+        Whether the last level is full suppression (``*``).
+    costless_levels : sequence of int
+        Levels, counted from 1, at which generalization adds no loss.
+
+    Raises
+    ------
+    InputError
+        If there is no width, or a width is not a whole number of 2 or more.
+
+    See Also
+    --------
+    prefix : generalize codes to prefixes.
+    groups : generalize categories to listed groups.
+    suppress : keep or suppress a value.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.intervals(5, 10).widths
+    (5, 10)
+    """
+    own = {"widths": widths, "start": start, "absorb_remainder": absorb_remainder}
+    return _rule(Intervals, "intervals", suppress, costless_levels, **own)
+
+
+def prefix(
+    *digits: int, pool: Sequence[str] = (), suppress: bool = True, costless_levels: Sequence[int] = ()
+) -> Prefix:
+    """Generalize codes of equal length to increasingly shorter prefixes.
+
+    Parameters
+    ----------
+    *digits : int
+        Number of characters kept at each level, decreasing.
+    pool : sequence of str
+        Prefixes of equal length. All codes that start with one of these prefixes form a single group at every level
+        that keeps at most as many characters as a prefix has.
+    suppress : bool
+        Whether the last level is full suppression (``*``).
+    costless_levels : sequence of int
+        Levels at which generalization adds no loss; level 1 is the first of `digits`.
+
+    Raises
+    ------
+    InputError
+        If there is no level, or a value has the wrong type.
+
+    See Also
+    --------
+    intervals : generalize whole numbers to intervals.
+    groups : generalize categories to listed groups.
+    suppress : keep or suppress a value.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.prefix(3, 1).digits
+    (3, 1)
+    """
+    return _rule(Prefix, "prefix", suppress, costless_levels, digits=digits, pool=pool)
+
+
+def groups(*levels: Sequence[Sequence[str]], suppress: bool = True, costless_levels: Sequence[int] = ()) -> Groups:
+    """Generalize categories to listed groups.
+
+    Parameters
+    ----------
+    *levels : sequence of sequence of str
+        Groups of categories at each level. Categories that are not listed keep their label from the level below.
+    suppress : bool
+        Whether the last level is full suppression (``*``).
+    costless_levels : sequence of int
+        Levels, counted from 1, at which generalization adds no loss.
+
+    Raises
+    ------
+    InputError
+        If there is no level, or a value has the wrong type.
+
+    See Also
+    --------
+    intervals : generalize whole numbers to intervals.
+    prefix : generalize codes to prefixes.
+    suppress : keep or suppress a value.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.groups([["nurse", "doctor"], ["baker", "cook"]], suppress=True).groups
+    ((('nurse', 'doctor'), ('baker', 'cook')),)
+    """
+    return _rule(Groups, "groups", suppress, costless_levels, groups=levels)
+
+
+def suppress() -> Suppress:
+    """Keep or suppress a value, without levels in between.
+
+    See Also
+    --------
+    intervals : generalize whole numbers to intervals.
+    prefix : generalize codes to prefixes.
+    groups : generalize categories to listed groups.
+
+    Examples
+    --------
+    >>> import reidsim
+    >>> reidsim.suppress().rule
+    'suppress'
+    """
+    return Suppress(rule="suppress")
+
+
+def _rule(model: type[R], name: str, suppress: bool, costless_levels: Sequence[int], **own: Any) -> R:
+    """Return a rule of several levels, validated.
+
+    `model` is its class, `name` its value of the key ``rule``, and `own` holds its other keys. An `InputError` is
+    raised if a key is invalid.
+    """
+    return validated(model, {"rule": name, "suppress": suppress, "costless_levels": list(costless_levels)} | own, name)
+
+
+def hierarchy_section(hierarchy: object, source: str, key: str) -> dict[str, Any]:
+    """Return the scenario section of a hierarchy at the key path `key`.
+
+    Its entry ``file`` may be a table in memory. `source` is for messages.
+
+    Raises
+    ------
+    InputError
+        If the argument is not an accepted form of a hierarchy.
+    """
+    if isinstance(hierarchy, Suppress | LevelsWithTop):
+        # Include only keys that the user set, as in a scenario file.
+        return hierarchy.model_dump(exclude_defaults=True, by_alias=True)
+    if isinstance(hierarchy, str) and hierarchy == "suppress":
+        return {"rule": "suppress"}
+    if isinstance(hierarchy, str | Path) and Path(hierarchy).suffix:
+        path = Path(hierarchy).absolute()
+        return {"rule": "table", "file": str(path), "delimiter": sniff_delimiter(path)}
+    if isinstance(hierarchy, pd.DataFrame):
+        return {"rule": "table", "file": hierarchy}
+    if isinstance(hierarchy, Hierarchy):
+        levels = enumerate(zip(hierarchy.labels, hierarchy.groups, strict=True))
+        # One row per value and one column per level.
+        table = {level: np.array(labels, dtype=object)[groups] for level, (labels, groups) in levels}
+        costless = {"costless_levels": sorted(hierarchy.costless_levels)} if hierarchy.costless_levels else {}
+        return {"rule": "table", "file": pd.DataFrame(table), **costless}
+    expected = 'intervals(...), prefix(...), groups(...), "suppress", a DataFrame, a Hierarchy or a file'
+    raise InputError("not a hierarchy", source=source, where=key, found=hierarchy, expected=expected)

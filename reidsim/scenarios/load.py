@@ -1,17 +1,22 @@
-"""Load scenarios from files.
+"""Load scenarios from files, or from tables and objects in Python; base class of studies.
 
 Loading reads the file, applies overrides, validates, and finds the user-defined parts. A scenario keeps the origins of
 its values: the text of its files, with comments, and the sources of its recipes. The manifest of every results folder
 has them, so that a report can cite them after the files change or disappear.
+
+If the name of an adversary (``adversary.planner``) or of a policy is a key of the objects passed in Python, the object
+is used: an adversary or policy, or a class or function that makes one.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import logging
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -21,21 +26,38 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Generic, Self, TypeVar
 
-from reidsim.adversaries.response import planners
-from reidsim.core.bundled import BUNDLED, bundled_names, data_file, looks_like_path, resolve
+import numpy as np
+import pandas as pd
+
+from reidsim.adversaries.response import Adversary, Amount, Register, planners
 from reidsim.core.errors import InputError, locating, refuse_first
+from reidsim.core.files import (
+    BUNDLED,
+    bundled_names,
+    data_file,
+    looks_like_path,
+    parse_toml,
+    plain_name,
+    read_text,
+    read_toml,
+    resolve,
+)
+from reidsim.core.tables import text_table
 from reidsim.core.validation import (
     merged,
     override,
-    parse_toml,
-    read_text,
-    read_toml,
+    plain,
+    toml_text,
     validated,
     validated_after,
     value_if_any,
     with_texts,
 )
-from reidsim.scenarios.read_keys import has_key, unread_keys
+from reidsim.games.cross_play import Game
+from reidsim.populations.catalogue import load_population
+from reidsim.populations.population import Counts, Population
+from reidsim.scenarios.adversary_schema import AdversarySection, PlannerSection
+from reidsim.scenarios.hierarchies import hierarchy_section
 from reidsim.scenarios.registry import (
     MADE,
     Group,
@@ -44,11 +66,12 @@ from reidsim.scenarios.registry import (
     load_part,
     made_by,
     names_object,
+    one_line_errors,
     reference,
     refuse_code,
     scenario_kind,
 )
-from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.schema import ScenarioHead, has_key, unread_keys
 
 _LOGGER = logging.getLogger(__name__)
 # Keys whose value may be a path. A relative path starts at the scenario file, or in an override at the working folder.
@@ -112,8 +135,7 @@ class Scenario(Generic[S_co]):
     allow_code : bool
         Whether modules named by the scenario may be imported.
     objects : mapping
-        Python objects by name that replace user-defined adversaries and policies; see
-        `reidsim.scenarios.python_objects`.
+        Python objects by name that replace user-defined adversaries and policies.
     place : TemporaryDirectory, optional
         Folder with the tables of a scenario built from tables in memory; it exists as long as the scenario.
     """
@@ -409,6 +431,96 @@ class Scenario(Generic[S_co]):
                 raise InputError("the key has no effect", source=source, where=where, expected=expected)
 
 
+@dataclass(frozen=True)
+class World:
+    """The true and the believed game of one draw of a study.
+
+    Parameters
+    ----------
+    truth : RecordGame or MaskingGame
+        Game in which outcomes are evaluated.
+    belief : RecordGame or MaskingGame
+        Game in which the decision maker plans.
+    weights : ndarray of int64, shape (n_rows,)
+        Number of records that each row of the games represents.
+    """
+
+    truth: Game
+    belief: Game
+    weights: Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Study(ABC, Generic[S_co]):
+    """A scenario together with the data that it names.
+
+    Parameters
+    ----------
+    loaded : Scenario
+    """
+
+    loaded: Scenario[S_co]
+
+    @property
+    def scenario(self) -> S_co:
+        """The validated scenario, with overrides applied."""
+        return self.loaded.scenario
+
+    @property
+    def draws(self) -> int:
+        """Number of draws (numbered replications, see `Kind.numbers_draws`) in one run."""
+        return 1
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """SHA-256 of the data that affect results."""
+
+    @abstractmethod
+    def world(self, draw: int = 0) -> World:
+        """Return the true and the believed game of a draw; see `World`.
+
+        Raises
+        ------
+        InputError
+            If the scenario does not fit its data, or has no decision maker.
+        """
+
+    def with_loaded(self, loaded: Scenario[S_co]) -> Self:
+        """Return the study of another scenario with the same data, without reading them.
+
+        The scenarios may differ only in keys on which no data depend, such as payoff parameters; see
+        `Kind.data_content`.
+        """
+        return replace(self, loaded=loaded)
+
+    def with_adversary(self, section: AdversarySection) -> Self:
+        """Return the study of the same records against another adversary.
+
+        `section` describes the adversary.
+
+        Raises
+        ------
+        InputError
+            If the kind does not support the adversary.
+        """
+        return self.with_sections(adversary=section)
+
+    def with_sections(self, **sections: object) -> Self:
+        """Return the study with some sections of the scenario replaced, on the same data.
+
+        `sections` are validated sections by name; they are not validated again.
+        """
+        return replace(self, loaded=self.loaded.with_sections(**sections))
+
+    def by_subject(self) -> Self:
+        """Return the study with one row per data subject; by default, the study itself.
+
+        Used after rounds in which data subjects with identical records had different releases; see `Setting.split`.
+        """
+        return self
+
+
 def extended(own: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Return the content of a scenario merged with the scenarios that it extends.
 
@@ -582,3 +694,224 @@ def _source_texts(recipe: object) -> list[str]:
     own, parts = (recipe.get("source"), recipe.values()) if isinstance(recipe, Mapping) else (None, recipe)
     texts = [own if isinstance(own, str) else "", *(text for value in parts for text in _source_texts(value))]
     return list(dict.fromkeys(filter(None, texts)))
+
+
+def people_named(name: str, loaded: Scenario[Any], **made: Any) -> Population:
+    """Return a population, bundled or made from a recipe file; see `load_population`.
+
+    `name` is a bundled name or a path, relative to the folder of the scenario `loaded`. `made` are further arguments of
+    `load_population`.
+
+    Raises
+    ------
+    InputError
+        If no population has this name, or its recipe cannot be used.
+    """
+    return load_population(resolve(name, "populations", "population", base=loaded.folder), **made)
+
+
+def table_named(
+    name: str, loaded: Scenario[Any], where: str, read: Callable[[Path], pd.DataFrame]
+) -> tuple[Path, pd.DataFrame]:
+    """Return the path and rows of the table at the key `where`.
+
+    `name` is the value of the key: a path relative to the scenario's folder, or ``bundled:...``. `read` is called with
+    the path and returns the rows.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be used; names the key unless the error already names a position in the file.
+    """
+    path = data_file(name, loaded.folder, "scenarios")
+    try:
+        return path, read(path)
+    except InputError as error:
+        raise error if error.where else error.located(where=where) from None
+
+
+def planner(
+    section: PlannerSection,
+    gain: Amount,
+    cost: Amount,
+    *,
+    loaded: Scenario[Any],
+    coverage: float = 1.0,
+    registry_size: int | None = None,
+) -> Adversary:
+    """Return the adversary that a section describes, with its bounded rationality.
+
+    Parameters
+    ----------
+    section : PlannerSection
+    gain, cost : float or ndarray of float64, shape (n_records,)
+        Currency units per record.
+    loaded : Scenario
+        Finds user-defined planners: Python objects, installed parts, and modules in the scenario's folder.
+    coverage : float
+        Probability that a record's person is in the adversary's register.
+    registry_size : int, optional
+        Number of people in the register, for a sequential attack that does not know group sizes before access.
+
+    Raises
+    ------
+    InputError
+        If the gain or cost of a sequential attack differs between records, or a user-defined planner cannot be made or
+        does not support bounded rationality.
+    """
+    name, where = section.planner, "adversary" if section.planner in loaded.objects else "adversary.planner"
+    own: Any
+    if name in planners and name not in loaded.objects:
+        own = planners[name].make(section, gain, cost, Register(coverage, registry_size))
+    else:
+        own = loaded.part("adversaries", name, where)
+        if not replies(own):
+            with one_line_errors("cannot be made", name, where):
+                own = own(gain=gain, cost=cost, **section.parameters)
+        if not replies(own):
+            expected = "an object with respond(linkage, rows)"
+            raise InputError("not an adversary", where=where, found=name, expected=expected)
+    return section.erring(own, "adversary.rationality")
+
+
+def replies(part: object) -> bool:
+    """Return whether an object is an adversary, not a factory of adversaries.
+
+    It is one if it is not a class and has a method ``respond``.
+    """
+    return not isinstance(part, type) and callable(getattr(part, "respond", None))
+
+
+SOURCE = "Scenario"
+# Last parts of key paths that do not distinguish a table from the others.
+_UNSPECIFIC = ("file", "path", "recipe", "hierarchy")
+# Tables of hierarchies have no header and semicolons between columns, as in ARX.
+_LEVELS = ("*hierarch*.file", "trees.*.file")
+
+
+class InMemory:
+    """The tables and objects of a scenario built in Python.
+
+    Tables are written to a temporary folder that only the user can read, so that other processes can read them.
+
+    Parameters
+    ----------
+    place : TemporaryDirectory, optional
+        Folder for tables; a new one if not given.
+    absolute : bool
+        Whether the scenario, which is in another folder, names tables by absolute paths.
+    objects : mapping of str to object
+        User-defined adversaries and policies by name.
+    """
+
+    def __init__(
+        self, place: TemporaryDirectory[str] | None, objects: Mapping[str, Any], *, absolute: bool = False
+    ) -> None:
+        self.place, self.objects, self._absolute = place, dict(objects), absolute
+
+    def plain(self, value: Any, key: str) -> Any:
+        """Return the value at a key path as plain data.
+
+        A table or population is written to a file, and a user-defined object is kept in `objects`; the result then has
+        the name of the file or object in its place.
+
+        Raises
+        ------
+        InputError
+            If TOML has no notation for the value, or a table or object cannot be used.
+        """
+        last = key.rpartition(".")[2]
+        if last == "hierarchy" and not isinstance(value, Mapping):
+            value = hierarchy_section(value, SOURCE, key)
+        elif re.fullmatch(r"adversary|adversaries\.[^.]+", key) and not isinstance(value, Mapping):
+            value = {"planner": value}
+        if last == "planner" and not isinstance(value, str):
+            return self._named(value, key, "respond(linkage, rows)", or_maker=True)
+        if last == "policies":
+            entries = [value] if isinstance(value, str) or not hasattr(value, "__iter__") else list(value)
+            return [each if isinstance(each, str) else self._named(each, key, "choose(game)") for each in entries]
+        if isinstance(value, Population) or (isinstance(value, pd.DataFrame) and _matches(key, RECIPE_KEYS)):
+            return self._recipe(value, key)
+        if isinstance(value, pd.DataFrame):
+            return self._write(text_table(value, f"{SOURCE}: {key}"), key, levels=_matches(key, _LEVELS))
+        if isinstance(value, Mapping):
+            return {str(name): self.plain(each, f"{key}.{name}") for name, each in value.items() if each is not None}
+        if isinstance(value, list | tuple | range | np.ndarray | pd.Series | set):
+            return [self.plain(each, f"{key}.{place}") for place, each in enumerate(value)]
+        if isinstance(value, np.generic | Path):
+            return plain(value)
+        if not isinstance(value, str | int | float):
+            expected = "a value of a scenario file"
+            raise InputError("value not allowed", source=SOURCE, where=key, found=value, expected=expected)
+        return value
+
+    def _named(self, part: Any, key: str, method: str, *, or_maker: bool = False) -> str:
+        """Return the name of a user-defined object, and keep it in `objects`.
+
+        The name is its attribute ``name``, or that of its class or function. The object has a method or, with
+        `or_maker`, may also be a class or function that makes such an object. `method` is its name and arguments, such
+        as ``choose(game)``; `key` is for messages.
+
+        Raises
+        ------
+        InputError
+            If the object has no such method, or another object has its name.
+        """
+        has_method = not isinstance(part, type) and callable(getattr(part, method.partition("(")[0], None))
+        if not has_method and not (or_maker and callable(part)):
+            expected = f"a name, or an object with a method {method}"
+            raise InputError("value not allowed", source=SOURCE, where=key, found=part, expected=expected)
+        own = getattr(part, "__name__", type(part).__name__)
+        name = str(getattr(part, "name", own)) if not isinstance(part, type) else own
+        if self.objects.setdefault(name, part) is not part:
+            hint = "an attribute `name` distinguishes objects of one class"
+            raise InputError("two objects have the same name", source=SOURCE, where=key, found=name, hint=hint)
+        return name
+
+    def _recipe(self, population: Population | pd.DataFrame, key: str) -> str:
+        """Write a population as a recipe and a table of counts; return the recipe's name.
+
+        The name is that of the file, or its absolute path if the scenario names tables by absolute paths.
+        """
+        name = [part for part in key.split(".") if part not in _UNSPECIFIC][-1]
+        people = population if isinstance(population, Population) else Population.from_frame(population, name=name)
+        names, count = people.domain.names, "people"
+        while count in names:
+            count = f"{count} counted"
+        labels = people.domain.decode(people.cells).astype("str")
+        table = self._write(labels.assign(**{count: list(map(repr, people.counts.tolist()))}), key)
+        recipe = {
+            "kind": "counts",
+            "title": people.name,
+            "source": people.source,
+            "file": Path(table).name,
+            "count": count,
+            "missing_values": [],
+            "columns": {name: name for name in names},
+            "categories": {attribute.name: list(attribute.categories) for attribute in people.domain.attributes},
+        }
+        path = Path(self._folder, table).with_suffix(".toml")
+        path.write_text(toml_text(recipe), encoding="utf-8")
+        return str(path) if self._absolute else path.name
+
+    def _write(self, table: pd.DataFrame, key: str, *, levels: bool = False) -> str:
+        """Write a table to a new file named after the key; return the name of the file.
+
+        With `levels`, it has no header and semicolons between columns, as files of hierarchies have. The name is an
+        absolute path if the scenario names tables by absolute paths.
+        """
+        own = "-".join(part for part in key.split(".") if part not in _UNSPECIFIC)
+        name = plain_name(own, {path.stem for path in self._folder.iterdir()})
+        path, separator = self._folder / f"{name}.csv", ";" if levels else ","
+        # Quote every cell, so that no column name is read as a comment.
+        table.to_csv(path, header=not levels, sep=separator, index=False, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        return str(path) if self._absolute else path.name
+
+    @property
+    def _folder(self) -> Path:
+        self.place = self.place or TemporaryDirectory(prefix="reidsim-")
+        return Path(self.place.name)
+
+
+def _matches(key: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in patterns)

@@ -31,7 +31,7 @@ from reidsim.core.errors import InputError, listed, locating, nearest, refuse_fi
 from reidsim.core.registry import Registry, installed
 from reidsim.games.cross_play import Game, record_game_of
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.scenarios.read_keys import Count, ReadIf
+from reidsim.scenarios.schema import Count, ReadIf
 
 # A scenario may compare this policy for several values of k; the name of each then contains its k.
 K_ANONYMITY = "k-anonymity"

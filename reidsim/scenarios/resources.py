@@ -19,8 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.core.bundled import bundled_folder, data_file, resolve
 from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
+from reidsim.core.files import bundled_folder, data_file, resolve
 from reidsim.core.randomness import random_stream, word_of
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import Section
@@ -39,8 +39,8 @@ from reidsim.populations.resources import (
     listing_chances,
     load_social_media,
 )
-from reidsim.scenarios.read_keys import Delimiter, Money, Share, Text, with_key
-from reidsim.scenarios.schema import BeliefsSection
+from reidsim.scenarios.adversary_schema import BeliefsSection
+from reidsim.scenarios.schema import Delimiter, Money, Share, Text, with_key
 
 if TYPE_CHECKING:
     from reidsim.adversaries.multistage.attack import Stage

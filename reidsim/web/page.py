@@ -13,13 +13,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from solara.lab import Tab, Tabs, use_task
 
-from reidsim.core.palette import BLUE, GREY, ORANGE, VERMILION
-from reidsim.core.wording import counted
+from reidsim.core.wording import BLUE, GREY, ORANGE, VERMILION, counted
 from reidsim.figures.studies import payoffs_by_policy, risks_by_policy, rounds_by_policy
 from reidsim.figures.style import label_axes, legend_below, new_figure, number_text, policy_name
 from reidsim.reports.verdict import compared_policies, measures_table, verdict
-from reidsim.scenarios.kind import Control, Selection, Value, kind_of, kind_of_content
-from reidsim.scenarios.study import once_each
+from reidsim.scenarios.kind import Control, Selection, Value, kind_of, kind_of_content, once_each
 from reidsim.web.server import (
     FORMS,
     Explored,

@@ -38,10 +38,9 @@ from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared.file import releases_of
 from reidsim.reports.writer import render
 from reidsim.scenarios.agents import are_equipped
-from reidsim.scenarios.kind import Value, kind_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.kind import HOUSEHOLD, PERSON, Value, kind_of, unit_sentence
+from reidsim.scenarios.load import Scenario, Study
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
-from reidsim.scenarios.study import HOUSEHOLD, PERSON, Study, unit_sentence
 
 # Sections and keys that a single solution of a scenario does not need.
 _LEFT_OUT = ("figures", "replications", "sweep", "uncertainty", "stress")

@@ -12,8 +12,8 @@ from found import at_least
 from tiers import cases
 
 import reidsim
-from reidsim.core.bundled import bundled_folder, bundled_names
 from reidsim.core.errors import InputError
+from reidsim.core.files import bundled_folder, bundled_names
 from reidsim.engine.batch.design import Design, at_point, attempt, design_of
 from reidsim.engine.batch.executors import SerialExecutor
 from reidsim.engine.batch.folder import DataFiles

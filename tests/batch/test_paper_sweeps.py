@@ -12,8 +12,8 @@ from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES, search_deviation
 from reidsim.kinds.tables.outcomes import play
+from reidsim.scenarios.kind import equilibria_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.study import equilibria_of
 
 pytestmark = pytest.mark.deep
 

@@ -13,7 +13,7 @@ from tiers import cases
 
 from reidsim.core.errors import InputError
 from reidsim.core.validation import value_if_any
-from reidsim.scenarios.read_keys import ReadIf
+from reidsim.scenarios.schema import ReadIf
 
 # Keys of every scenario with separate tests: texts, draws, batches and stress tests.
 _OF_EVERY_SCENARIO = ("game", "title", "source", "seed", "replications", "sweep", "uncertainty", "stress")

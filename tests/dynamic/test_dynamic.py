@@ -11,7 +11,7 @@ from tiers import examples
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.dynamic.kind import DYNAMIC, SimulatedTables, exposing_rows, period_table
-from reidsim.scenarios.study import equilibria_of
+from reidsim.scenarios.kind import equilibria_of
 
 
 @pytest.fixture

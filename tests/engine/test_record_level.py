@@ -24,8 +24,8 @@ from reidsim.games.measures import MEASURES
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import figure_tables, play
+from reidsim.scenarios.kind import equilibria_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.study import equilibria_of
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
 

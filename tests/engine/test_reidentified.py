@@ -7,7 +7,7 @@ import pytest
 import reidsim
 from reidsim.core.wording import columns_of
 from reidsim.games.measures import REIDENTIFIED
-from reidsim.scenarios.study import once_each
+from reidsim.scenarios.kind import once_each
 
 COLUMNS = columns_of(REIDENTIFIED)
 NUMBERS = COLUMNS[:4]

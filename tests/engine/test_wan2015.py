@@ -23,8 +23,8 @@ from reidsim.games.solvers import lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play, strategy_table
+from reidsim.scenarios.kind import equilibria_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.study import equilibria_of
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ import pytest
 from labels import by_label
 
 from reidsim.core.errors import InputError
-from reidsim.core.validation import read_toml, validated
+from reidsim.core.files import read_toml
+from reidsim.core.validation import validated
 from reidsim.populations.counted import (
     AttributeModel,
     AttributeModelRecipe,

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reidsim.core.errors import InputError
-from reidsim.core.validation import read_toml, validated
+from reidsim.core.files import read_toml
+from reidsim.core.validation import validated
 from reidsim.populations.counted import FittedRecipe, fit_margins
 from reidsim.populations.population import Attribute, Domain, Making, Population
 

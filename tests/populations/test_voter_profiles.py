@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from found import at_least
 
-from reidsim.core.bundled import bundled_folder
 from reidsim.core.errors import InputError
+from reidsim.core.files import bundled_folder
 from reidsim.populations.census import voter_profile
 from reidsim.populations.resources import load_social_media
 

@@ -7,7 +7,7 @@ import pytest
 from found import at_least
 from gallery import make_gallery
 
-from reidsim.core.bundled import bundled_names
+from reidsim.core.files import bundled_names
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from reidsim.core.bundled import bundled_names
 from reidsim.core.errors import InputError
+from reidsim.core.files import bundled_names
 from reidsim.core.validation import parse_override
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.load import Scenario

@@ -14,8 +14,8 @@ from reidsim.engine.scenario import cross_play
 from reidsim.engine.stress.run import describe
 from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import build_masking_study
+from reidsim.scenarios.kind import equilibria_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.study import equilibria_of
 
 ATTRIBUTES = ("age", "town", "blood")
 WEIGHTS = {"age": 3.0, "town": 2.0, "blood": 1.0}

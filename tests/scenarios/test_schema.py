@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from found import at_least
 
-from reidsim.core.bundled import bundled_folder, bundled_names
 from reidsim.core.errors import InputError
-from reidsim.core.validation import read_toml, validated
+from reidsim.core.files import bundled_folder, bundled_names, read_toml
+from reidsim.core.validation import validated
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.load import extended

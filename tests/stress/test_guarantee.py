@@ -12,8 +12,8 @@ from reidsim.games.record_game import Choice, evaluate
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import OneShotPoints, SolvedPoints
+from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.schema import economics_of
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
 

@@ -18,6 +18,8 @@ from reidsim.populations.resources import FiguresByAge, SocialMediaRecipe
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
     AgentsSection,
+    BeliefsSection,
+    EconomicsSection,
     PlannerSection,
     SequentialSection,
     WeightedSection,
@@ -25,15 +27,7 @@ from reidsim.scenarios.adversary_schema import (
 from reidsim.scenarios.hierarchies import GeneralizedSection
 from reidsim.scenarios.kind import schemas
 from reidsim.scenarios.resources import AttackRecipe, DrawnResourceSection
-from reidsim.scenarios.schema import (
-    BeliefsSection,
-    EconomicsSection,
-    ScenarioHead,
-    StressSection,
-    SweepSection,
-    SweepValues,
-    UncertaintySection,
-)
+from reidsim.scenarios.schema import ScenarioHead, StressSection, SweepSection, SweepValues, UncertaintySection
 
 SCENARIO_KEYS = "scenario-keys.md"
 RECIPE_KEYS = "population-recipe-keys.md"

@@ -22,7 +22,8 @@ from reference_pages.words import (
     section_classes,
     tag_of,
 )
-from reidsim.core.validation import KEYS_HEADING, Section, read_toml
+from reidsim.core.files import read_toml
+from reidsim.core.validation import KEYS_HEADING, Section
 
 # Guides of the documentation by topic.
 GUIDES: Mapping[str, Mapping[str, str]] = read_toml(Path(__file__).with_name("guides.toml"))

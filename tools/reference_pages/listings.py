@@ -9,7 +9,7 @@ from markdown_text import wrapped
 from reference_pages.key_pages import head
 from reference_pages.keys import item
 from reidsim.agents.attack import ROUND_MEASURES
-from reidsim.core.bundled import bundled_titles
+from reidsim.core.files import bundled_titles
 from reidsim.core.wording import Measure
 from reidsim.figures.style import sentence
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES

@@ -12,7 +12,7 @@ from typing import Any
 
 from markdown_text import table, wrapped
 
-from reidsim.core.validation import read_toml
+from reidsim.core.files import read_toml
 
 REPRODUCED = "reproduced"
 CALIBRATED = "calibrated"

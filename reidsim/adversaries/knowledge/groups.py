@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from reidsim.core.bundled import resolve
 from reidsim.core.errors import InputError, listed, locating, require_distinct
-from reidsim.core.validation import Section, read_toml, validated
+from reidsim.core.files import read_toml, resolve
+from reidsim.core.validation import Section, validated
 from reidsim.core.wording import whole_number
 from reidsim.populations.census import (
     VOTING_AGE,

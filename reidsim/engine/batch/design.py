@@ -33,9 +33,8 @@ from reidsim.games.measures import measures_table
 from reidsim.games.record_game import Equilibrium
 from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, who_may_come
-from reidsim.scenarios.kind import kind_of
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.study import Study, equilibria_of
+from reidsim.scenarios.kind import equilibria_of, kind_of
+from reidsim.scenarios.load import Scenario, Study
 
 Floats = NDArray[np.float64]
 # Sections that concern batches and results, not a single run.

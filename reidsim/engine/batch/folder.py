@@ -25,11 +25,10 @@ import pandas as pd
 from pydantic import BaseModel, ValidationError
 
 from reidsim.adversaries.knowledge.groups import RECIPES
-from reidsim.core.bundled import BUNDLED, bundled_folder, data_file
 from reidsim.core.errors import InputError, listed
-from reidsim.core.files import require_parquet_fits
+from reidsim.core.files import BUNDLED, bundled_folder, data_file, read_toml, require_parquet_fits
 from reidsim.core.interrupts import tell_kept
-from reidsim.core.validation import read_toml, validated
+from reidsim.core.validation import validated
 from reidsim.engine.batch.design import (
     Design,
     RunOutcome,

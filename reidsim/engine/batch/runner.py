@@ -61,8 +61,8 @@ from reidsim.engine.results import (
     require_no_links,
 )
 from reidsim.engine.single_run import run_once
+from reidsim.scenarios.kind import AnalysisTables, Progress
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.study import AnalysisTables, Progress
 
 _LOGGER = logging.getLogger(__name__)
 

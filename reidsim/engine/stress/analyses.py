@@ -31,9 +31,10 @@ from reidsim.engine.batch.design import Design, quantiles, scenario_columns
 from reidsim.games.measures import PUBLISHER_PAYOFF
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.solvers import RobustChoice
+from reidsim.scenarios import adversary_schema as payoffs
 from reidsim.scenarios import schema
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.study import Study
+from reidsim.scenarios.load import Study
 
 Floats = NDArray[np.float64]
 PAYOFF = PUBLISHER_PAYOFF.column
@@ -415,7 +416,7 @@ def numbers_or_text(values: Sequence[Any]) -> list[float] | list[str]:
 # first safe record is attacked. With one-shot attacks, this is the safe record with the highest success probability.
 
 
-def guarantee_table(points: Any, policies: tuple[str, ...], believed: schema.EconomicsSection) -> pd.DataFrame:
+def guarantee_table(points: Any, policies: tuple[str, ...], believed: payoffs.EconomicsSection) -> pd.DataFrame:
     """Return each policy's smallest error about cost or gain that exposes a record.
 
     The record is one that the publisher considers safe.
@@ -450,7 +451,7 @@ def guarantee_table(points: Any, policies: tuple[str, ...], believed: schema.Eco
 
 
 def _of_one_shot(
-    plan: Any, weights: NDArray[np.int64], believed: schema.EconomicsSection
+    plan: Any, weights: NDArray[np.int64], believed: payoffs.EconomicsSection
 ) -> tuple[float, float, float]:
     """Return share of safe records, breaking cost and breaking gain.
 
@@ -467,7 +468,7 @@ def _of_one_shot(
 
 
 def _by_bisection(
-    plan: Any, weights: NDArray[np.int64], believed: schema.EconomicsSection
+    plan: Any, weights: NDArray[np.int64], believed: payoffs.EconomicsSection
 ) -> tuple[float, float, float]:
     """Return share of safe records, breaking cost and breaking gain, by bisection.
 

@@ -68,11 +68,11 @@ from reidsim.engine.stress.analyses import (
 from reidsim.games.cross_play import Opponent
 from reidsim.games.measures import REIDENTIFIED, RISK_QUANTILE, averages, reidentified_in
 from reidsim.games.solvers import robust_choices
+from reidsim.scenarios import adversary_schema as payoffs
 from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, without_adversary_uncertainty
-from reidsim.scenarios.kind import kind_of
+from reidsim.scenarios.kind import Progress, kind_of
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.study import Progress
 
 Planning = Literal["informed", "as-believed"]
 _WHERE = f"uncertainty.parameters.{WHO_COMES}"
@@ -174,7 +174,7 @@ class Evaluator:
 
         See `at` for the arguments. No runs of the batch engine are needed, and none can fail.
         """
-        own, rows = schema.economics_of(self.loaded.scenario)[1], []
+        own, rows = payoffs.economics_of(self.loaded.scenario)[1], []
         plans = {policy: self.plans.plan(policy, own) for policy in self.policies}
         for point, (truth, believed) in enumerate(self.economics(points)):
             for policy, plan in plans.items():
@@ -230,7 +230,7 @@ class Evaluator:
         table.loc[table["point"].isin(failures["point"]), measures] = np.nan
         return Outcomes(table, failures)
 
-    def measures(self, plan: Any, truth: schema.EconomicsSection, point: int) -> dict[str, float]:
+    def measures(self, plan: Any, truth: payoffs.EconomicsSection, point: int) -> dict[str, float]:
         """Return the outputs of a plan under the true parameters of a point, by column.
 
         The number of the point selects the random draws, which are needed only if `people`.
@@ -241,7 +241,7 @@ class Evaluator:
         people = reidentified_in(equilibrium, weights, draw).measures() if self.people else {}
         return {**averages(equilibrium, weights), RISK_QUANTILE.column: quantile, **people}
 
-    def economics(self, points: pd.DataFrame) -> list[tuple[schema.EconomicsSection, schema.EconomicsSection]]:
+    def economics(self, points: pd.DataFrame) -> list[tuple[payoffs.EconomicsSection, payoffs.EconomicsSection]]:
         """Return the true and the believed payoff parameters at every point.
 
         The believed parameters are used by the decision-maker. Without beliefs, both are equal.
@@ -251,7 +251,7 @@ class Evaluator:
         InputError
             If a point is invalid for the scenario; the message names the point and the key.
         """
-        return [schema.economics_of(at.scenario) for at in scenarios_at(self.loaded, Design(points))]
+        return [payoffs.economics_of(at.scenario) for at in scenarios_at(self.loaded, Design(points))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -362,7 +362,7 @@ def belief_pair(scenario: schema.ScenarioHead, key: str) -> tuple[str, str | Non
         case ["beliefs", "sizes", name]:
             return f"resources.{name}.size", key
         case ["beliefs", *names]:
-            section = "economics" if names[0] in schema.EconomicsSection.model_fields else "adversary"
+            section = "economics" if names[0] in payoffs.EconomicsSection.model_fields else "adversary"
             return ".".join((section, *names)), key
     return key, None
 
@@ -374,7 +374,7 @@ def own_value(scenario: schema.ScenarioHead, key: str) -> Any:
     ``adversary`` have no value if the scenario has several adversaries.
     """
     if key == "economics.gain" and isinstance(
-        economics := getattr(scenario, "economics", None), schema.EconomicsSection
+        economics := getattr(scenario, "economics", None), payoffs.EconomicsSection
     ):
         return economics.adversary_gain
     if key.startswith("adversary.") and getattr(scenario, "adversaries", None):
@@ -469,7 +469,7 @@ def _with_gain(scenario: schema.ScenarioHead, beliefs: dict[str, Any]) -> dict[s
     This is the case if the loss is among `beliefs` and the scenario states neither the gain nor a belief about it.
     """
     economics = getattr(scenario, "economics", None)
-    follows = isinstance(economics, schema.EconomicsSection) and economics.gain is None
+    follows = isinstance(economics, payoffs.EconomicsSection) and economics.gain is None
     if follows and "beliefs.loss" in beliefs and own_value(scenario, "beliefs.gain") is None:
         return {**beliefs, "beliefs.gain": beliefs.get("beliefs.gain", beliefs["beliefs.loss"])}
     return beliefs
@@ -690,7 +690,7 @@ class _Stress:
                 )
             clock.lap(part)
         if self._section.guarantee:
-            _, believed = schema.economics_of(self._scenario)
+            _, believed = payoffs.economics_of(self._scenario)
             self._tables["guarantee"] = guarantee_table(self._evaluator.plans, self._policies, believed)
             clock.lap("guarantee")
         # Each part reads the data files itself; all parts must have read the same data.

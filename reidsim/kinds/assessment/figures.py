@@ -11,12 +11,12 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
-from reidsim.core.palette import BLACK, BLUE, GREY, SKY_BLUE, VERMILION
+from reidsim.core.wording import BLACK, BLUE, GREY, SKY_BLUE, VERMILION
 from reidsim.figures import style
 from reidsim.figures.style import draw_shares, given_name, label_axes, legend_below, looks, new_figure, sentence
 from reidsim.kinds.assessment.kind import EVERYBODY, RISKS_OF_PERSONS
 from reidsim.kinds.assessment.study import WORST_CASE
-from reidsim.scenarios.study import once_each
+from reidsim.scenarios.kind import once_each
 
 _RISKS = ("journalist", "prosecutor", "marketer")
 _EDGES = np.linspace(0, 1, 21)

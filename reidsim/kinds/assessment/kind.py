@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from reidsim.adversaries.knowledge.assessment import Assessment, Network, RiskName, assess
 from reidsim.adversaries.knowledge.groups import Knowledge, count_sets
 from reidsim.core.errors import InputError, locating
+from reidsim.core.files import read_toml
 from reidsim.core.randomness import draw_binomial, draw_multivariate_hypergeometric
-from reidsim.core.validation import read_toml
 from reidsim.core.wording import columns_of, counted, in_words, measures_worded
 from reidsim.games.measures import HOUSEHOLD_RISK
 from reidsim.kinds.assessment.study import (
@@ -35,9 +35,8 @@ from reidsim.linkage.equivalence import ValueTree
 from reidsim.linkage.people import largest_in_groups
 from reidsim.populations.population import Codes, distinct_rows
 from reidsim.releases.lattice import Floats
-from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.kind import HOUSEHOLD, PERSON, AnalysisTables, Kind, Played, Progress
 from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.study import HOUSEHOLD, PERSON, AnalysisTables, Played, Progress
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 *_RISKS, JOURNALIST_LOW, JOURNALIST_HIGH = measures_worded(_WORDS["own"]).values()

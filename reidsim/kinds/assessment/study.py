@@ -24,30 +24,19 @@ from reidsim.linkage.uniqueness import FixedUniqueness, weights_in
 from reidsim.populations.population import Attribute, Codes, Domain, Population, natural_categories
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.lattice import Floats
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.python_objects import people_named
-from reidsim.scenarios.read_keys import (
+from reidsim.scenarios.kind import HOUSEHOLD, PERSON, Keys, digest_of, key_columns, keys_of_records, require_same
+from reidsim.scenarios.load import Scenario, Study, World, people_named
+from reidsim.scenarios.schema import (
     Count,
     Delimiter,
     Money,
     PersonKey,
     PopulationSeed,
     ReadIf,
+    ScenarioHead,
     Share,
     Text,
     with_key,
-)
-from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import (
-    HOUSEHOLD,
-    PERSON,
-    Keys,
-    Study,
-    World,
-    digest_of,
-    key_columns,
-    keys_of_records,
-    require_same,
 )
 
 # Columns of the tables of a run, besides the attributes.

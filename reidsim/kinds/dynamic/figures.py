@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from reidsim.core.palette import GREY
+from reidsim.core.wording import GREY
 from reidsim.figures import style
 
 _LEVEL = "level "

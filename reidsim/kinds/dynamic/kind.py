@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows
-from reidsim.core.numerics import exp, log
-from reidsim.core.randomness import draw_multinomial, draw_multivariate_hypergeometric, random_stream
+from reidsim.core.files import read_toml
+from reidsim.core.randomness import draw_multinomial, draw_multivariate_hypergeometric, exp, log, random_stream
 from reidsim.core.tables import numbers, read_table, require_columns
-from reidsim.core.validation import read_toml
 from reidsim.core.wording import counted, measures_worded
 from reidsim.games.measures import Reidentified, reidentified_in
 from reidsim.games.record_game import WITHHELD, Equilibrium, Linker, PopulationLinker, RecordGame
@@ -29,13 +28,18 @@ from reidsim.populations.population import Attribute, Codes, Domain, Population,
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
 from reidsim.releases.records import select_columns
-from reidsim.scenarios.adversary_schema import AdversarySection
+from reidsim.scenarios.adversary_schema import MONEY_KEYS, AdversarySection, EconomicsSection, economics_of
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
-from reidsim.scenarios.kind import Kind, SharedColumns
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.python_objects import people_named, planner, table_named
-from reidsim.scenarios.schema import MONEY_KEYS, EconomicsSection, economics_of
-from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, Study, World, digest_of, equilibria_of
+from reidsim.scenarios.kind import (
+    AnalysisTables,
+    Kind,
+    PolicyOutcome,
+    Progress,
+    SharedColumns,
+    digest_of,
+    equilibria_of,
+)
+from reidsim.scenarios.load import Scenario, Study, World, people_named, planner, table_named
 
 _ROUNDING = 1e-9
 

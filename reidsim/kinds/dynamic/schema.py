@@ -15,9 +15,8 @@ from reidsim.games.record_game import Choice
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.adversary_schema import AdversarySection, PoliciesSection, PublisherScenario
 from reidsim.scenarios.hierarchies import GeneralizedSection
-from reidsim.scenarios.read_keys import Count, Delimiter, ReadIf, Share, Text, with_key
 from reidsim.scenarios.registry import PartName, Policies, Policy, with_policy
-from reidsim.scenarios.schema import RECORD_COLUMNS
+from reidsim.scenarios.schema import RECORD_COLUMNS, Count, Delimiter, ReadIf, Share, Text, with_key
 
 FIXED, PK = "fixed", "pk"
 POLICIES: Policies[Policy] = Policies()

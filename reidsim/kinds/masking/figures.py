@@ -13,8 +13,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from reidsim.core.palette import BLACK, GREY, VERMILION
 from reidsim.core.validation import validated
+from reidsim.core.wording import BLACK, GREY, VERMILION
 from reidsim.figures import style
 from reidsim.games.measures import RISK, UTILITY
 from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS

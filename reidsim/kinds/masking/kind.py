@@ -19,9 +19,8 @@ from reidsim.adversaries.knowledge.groups import count_sets, enumerate_sets
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.agents.profile import Setting
 from reidsim.core.errors import refuse_first
-from reidsim.core.files import require_memory
+from reidsim.core.files import read_toml, require_memory
 from reidsim.core.tables import read_table
-from reidsim.core.validation import read_toml
 from reidsim.core.wording import counted, in_words, measures_worded
 from reidsim.games.cross_play import MOST_FORMS
 from reidsim.games.masking.game import (
@@ -48,15 +47,19 @@ from reidsim.scenarios.agents import (
     types_of_setting,
 )
 from reidsim.scenarios.kind import (
+    AnalysisTables,
     Control,
     Kind,
+    PolicyOutcome,
+    Progress,
     SharedColumns,
     Slider,
+    equilibria_of,
+    record_table,
 )
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import K_ANONYMITY, k_of, with_each_k
 from reidsim.scenarios.schema import spelled_out
-from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, equilibria_of, record_table
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _OWN = measures_worded(_WORDS["own"])

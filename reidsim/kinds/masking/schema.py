@@ -16,9 +16,9 @@ from pydantic import Field, model_validator
 from reidsim.adversaries.linkers import MultistageLinker
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.core.errors import InputError, listed, nearest, refuse_first, require_among, require_distinct
-from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.core.randomness import random_stream
 from reidsim.core.validation import Section
+from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.games.cross_play import Game, OptIn, SameForm, withholding
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.opponents import without_inference
@@ -34,9 +34,14 @@ from reidsim.games.record_game import Choice, Constraint
 from reidsim.games.solvers import backward_induction
 from reidsim.releases.lattice import MaskingSpace
 from reidsim.releases.records import k_anonymous_cells
-from reidsim.scenarios.adversary_schema import AgentsSection, PlannerSection, WeightedSection, check_adversaries
+from reidsim.scenarios.adversary_schema import (
+    AgentsSection,
+    EconomicsSection,
+    PlannerSection,
+    WeightedSection,
+    check_adversaries,
+)
 from reidsim.scenarios.agents import named, scenario_alone
-from reidsim.scenarios.read_keys import Count, Delimiter, PopulationSeed, ReadIf, Share, Text, with_key
 from reidsim.scenarios.registry import (
     ANONYMITY_PATTERN,
     K_ANONYMITY,
@@ -60,7 +65,17 @@ from reidsim.scenarios.resources import (
     check_together,
     drawn_lists_of,
 )
-from reidsim.scenarios.schema import RECORD_COLUMNS, EconomicsSection, ScenarioHead
+from reidsim.scenarios.schema import (
+    RECORD_COLUMNS,
+    Count,
+    Delimiter,
+    PopulationSeed,
+    ReadIf,
+    ScenarioHead,
+    Share,
+    Text,
+    with_key,
+)
 
 # Solvers for any adversary; the other solvers need one adversary with a two-stage attack.
 GENERAL_SOLVERS = {"best-first": best_first, "backward-induction": masking_backward_induction}

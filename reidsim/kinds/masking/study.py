@@ -37,7 +37,8 @@ from reidsim.kinds.masking.schema import (
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
 from reidsim.populations.population import Domain
 from reidsim.releases.lattice import Floats, MaskingSpace, entropy, minority_weights
-from reidsim.scenarios.adversary_schema import TOGETHER, AgentsSection, WeightedSection
+from reidsim.scenarios.adversary_schema import TOGETHER, AgentsSection, EconomicsSection, WeightedSection
+from reidsim.scenarios.adversary_schema import economics_of as economics_and_belief
 from reidsim.scenarios.agents import (
     NO_RECIPE,
     NO_STAGES,
@@ -60,12 +61,9 @@ from reidsim.scenarios.agents import (
     with_adversaries,
     with_detection,
 )
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.python_objects import planner
+from reidsim.scenarios.kind import digest_of
+from reidsim.scenarios.load import Scenario, Study, World, planner
 from reidsim.scenarios.resources import IdentifySection, InferSurnameSection, StageSection, check_buyer, stage_of
-from reidsim.scenarios.schema import EconomicsSection
-from reidsim.scenarios.schema import economics_of as economics_and_belief
-from reidsim.scenarios.study import Study, World, digest_of
 
 # The true game and the believed game.
 MaskingGames = tuple[MaskingGame, MaskingGame]

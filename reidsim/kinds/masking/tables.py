@@ -11,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.multistage.attack import ListedTargets, MultistageWorld, PersonTable
-from reidsim.core.bundled import data_file, resolve
 from reidsim.core.errors import InputError, refuse_first, refuse_rows, require_among
+from reidsim.core.files import data_file, resolve
 from reidsim.core.tables import read_table, require_columns
 from reidsim.core.wording import whole_number
 from reidsim.kinds.masking.schema import TARGETS, MaskingScenario, ResourceSection, TableSection, TargetsSection
@@ -20,9 +20,9 @@ from reidsim.linkage.people import RowGroups
 from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
 from reidsim.populations.population import UNKNOWN, Attribute, Domain, natural_categories
+from reidsim.scenarios.kind import require_distinct_people
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.resources import AGE, InferSurnameSection, Integers, ListsOfPeople, People, lists_of_people
-from reidsim.scenarios.study import require_distinct_people
 
 # Code of an unknown allele.
 NO_ALLELE = 0

@@ -12,8 +12,7 @@ from matplotlib.scale import SymmetricalLogScale
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator, PercentFormatter
 from pandas.api.types import is_numeric_dtype
 
-from reidsim.core.palette import BLACK, BLUE, GREY, ORANGE
-from reidsim.core.wording import Measure, measures_among
+from reidsim.core.wording import BLACK, BLUE, GREY, ORANGE, Measure, measures_among
 from reidsim.figures import style
 from reidsim.kinds.participation.kind import ParticipationAnalysis
 

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.agents.attack import PARTICIPATION
-from reidsim.core.bundled import resolve
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among, require_distinct
-from reidsim.core.palette import BLACK, BLUE, GREEN, GREY, VERMILION
+from reidsim.core.files import read_toml, resolve
 from reidsim.core.randomness import random_stream
 from reidsim.core.tables import read_table, require_columns
-from reidsim.core.validation import Section, read_toml
-from reidsim.core.wording import columns_of, counted, in_words, measures_worded
+from reidsim.core.validation import Section
+from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, VERMILION, columns_of, counted, in_words, measures_worded
 from reidsim.games.cross_play import Defender
 from reidsim.games.measures import PUBLISHER_PAYOFF, REIDENTIFIED, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.games.participation.families import Crowd, Families, Flags, Values, outcome, profile, unsettled
@@ -32,12 +31,20 @@ from reidsim.games.record_game import WITHHELD, Choice, Equilibrium
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
 from reidsim.populations.catalogue import make_genealogy
 from reidsim.scenarios.agents import OpponentOptions
-from reidsim.scenarios.kind import Control, Kind, Slider, amount_slider
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.read_keys import Count, Money, ReadIf, Share, Text
+from reidsim.scenarios.kind import (
+    AnalysisTables,
+    Control,
+    Kind,
+    PolicyOutcome,
+    Progress,
+    Slider,
+    amount_slider,
+    digest_of,
+    record_table,
+)
+from reidsim.scenarios.load import Scenario, Study, World
 from reidsim.scenarios.registry import Look, Policies, Policy
-from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import AnalysisTables, PolicyOutcome, Progress, Study, World, digest_of, record_table
+from reidsim.scenarios.schema import Count, Money, ReadIf, ScenarioHead, Share, Text
 
 PolicyName = Literal["nobody", "everybody", "from-nobody", "from-everybody", "planner"]
 POLICY_NAMES: tuple[PolicyName, ...] = get_args(PolicyName)

@@ -17,12 +17,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
-from reidsim.core.palette import BLACK, BLUE, GREY, VERMILION
+from reidsim.core.wording import BLACK, BLUE, GREY, VERMILION
 from reidsim.figures import style
 from reidsim.figures.studies import Swept, lines_or_maps, swept_of
 from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, SHARE_ATTACKED
 from reidsim.kinds.tables.schema import policy_named
-from reidsim.scenarios.study import once_each
+from reidsim.scenarios.kind import once_each
 
 # Default reference policy of comparisons by record.
 REFERENCE = "safe-harbor"

@@ -18,7 +18,7 @@ from reidsim.adversaries.sequential.planning import attack_threshold
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.agents.profile import Setting
 from reidsim.core.errors import refuse_first
-from reidsim.core.validation import read_toml
+from reidsim.core.files import read_toml
 from reidsim.core.wording import counted, in_words, measures_worded
 from reidsim.games.directions.best_replies import DirectedLinker, by_record, directed_linker
 from reidsim.games.full_domain.class_table import records_outside
@@ -42,32 +42,30 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people, largest_in_groups
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Strategies
-from reidsim.scenarios.adversary_schema import TOGETHER, AdversarySection
+from reidsim.scenarios.adversary_schema import MONEY_KEYS, TOGETHER, AdversarySection
 from reidsim.scenarios.agents import OpponentOptions, Opponents, are_equipped, named, study_against, with_adversaries
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.kind import (
+    HOUSEHOLD,
+    PERSON,
+    AnalysisTables,
     Control,
     Kind,
     LimitedColumns,
+    PolicyOutcome,
+    Progress,
     Selection,
     SensitiveColumn,
     SharedColumns,
     amount_slider,
-)
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.registry import require_by_agents, with_each_k
-from reidsim.scenarios.resources import require_recipe
-from reidsim.scenarios.schema import MONEY_KEYS, spelled_out
-from reidsim.scenarios.study import (
-    HOUSEHOLD,
-    PERSON,
-    AnalysisTables,
-    PolicyOutcome,
-    Progress,
     key_columns,
     record_table,
     solver_facts,
 )
+from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.registry import require_by_agents, with_each_k
+from reidsim.scenarios.resources import require_recipe
+from reidsim.scenarios.schema import spelled_out
 
 # Sections that affect games, but not the data of the study.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
@@ -243,7 +241,7 @@ class TablesKind(Kind):
         There is a column with the released value of each quasi-identifier, missing if the record is withheld. With a
         person key, there is also ``person``, numbered by first appearance; outcomes are then per person and repeat in
         all records of a person. With households also ``household_risk``. Other columns are those of every kind, see
-        `reidsim.scenarios.study.record_table`.
+        `reidsim.scenarios.kind.record_table`.
         """
         lattice, household, persons = study.lattice, study.household_of, study.persons
 

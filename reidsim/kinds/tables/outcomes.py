@@ -22,8 +22,7 @@ from reidsim.adversaries.sequential.planning import (
     plan_unknown,
 )
 from reidsim.core.errors import InputError, locating, refuse_first
-from reidsim.core.numerics import dot
-from reidsim.core.randomness import random_stream
+from reidsim.core.randomness import dot, random_stream
 from reidsim.games.composite import PeopleLinkage
 from reidsim.games.cross_play import record_game_of
 from reidsim.games.full_domain.search import best_nodes, every_node, pareto_front
@@ -35,8 +34,9 @@ from reidsim.kinds.tables.schema import POLICIES, WHERE, NodesSection, policy_na
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.releases.lattice import Floats, Strategies
 from reidsim.releases.records import released_class_sizes, released_table
-from reidsim.scenarios.schema import EconomicsSection, SequentialFiguresSection
-from reidsim.scenarios.study import AnalysisTables, PolicyOutcome
+from reidsim.scenarios.adversary_schema import EconomicsSection
+from reidsim.scenarios.kind import AnalysisTables, PolicyOutcome
+from reidsim.scenarios.schema import SequentialFiguresSection
 
 # Largest number of nodes that are all listed by default; this takes seconds.
 _MOST_NODES_LISTED = 100_000

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.linkers import LatticeAttackLinker
 from reidsim.adversaries.multistage.attack import MultistageAttack, MultistageWorld, PersonTable
-from reidsim.core.bundled import BUNDLED, data_file, resolve
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among
+from reidsim.core.files import BUNDLED, data_file, resolve
 from reidsim.core.randomness import random_stream
 from reidsim.core.tables import DELIMITERS, numbers, read_table, require_columns
 from reidsim.kinds.tables.schema import (
@@ -35,10 +35,9 @@ from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.python_objects import people_named, table_named
+from reidsim.scenarios.kind import Keys, key_columns, require_same
+from reidsim.scenarios.load import Scenario, people_named, table_named
 from reidsim.scenarios.resources import AttackRecipe, stage_of
-from reidsim.scenarios.study import Keys, key_columns, require_same
 
 Integers = NDArray[np.int64]
 

@@ -17,13 +17,14 @@ from reidsim.linkage.people import AttributeLimits
 from reidsim.scenarios.adversary_schema import (
     AdversarySection,
     AgentsSection,
+    EconomicsSection,
     PoliciesSection,
     Risk,
     WeightedAdversarySection,
     check_adversaries,
 )
 from reidsim.scenarios.hierarchies import GeneralizedSection, HierarchySection, ReadingSection
-from reidsim.scenarios.read_keys import Count, Delimiter, PersonKey, PopulationSeed, ReadIf, Share, Text, with_key
+from reidsim.scenarios.kind import HOUSEHOLD, PERSON, key_columns
 from reidsim.scenarios.registry import (
     ANONYMITY_PATTERN,
     WITH_K_ANONYMITY,
@@ -36,8 +37,19 @@ from reidsim.scenarios.registry import (
     with_each_k,
 )
 from reidsim.scenarios.resources import DrawnResourceSection, ListBeliefsSection, Together, check_together
-from reidsim.scenarios.schema import RECORD_COLUMNS, EconomicsSection, FiguresSection, ScenarioHead
-from reidsim.scenarios.study import HOUSEHOLD, PERSON, key_columns
+from reidsim.scenarios.schema import (
+    RECORD_COLUMNS,
+    Count,
+    Delimiter,
+    FiguresSection,
+    PersonKey,
+    PopulationSeed,
+    ReadIf,
+    ScenarioHead,
+    Share,
+    Text,
+    with_key,
+)
 
 WHERE = "publisher.policies"
 Unit = Literal["record", "table"]

@@ -20,7 +20,8 @@ from reidsim.adversaries.response import Adversary, Amount
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import sequential_attack
 from reidsim.core.errors import InputError, locating, refuse_first
-from reidsim.core.validation import read_toml, revalidated, validated
+from reidsim.core.files import read_toml
+from reidsim.core.validation import revalidated, validated
 from reidsim.games.composite import (
     AdversaryType,
     AttributeLinker,
@@ -47,14 +48,12 @@ from reidsim.linkage.people import (
 )
 from reidsim.populations.population import Codes, Population
 from reidsim.releases.lattice import MOST_NUMBERED, Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
-from reidsim.scenarios.adversary_schema import AdversarySection, Risk
+from reidsim.scenarios.adversary_schema import AdversarySection, EconomicsSection, Risk
 from reidsim.scenarios.agents import named, scenario_alone
 from reidsim.scenarios.hierarchies import over_domain
-from reidsim.scenarios.load import Scenario
-from reidsim.scenarios.python_objects import people_named, planner
+from reidsim.scenarios.kind import Keys, digest_of
+from reidsim.scenarios.load import Scenario, Study, World, people_named, planner
 from reidsim.scenarios.resources import AttackRecipe, require_recipe
-from reidsim.scenarios.schema import EconomicsSection
-from reidsim.scenarios.study import Keys, Study, World, digest_of
 
 PRICES = ("benefit", "loss", "gain", "cost")
 

@@ -24,8 +24,7 @@ from reidsim.reports.shared.records import SharedRecords, chosen_forms, policies
 from reidsim.reports.writer import Cell, Table, amount_text, shortened
 from reidsim.scenarios.hierarchies import Dates, Groups, Intervals, Prefix
 from reidsim.scenarios.hierarchies import Table as HierarchyFile
-from reidsim.scenarios.kind import GAIN, LOSS, gain_goes_with_loss, section
-from reidsim.scenarios.study import PERSON, once_each
+from reidsim.scenarios.kind import GAIN, LOSS, PERSON, gain_goes_with_loss, once_each, section
 
 _POINTS_SHOWN = 30
 # Level of the quantile of the number of people re-identified, less a tolerance for rounding.

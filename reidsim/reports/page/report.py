@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from reidsim.core.errors import InputError, reading
-from reidsim.core.validation import read_toml, toml_text, validated
+from reidsim.core.files import read_toml
+from reidsim.core.validation import toml_text, validated
 from reidsim.core.wording import Code, number_text
 from reidsim.engine.switch import TIMES_OWN, BreakEven, break_even
 from reidsim.games.measures import RECORD_RISK, SUCCESS_PROBABILITY
@@ -25,11 +26,10 @@ from reidsim.reports.page.sources import StoredRun, assumptions, open_results, q
 from reidsim.reports.shared.audited import DEFINITION, by_fitting_rows
 from reidsim.reports.shared.file import releases_of
 from reidsim.reports.writer import Bar, Cell, Figure, Table, Term, render, shortened
-from reidsim.scenarios.kind import Kind
+from reidsim.scenarios.kind import Kind, Progress, once_each, unit_sentence
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import Progress, once_each, unit_sentence
 
 # Figures that show the decision; the other figures help to check it.
 _DECISION_FIGURES = ("payoffs", "risks", "reidentified", "rounds", "regrets", "cross-play", "risk-maps")

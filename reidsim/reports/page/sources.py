@@ -14,20 +14,18 @@ from typing import Any, get_args
 
 import pandas as pd
 
-from reidsim.core.bundled import BUNDLED, bundled_folder, bundled_names
 from reidsim.core.errors import InputError, locating, reading
-from reidsim.core.files import require_parquet_fits
+from reidsim.core.files import BUNDLED, bundled_folder, bundled_names, read_json, read_text, require_parquet_fits
 from reidsim.core.tables import reading_parquet
-from reidsim.core.validation import Section, inline_toml, read_json, read_text, section_classes, validated
+from reidsim.core.validation import Section, inline_toml, section_classes, validated
 from reidsim.core.wording import Code, Measure, measures_among
 from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.results import RunResult, measures_in_manifest, require_no_links, require_sound
 from reidsim.reports.writer import Cell, own_template, shortened
-from reidsim.scenarios.kind import Kind, gain_goes_with_loss, kind_of_content, schemas, section
+from reidsim.scenarios.kind import Kind, counted_units, gain_goes_with_loss, kind_of_content, schemas, section
 from reidsim.scenarios.load import leaves, origins_of
 from reidsim.scenarios.registry import DEFAULT_KIND, Policy
 from reidsim.scenarios.schema import spelled_out
-from reidsim.scenarios.study import counted_units
 
 # Manifest keys of results without a table of runs, and the table that replaces it; None if it varies.
 _INSTEAD_OF_RUNS = {"cross_play": "cross_play", "failed_points": None}

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.errors import InputError, listed
+from reidsim.core.files import read_json
 from reidsim.core.tables import delimited_line, read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
-from reidsim.core.validation import read_json
 from reidsim.core.wording import measures_among
 from reidsim.engine.results import require_hash, require_no_standard_output
 from reidsim.populations.catalogue import not_written, require_new_file, unfinished_beside
@@ -36,7 +36,7 @@ from reidsim.reports.shared.records import (
     source_records,
 )
 from reidsim.reports.writer import said
-from reidsim.scenarios.study import unit_sentence
+from reidsim.scenarios.kind import unit_sentence
 
 NO_LIMIT = Limit(1.0, "no limit")
 FORMAT = "reidsim shared records, version 1"

@@ -26,10 +26,9 @@ from reidsim.populations.population import distinct_rows
 from reidsim.releases.hierarchy import SUPPRESSED, read_hierarchy_rows
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.writer import lines_of
-from reidsim.scenarios.kind import Kind, LimitedColumns, SensitiveColumn, SharedColumns
+from reidsim.scenarios.kind import Kind, LimitedColumns, SensitiveColumn, SharedColumns, key_columns, refuse_keys
 from reidsim.scenarios.registry import scenario_kind
 from reidsim.scenarios.schema import ScenarioHead
-from reidsim.scenarios.study import key_columns, refuse_keys
 
 Codes = NDArray[np.integer[Any]]
 

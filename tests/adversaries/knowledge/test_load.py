@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from reidsim.adversaries.knowledge.groups import RecordsFile, enumerate_sets, load_knowledge
-from reidsim.core.bundled import bundled_folder
 from reidsim.core.errors import InputError
-from reidsim.core.validation import read_toml, validated
+from reidsim.core.files import bundled_folder, read_toml
+from reidsim.core.validation import validated
 from reidsim.populations.census import voter_profile, voter_profiles
 from reidsim.populations.counted import AttributeModelRecipe, build_model
 from reidsim.populations.population import Attribute, Domain

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reidsim.core.bundled import bundled_folder
-from reidsim.core.validation import read_toml, validated
+from reidsim.core.files import bundled_folder, read_toml
+from reidsim.core.validation import validated
 from reidsim.populations.genealogy.genealogy import GenealogyParameters, GenealogyRecipe
 
 LOCI = """\
