@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import numba
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.populations.population import Codes, Counts, Domain, Population, added_up, distinct_rows, numbered
@@ -331,13 +332,13 @@ class RowGroups:
     """
 
     def __init__(self, columns: Sequence[Integers], n_rows: int, counts: Integers | None = None) -> None:
-        self._steps: list[tuple[Integers, Integers]] = []
+        self._steps: list[tuple[pd.Index[int], pd.Index[int]]] = []
         group = np.zeros(n_rows, dtype=np.int64)
         for column in columns:
             values, code = numbered(column)
             # Renumber after each column, so that keys stay small for any number of columns.
             keys, group = numbered(group * len(values) + code)
-            self._steps.append((values, keys))
+            self._steps.append((pd.Index(values), pd.Index(keys)))
         self.group_of_row = group
         self._counts = counts
         self.sizes = _sums(group, counts, minlength=1)
@@ -354,9 +355,9 @@ class RowGroups:
         """
         group = np.zeros(n, dtype=np.int64)
         for (values, keys), column in zip(self._steps, columns, strict=True):
-            code, known = _place(values, column)
-            group, found = _place(keys, group * len(values) + code)
-            group[~(known & found)] = -1
+            code = values.get_indexer(pd.Index(column))
+            found = keys.get_indexer(pd.Index(group * len(values) + code))
+            group = np.where((group >= 0) & (code >= 0), found, -1)
         return group
 
     def sizes_of(self, groups: Integers) -> Integers:
@@ -447,17 +448,6 @@ def _sums(group: Integers, counts: Integers | None, minlength: int = 0) -> Integ
     if counts is None:
         return np.bincount(group, minlength=minlength)
     return added_up(counts, group, max(int(group.max(initial=-1)) + 1, minlength))
-
-
-def _place(ordered: Integers, wanted: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return each wanted value's position in ordered values, and whether it occurs.
-
-    `ordered` is ascending. The position of a value that does not occur has no meaning.
-    """
-    if len(ordered) == 0:
-        return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool_)
-    place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-    return place, ordered[place] == wanted
 
 
 GainsFrom = Literal["identity", "attribute", "either"]
