@@ -113,7 +113,19 @@ class Hierarchy:
 
     def __post_init__(self) -> None:
         for level in range(1, self.n_levels):
-            self._check_nested(level)
+            parents = np.full(self.n_groups[level - 1], -1, dtype=np.int32)
+            parents[self.groups[level - 1]] = self.groups[level]
+            split = np.flatnonzero(parents[self.groups[level - 1]] != self.groups[level])
+            if len(split):
+                value, below, name = split[0], self.groups[level - 1], self.attribute.categories
+                other = np.flatnonzero((below == below[value]) & (self.groups[level] != self.groups[level, value]))[0]
+                raise InputError(
+                    "hierarchy is not nested",
+                    where=f"hierarchy of {self.attribute.name!r}, level {level}",
+                    found=f"{name[value]!r} and {name[other]!r} are in one group at level {level - 1} "
+                    f"({self.labels[level - 1][below[value]]!r}) and in different groups at level {level}",
+                    expected="groups that only merge from one level to the next",
+                )
         wrong = [level for level in self.costless_levels if not 0 < level < self.n_levels]
         if wrong:
             where, expected = f"hierarchy of {self.attribute.name!r}, costless levels", f"1 to {self.n_levels - 1}"
@@ -121,21 +133,6 @@ class Hierarchy:
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.attribute.name!r}, {len(self.labels)} levels)"
-
-    def _check_nested(self, level: int) -> None:
-        parents = np.full(self.n_groups[level - 1], -1, dtype=np.int32)
-        parents[self.groups[level - 1]] = self.groups[level]
-        split = np.flatnonzero(parents[self.groups[level - 1]] != self.groups[level])
-        if len(split):
-            value, below, name = split[0], self.groups[level - 1], self.attribute.categories
-            other = np.flatnonzero((below == below[value]) & (self.groups[level] != self.groups[level, value]))[0]
-            raise InputError(
-                "hierarchy is not nested",
-                where=f"hierarchy of {self.attribute.name!r}, level {level}",
-                found=f"{name[value]!r} and {name[other]!r} are in one group at level {level - 1} "
-                f"({self.labels[level - 1][below[value]]!r}) and in different groups at level {level}",
-                expected="groups that only merge from one level to the next",
-            )
 
     @classmethod
     def from_labels(
