@@ -79,9 +79,9 @@ def test_processes_are_limited_by_cores_and_memory(monkeypatch, cores, free, def
     monkeypatch.setattr(executors, "free_memory", lambda: free)
     monkeypatch.setattr(executors, "_resident", lambda: 0)
     assert executors.default_workers() == default
-    executors.require_carried(refused - 1)
+    executors.executor_named("processes", workers=refused - 1)
     with pytest.raises(InputError, match=rf"too many processes; found {refused}; expected at most {refused - 1}"):
-        executors.require_carried(refused)
+        executors.executor_named("processes", workers=refused)
 
 
 # The worker inherits the parent's standard input, which the test holds open. The closing of this input is therefore not

@@ -84,25 +84,7 @@ def default_workers() -> int:
 
     It is the number of cores, or less (at least 1) if memory is short.
     """
-    return max(1, min(available_cores(), _fitting()))
-
-
-def require_carried(workers: int) -> None:
-    """Check that cores and free memory suffice for a number of processes.
-
-    Up to four processes are allowed on a computer with fewer cores, if memory suffices.
-
-    Raises
-    ------
-    InputError
-        If there are too many processes.
-    """
-    cores, fitting, problem = available_cores(), _fitting(), "too many processes"
-    many, most = workers > max(cores, _ALWAYS), f"at most {max(cores, _ALWAYS)}: this computer has {cores} cores"
-    refuse_first(
-        (many, problem, "workers", workers, most),
-        (workers > fitting, problem, "workers", workers, f"at most {fitting}, which fit into free memory"),
-    )
+    return min(available_cores(), _fitting())
 
 
 def _fitting() -> int:
@@ -336,8 +318,13 @@ def executor_named(
     """
     require_among("unknown executor", (name,), EXECUTORS, where="executor")
     if workers is not None:
-        refuse_first((workers < 1, "number of processes out of range", "workers", workers, "1 or more"))
-        require_carried(workers)
+        cores, fitting, many = available_cores(), _fitting(), "too many processes"
+        most = max(cores, _ALWAYS)
+        refuse_first(
+            (workers < 1, "number of processes out of range", "workers", workers, "1 or more"),
+            (workers > most, many, "workers", workers, f"at most {most}: this computer has {cores} cores"),
+            (workers > fitting, many, "workers", workers, f"at most {fitting}, which fit into free memory"),
+        )
     stops, several = name in ("auto", "processes"), "executor auto or processes"
     stranger, time_limit = "a scheduler needs executor dask", "this executor does not support a time limit"
     alone, above = "the number of processes cannot be set for this executor", "a number of seconds above 0"
