@@ -141,8 +141,9 @@ class Execution:
 
     def start(self) -> Executor:
         """Return the executor (see `Executor`) that the options name, by default ``auto``."""
-        options = {"workers": self.workers, "scheduler": self.scheduler, "timeout": self.timeout}
-        return late.executor_named(self.executor or "auto", **options)  # type: ignore[no-any-return]
+        return late.executor_named(  # type: ignore[no-any-return]
+            self.executor or "auto", workers=self.workers, scheduler=self.scheduler, timeout=self.timeout
+        )
 
 
 @dataclass(frozen=True)
@@ -160,11 +161,6 @@ class BatchOptions:
     execution: Execution
     resume: bool = False
     rerun_failed: bool = False
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether an earlier batch is continued."""
-        return self.resume or self.rerun_failed
 
     def refuse_for_single_run(self, source: Path) -> None:
         """Check that no option of a batch is given, because the scenario has a single run.
@@ -184,22 +180,6 @@ class BatchOptions:
                     found=_option_name(name),
                     expected="replications, sweep or uncertainty in the scenario",
                 )
-
-    def latest_folder(self, name: str) -> Path:
-        """Return the folder ``results/NAME-NNN`` with the highest three-digit number.
-
-        NAME is `name`.
-
-        Raises
-        ------
-        InputError
-            If there is no such folder.
-        """
-        folders = sorted(Path("results").glob(f"{name}-[0-9][0-9][0-9]"))
-        if not folders:
-            expected = "option -o with the folder of the batch"
-            raise InputError("no batch to continue", source=f"results/{name}-001", expected=expected)
-        return folders[-1]
 
 
 def typer_command(function: Callable[..., None]) -> tuple[Callable[..., None], str]:

@@ -13,6 +13,7 @@ import typer
 import reidsim.commands as late
 from reidsim.commands import arguments
 from reidsim.core import interrupts
+from reidsim.core.errors import InputError
 from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import echo, note
 
@@ -82,8 +83,13 @@ def _run_several(
     InputError is raised.
     """
     executor = batch.execution.start()
-    if folder is None:
-        folder = batch.latest_folder(name) if batch.goes_on else late.next_free_folder(Path("results"), name)
+    if folder is None and (batch.resume or batch.rerun_failed):
+        folders = sorted(Path("results").glob(f"{name}-[0-9][0-9][0-9]"))
+        if not folders:
+            expected = "option -o with the folder of the batch"
+            raise InputError("no batch to continue", source=f"results/{name}-001", expected=expected)
+        folder = folders[-1]
+    folder = folder or late.next_free_folder(Path("results"), name)
     with (
         late.telling_kept(folder, f"continue with --resume -o {folder}"),
         arguments.waiting(f"reading {loaded.name}") as progress,
