@@ -112,9 +112,9 @@ class Changes:
         """
         resolve(scenario, "scenarios", "scenario")
         with waiting(f"reading {scenario}"):
-            return late.Scenario.load(  # type: ignore[no-any-return]
-                scenario, overrides_of(self.set_), seed=seed, allow_code=self.allow_code, also_read=also_read
-            )
+            options = {"seed": seed, "allow_code": self.allow_code, "also_read": also_read}
+            changes = dict(map(late.parse_override, self.set_))
+            return late.Scenario.load(scenario, changes, **options)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -250,20 +250,6 @@ def _is_group(kind: Any) -> bool:
 
 def _option_name(parameter: str) -> str:
     return "--" + parameter.strip("_").replace("_", "-")
-
-
-def overrides_of(texts: Sequence[str]) -> dict[str, object]:
-    """Return the values of the option `--set`, by key path.
-
-    Of equal keys, the last counts. Texts have the form ``economics.loss=600``. A value is parsed as TOML; if it is not
-    valid TOML, it is text.
-
-    Raises
-    ------
-    InputError
-        If ``=`` or the key is missing.
-    """
-    return dict(late.parse_override(text) for text in texts)
 
 
 @contextmanager

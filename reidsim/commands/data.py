@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -21,9 +21,6 @@ from reidsim.core.terminal import echo, note
 from reidsim.core.validation import LARGEST_SEED
 from reidsim.core.wording import counted
 from reidsim.drafts.options import DraftOptions
-
-if TYPE_CHECKING:
-    from reidsim.reports.shared.records import Kept
 
 
 def new(
@@ -129,7 +126,7 @@ def populate(
             output,
             counts="expected" if expected else "sample",
             seed=seed,
-            overrides=arguments.overrides_of(set_),
+            overrides=dict(map(late.parse_override, set_)),
             progress=progress,
         )
     truth = "" if written.truth is None else f"; the true person of each row in {written.truth}"
@@ -300,13 +297,13 @@ class KeptColumns:
     keep_identifier: Sequence[str] = ()
     keep_free_text: bool = False
 
-    def kept(self, *more: Any) -> Kept:
-        """Return the columns as the release uses them; see `Kept`.
+    def kept(self, *more: Any) -> Any:
+        """Return the columns as a `Kept`, which the release uses.
 
         `more` are the further parameters of `Kept`: columns unknown to outsiders, and the largest share of people that
         kept columns may single out.
         """
-        return late.Kept(self.keep, self.keep_identifier, self.keep_free_text, *more)  # type: ignore[no-any-return]
+        return late.Kept(self.keep, self.keep_identifier, self.keep_free_text, *more)
 
 
 def share(
