@@ -269,7 +269,7 @@ class _WithinBudget:
         """
         reply, (_, bar, at_bar, above) = self.adversary.respond(linkage, rows), self.foreseen
         rate = money_rate(*worth_and_outlay(self.profile, of_attacked(reply)))
-        share = np.where(_equal(rate, bar), at_bar, above * (rate > bar))
+        share = np.where(np.isclose(rate, bar, rtol=_ROUNDING, atol=0.0), at_bar, above * (rate > bar))
         attacks = reply.attacks & (share > 0.0)
         return Response(
             attacks,
@@ -306,7 +306,7 @@ def foreseen_by(plan: AttackPlan, participants: Counts) -> Foreseen:
         return Foreseen(plan.buys, share=float(targets.sum() / wanted.sum()))
     rate = money_rate(replies.worth, replies.outlay)
     bar = float(rate[missed].max())
-    level = (wanted > 0) & _equal(rate, bar)
+    level = (wanted > 0) & np.isclose(rate, bar, rtol=_ROUNDING, atol=0.0)
     return Foreseen(plan.buys, bar, float(targets[level].sum() / wanted[level].sum()))
 
 
@@ -509,11 +509,3 @@ def _mixed(opponent: Opponent, plans: Sequence[Foreseen], n_cells: int) -> Equip
         for number, (share, equipment) in enumerate(each)
     )
     return Equipment(TypesLinker(types), TypesAdversary(types, "one-of"))
-
-
-def _equal(rate: Floats, bar: float) -> NDArray[np.bool_]:
-    """Return which rates equal the bar within a relative tolerance of 1e-9.
-
-    Rates are expected payoffs per currency unit; the result is an array of bool in the shape of `rate`.
-    """
-    return np.isclose(rate, bar, rtol=_ROUNDING, atol=0.0)

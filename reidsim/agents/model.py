@@ -322,12 +322,26 @@ class ReidentificationModel(mesa.Model):
     def learn(self) -> None:
         """Run the learn phase: update the beliefs of publisher, adversaries and subjects.
 
-        Subjects learn, and decide about the next round, only if the setting has a participation rule.
+        Subjects learn, and decide about the next round, only if the setting has a participation rule. If outcomes are
+        drawn, they learn from the draws; otherwise, from the expected outcomes.
         """
         self.publisher.learn()
         self.agents_by_type[Adversary].do("learn")
-        if self.setting.participation is not None:
-            self._subjects_learn(self.setting.participation)
+        rule = self.setting.participation
+        if rule is None:
+            return
+        outcome, cells, shared = self.outcome, self.setting.cell_of_subject, int(self.participants.sum())
+        # Subjects hear only of breaches of current participants.
+        if outcome.breached is None:
+            observed: tuple[Any, Any] = outcome.risk[cells], rule.hears
+            found = float((self.participants * outcome.risk).sum())
+        else:
+            hears = subject_draws(self.setting, "hearing", "subjects", self.round_number) < rule.hears
+            observed = outcome.breached, hears
+            found = float(np.count_nonzero(outcome.breached & self.participates))
+        rate = found / shared if shared else 0.0
+        self.expected_risk = learned_risk(rule, self.expected_risk, self.participates, *observed, rate)
+        self._take_part(takes_part(rule, self.harm, self.expected_risk))
 
     @property
     def exposed(self) -> Counts:
@@ -384,25 +398,6 @@ class ReidentificationModel(mesa.Model):
         """
         before, self.participates = self.participates, now
         self._moved = int(np.count_nonzero(now & ~before)), int(np.count_nonzero(before & ~now))
-
-    def _subjects_learn(self, rule: ParticipationRule) -> None:
-        """Update the subjects' expected risks and set the next round's participants.
-
-        `rule` holds the parameters of the subjects' decision. If outcomes are drawn, the draws are used; otherwise, the
-        expected outcomes.
-        """
-        outcome, cells, shared = self.outcome, self.setting.cell_of_subject, int(self.participants.sum())
-        # Subjects hear only of breaches of current participants.
-        if outcome.breached is None:
-            observed: tuple[Any, Any] = outcome.risk[cells], rule.hears
-            found = float((self.participants * outcome.risk).sum())
-        else:
-            hears = subject_draws(self.setting, "hearing", "subjects", self.round_number) < rule.hears
-            observed = outcome.breached, hears
-            found = float(np.count_nonzero(outcome.breached & self.participates))
-        rate = found / shared if shared else 0.0
-        self.expected_risk = learned_risk(rule, self.expected_risk, self.participates, *observed, rate)
-        self._take_part(takes_part(rule, self.harm, self.expected_risk))
 
     def _measure_round(self) -> None:
         outcome, choice = self.outcome, self.publisher.choice
@@ -762,7 +757,27 @@ class Adversary(mesa.Agent):
         # `acts` is the probability of being both free and present; `next_state` needs presence given free.
         there = self.acts / self.free if self.free > 0 else 0.0
         self._exclusion = next_state(self._exclusion, detected * there)
-        self.measures = self._measure(self.acts * number)
+        acts, detections = self.acts, self.acts * number
+        fines, payoff = setting.enforcement.fine * detections, outcome.payoff if acts else 0.0
+        if acts and outcome.attacked is not None and self.profile.single_exploit and self.profile.expected_fine > 0:
+            # The planned payoff contains the expected fines; replace them by the drawn fines.
+            payoff += self.profile.expected_fine * outcome.exploits - fines
+        self.measures = {
+            "adversary": self.name,
+            "weight": self.profile.weight,
+            "belief": float(self.model.publisher.beliefs[self.model.adversaries.index(self)]),
+            "present": acts,
+            "attacks": acts * float(outcome.attempts.sum()),
+            "exploits": acts * outcome.exploits,
+            "breaches": acts * float(outcome.successes.sum()),
+            "spent": acts * self.plan.spent,
+            "payoff": acts * payoff,
+            "detections": detections,
+            "fines": fines,
+            "holds": ", ".join(sorted(self.holds)),
+            "expected_accuracy": self.expected_accuracy,
+            "through": self._found_through(),
+        }
 
     def learn(self) -> None:
         """Update the expected accuracy of the resources from the attack outcomes.
@@ -778,34 +793,6 @@ class Adversary(mesa.Agent):
         if attempts.any():
             self._accuracy.learn(success_if_right, attempts, successes)
             self.expected_accuracy = self._accuracy.mean
-
-    def _measure(self, detections: float) -> dict[str, Any]:
-        """Return the adversary's measures of the round, by column.
-
-        For the columns see `measures` of the class. `detections` is the number of detected exploits, already multiplied
-        by the adversary's probability of presence (`acts`); all other counts and amounts are multiplied by it here.
-        """
-        acts, outcome, model = self.acts, self.outcome, self.model
-        fines, payoff = model.setting.enforcement.fine * detections, outcome.payoff if acts else 0.0
-        if acts and outcome.attacked is not None and self.profile.single_exploit and self.profile.expected_fine > 0:
-            # The planned payoff contains the expected fines; replace them by the drawn fines.
-            payoff += self.profile.expected_fine * outcome.exploits - fines
-        return {
-            "adversary": self.name,
-            "weight": self.profile.weight,
-            "belief": float(model.publisher.beliefs[model.adversaries.index(self)]),
-            "present": acts,
-            "attacks": acts * float(outcome.attempts.sum()),
-            "exploits": acts * outcome.exploits,
-            "breaches": acts * float(outcome.successes.sum()),
-            "spent": acts * self.plan.spent,
-            "payoff": acts * payoff,
-            "detections": detections,
-            "fines": fines,
-            "holds": ", ".join(sorted(self.holds)),
-            "expected_accuracy": self.expected_accuracy,
-            "through": self._found_through(),
-        }
 
     def _found_through(self) -> dict[str, tuple[float, float]]:
         """Return numbers of records attacked and re-identified, by resources used.
