@@ -505,7 +505,7 @@ class MultistageLinker:
         It is for all records, or only `rows`, and has the linkage under every plan, that is, under every set of
         inference stages. A stage that infers an attribute is not in any plan if the attribute is released unchanged.
         """
-        chosen = np.arange(self.world.n_targets) if rows is None else np.asarray(rows)
+        chosen = np.arange(self.world.targets.n_rows) if rows is None else np.asarray(rows)
         n = len(chosen)
         levels = zip(self.space.attributes, self.space.all_levels(strategy).tolist(), self.space.shape, strict=True)
         released = {name: level for name, level, size in levels if level < size - 1}
@@ -609,7 +609,7 @@ class MultistageLinker:
         released attribute; a locus is released at level 0 only.
         """
         shared = np.array([released.get(locus) == 0 for locus in stage.loci])
-        n = self.world.n_targets
+        n = self.world.targets.n_rows
         key = (number, int(pack_bits(shared)))
         kept = self._inferred.pop(key, None) or (np.full(n, NO_SURNAME), np.full(n, -1.0))
         self._inferred[key] = surnames, confidence = kept

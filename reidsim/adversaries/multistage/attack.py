@@ -161,11 +161,6 @@ class MultistageWorld:
     lists: Mapping[str, ListedTargets] = field(default_factory=dict)
     by_coverage: bool = False
 
-    @property
-    def n_targets(self) -> int:
-        """Number of targets, the data subjects whose records are attacked."""
-        return self.targets.n_rows
-
     def of_targets(self, rows: Rows) -> MultistageWorld:
         """Return the `MultistageWorld` with the targets in `rows` only, and all resources."""
         registered = None if self.registered is None else self.registered[rows]
@@ -842,7 +837,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
             expected="one row per person",
             hint="use best-first search for tables with counts",
         )
-    n, identify, n_loci = world.n_targets, attack.identify, count_bits(attack, space)
+    n, identify, n_loci = world.targets.n_rows, attack.identify, count_bits(attack, space)
     registry, listed = world.resource(identify.resource), world.lists.get(identify.resource)
     forms = space.shape[: len(space.shape) - n_loci]
     columns: list[Integers] = []
@@ -925,7 +920,7 @@ def _surname_tables(
     stage = attack.inferences[0] if attack.inferences else None
     if not isinstance(stage, InferSurname):
         nobody = genealogy_arrays(np.zeros((1, 0), np.int64), np.zeros(1, np.int64))
-        return nobody, np.zeros(world.n_targets, np.int64), np.zeros(n_registry, np.int64), np.zeros(1, np.int64)
+        return nobody, np.zeros(world.targets.n_rows, np.int64), np.zeros(n_registry, np.int64), np.zeros(1, np.int64)
     men = world.resource(stage.resource)
     named = men.known((stage.infers,))
     if not named.any():

@@ -215,7 +215,7 @@ class MaskingStudy(Study[MaskingScenario]):
             values = world.targets.matrix(section.attributes)
             with locating(where="subjects.minority_support"):
                 weights = minority_weights(weights, values, reference, section.minority_support, unknown)
-        parts = (section.attributes, weights, world.n_targets, kept, groups, total)
+        parts = (section.attributes, weights, world.targets.n_rows, kept, groups, total)
         n_always = len(section.always_shared)
         return PartialMaskingSpace(*parts, n_always=n_always) if n_always else MaskingSpace(*parts)
 

@@ -476,7 +476,7 @@ def staged_attack(
         registry = world.resource(attack.identify.resource)
         groups = RowGroups([registry.column(name) for name in on], registry.n_rows)
         # The person of a record counts as listed if a registry row agrees in all attributes on which the attack links.
-        listed = np.asarray(groups.find([world.targets.column(name) for name in on], world.n_targets) >= 0)
+        listed = np.asarray(groups.find([world.targets.column(name) for name in on], world.targets.n_rows) >= 0)
         world = MultistageWorld(world.targets, world.resources, listed)
         return LatticeAttackLinker(attack, world, lattice)
 
