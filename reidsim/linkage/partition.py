@@ -464,9 +464,5 @@ def vertices(shape: Sequence[int], fewest: int) -> list[tuple[int, ...]]:
     Each is a tuple of one level per attribute; `shape` is the number of levels of each attribute. As few attributes as
     possible are combined; there are fewer combinations if all attributes do not suffice.
     """
-    found: list[tuple[int, ...]] = [()]
-    for levels in shape:
-        if len(found) >= fewest:
-            break
-        found = [(*each, level) for each in found for level in range(levels)]
-    return found
+    n_attributes = int(np.searchsorted(np.cumprod([1, *shape]), fewest))
+    return list(np.ndindex(*shape[:n_attributes]))
