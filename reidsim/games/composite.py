@@ -321,6 +321,14 @@ def parts_of(game: RecordGame) -> tuple[AdversaryType, ...]:
     return game.types if isinstance(game, TypesGame) else (AdversaryType("", 1.0, game.linker, game.adversary),)
 
 
+def with_each(game: RecordGame, change: Callable[[AdversaryType], AdversaryType]) -> RecordGame:
+    """Return the game with linker and adversary of each type (`parts_of`) changed."""
+    types = [change(each) for each in parts_of(game)]
+    if isinstance(game, TypesGame):
+        return game.with_types(types)
+    return replace(game, linker=types[0].linker, adversary=types[0].adversary)
+
+
 def averaged(types: Sequence[AdversaryType]) -> tuple[AdversaryType, ...]:
     """Return the types, each replaced by the type of largest weight at the mean gain and cost of all.
 
@@ -744,8 +752,7 @@ def linker_with_past(game: RecordGame) -> RememberingLinker | None:
 
     It is a `RememberingLinker`; None if no adversary remembers earlier releases.
     """
-    linkers = [each.linker for each in game.linker.types] if isinstance(game.linker, TypesLinker) else [game.linker]
-    return next((linker for linker in linkers if isinstance(linker, RememberingLinker)), None)
+    return next((each.linker for each in parts_of(game) if isinstance(each.linker, RememberingLinker)), None)
 
 
 def payoff_of_withholding(game: RecordGame, rows: Rows | None = None) -> Floats:

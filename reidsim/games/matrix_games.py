@@ -43,16 +43,6 @@ from reidsim.games.cross_play import (
 Sum = Literal["zero-sum", "general-sum"]
 # A response is added only if it pays more than all known plans by this share of the largest absolute payoff.
 _NEW = 1e-9
-_ITERATIONS = (
-    "iteration",
-    "defenders",
-    "adversaries",
-    "publisher_payoff",
-    "adversary_payoff",
-    "exploitability",
-    "added_defender",
-    "added_adversary",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,19 +67,6 @@ class DoubleOracle:
     iterations: pd.DataFrame
     mixtures: pd.DataFrame
     left_out: tuple[str, ...]
-
-
-@dataclass(eq=False)
-class _Plans:
-    """Plans of the defender: plans of cross-play, then best responses.
-
-    Payoffs, means over records in currency units, have one row per plan and one column per adversary: `payoff` of the
-    defender, `adversary_payoff` of the adversary. `names` holds defender and adversary planned against.
-    """
-
-    names: list[tuple[str, str]]
-    payoff: Floats
-    adversary_payoff: Floats
 
 
 def double_oracle(
@@ -140,72 +117,85 @@ def double_oracle(
     """
     problem, most = "too many releases for a plan against several adversaries", f"at most {MOST_FORMS:,}"
     refuse_first((not can_plan_against_all(opponents), problem, None, None, most))
-    payoff, theirs = play.matrix("publisher_payoff"), play.matrix("adversary_payoff")
+    matrices = play.matrix("publisher_payoff"), play.matrix("adversary_payoff")
     # Types who come one at a time can be mixed with other adversaries.
     games = {each.name: record_game_of(each.truth) for each in opponents}
     together = [name for name, each in games.items() if isinstance(each, TypesGame) and each.together != "one-of"]
-    playing = [each for each in opponents if each.name in payoff.columns and each.name not in together]
+    playing = [each for each in opponents if each.name in matrices[0].columns and each.name not in together]
     left_out = [f"double oracle leaves {name!r} out: its adversaries attack together" for name in together]
     where, names = "double oracle", [each.name for each in playing]
     refuse_first((not playing, "no adversary attacks alone", where, None, None))
-    pairs = play.table.iloc[:: payoff.shape[1]]
-    known = list(zip(pairs["defender"], pairs["plans_against"], strict=True))
-    plans, first = _Plans(known, payoff[names].to_numpy(), theirs[names].to_numpy()), own if own in names else names[0]
+    pairs = play.table.iloc[:: matrices[0].shape[1]]
+    # Plans of the defender: plans of cross-play, then best responses. Payoffs have one row per plan.
+    known, first = list(zip(pairs["defender"], pairs["plans_against"], strict=True)), own if own in names else names[0]
+    payoff, theirs = (matrix[names].to_numpy() for matrix in matrices)
     missing, found = (oracle.name, first) not in known, f"{oracle.name} vs {first}"
     refuse_first((missing, "the initial plan is missing", where, found, None))
     played = [known.index((oracle.name, first))]
     columns = [names.index(first)]
-    rows: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
     solutions: list[tuple[Mixtures, list[int], list[int]]] = []
     zero = game == "zero-sum"
     for iteration in range(1, most_iterations + 1):
         if progress is not None:
             progress(iteration - 1, most_iterations)
-        their_payoff = -plans.payoff if zero else plans.adversary_payoff
+        their_payoff = -payoff if zero else theirs
         part = np.ix_(played, columns)
-        solved = zero_sum(plans.payoff[part]) if zero else equilibrium(plans.payoff[part], their_payoff[part])
+        solved = zero_sum(payoff[part]) if zero else equilibrium(payoff[part], their_payoff[part])
         mixture = np.zeros(len(names))
         mixture[columns] = solved.columns
-        reply = _reply(plans, playing, oracle, mixture, weights)
+        plan, outcomes = _reply(playing, oracle, mixture, weights)
+        expected, scale = payoff @ mixture, max(1.0, float(np.abs(payoff).max()))
+        reply = int(expected.argmax())
+        if float(outcomes[0] @ mixture) > expected.max() + _NEW * scale:
+            reply = len(known)
+            known.append(plan)
+            payoff, theirs = (np.vstack(both) for both in zip((payoff, theirs), outcomes, strict=True))
         column_values = solved.rows @ their_payoff[played]
         column = int(column_values.argmax())
         gains = (
-            max(float(plans.payoff[reply] @ mixture) - solved.row_payoff, 0.0),
+            max(float(payoff[reply] @ mixture) - solved.row_payoff, 0.0),
             max(float(column_values[column]) - solved.column_payoff, 0.0),
         )
-        their_mean = float(solved.rows @ plans.adversary_payoff[part] @ solved.columns)
         solutions.append((solved, list(played), list(columns)))
         ended = fsum(gains) <= tolerance
         new_row = not ended and gains[0] > 0 and reply not in played
         new_column = not ended and gains[1] > 0 and column not in columns
-        added = (row_name(*plans.names[reply]) if new_row else "", names[column] if new_column else "")
-        payoffs = (solved.row_payoff, their_mean, fsum(gains))
-        rows.append((iteration, len(played), len(columns), *payoffs, *added))
+        rows.append(
+            {
+                "iteration": iteration,
+                "defenders": len(played),
+                "adversaries": len(columns),
+                "publisher_payoff": solved.row_payoff,
+                "adversary_payoff": float(solved.rows @ theirs[part] @ solved.columns),
+                "exploitability": fsum(gains),
+                "added_defender": row_name(*known[reply]) if new_row else "",
+                "added_adversary": names[column] if new_column else "",
+            }
+        )
         played += [reply] * new_row
         columns += [column] * new_column
         if not new_row and not new_column:
             break
-    table = pd.DataFrame(rows, columns=list(_ITERATIONS))
+    table = pd.DataFrame(rows)
     table.insert(6, "best_exploitability", table["exploitability"].cummin())
     best = int(table["exploitability"].argmin())
     if table["best_exploitability"].iloc[-1] > tolerance:
         left = table["best_exploitability"].iloc[-1]
         left_out.append(f"double oracle ended after {len(table)} iterations with an exploitability of {left:.3g}")
-    return DoubleOracle(table, _mixtures(plans, names, *solutions[best]), tuple(left_out))
+    return DoubleOracle(table, _mixtures(known, names, *solutions[best]), tuple(left_out))
 
 
 def _reply(
-    plans: _Plans, playing: Sequence[Opponent], oracle: Defender, mixture: Floats, weights: NDArray[np.int64] | None
-) -> int:
-    """Return the position in `plans.names` of the best response to mixed adversaries.
+    playing: Sequence[Opponent], oracle: Defender, mixture: Floats, weights: NDArray[np.int64] | None
+) -> tuple[tuple[str, str], Floats]:
+    """Return the oracle's best response to mixed adversaries: its name, and its outcomes.
 
-    The oracle's new plan is appended to `plans` only if it pays more than all known plans, by more than 1e-9 times the
-    largest absolute payoff (at least 1). Otherwise, the best known plan is returned, the first of equal ones.
+    The name consists of the defender and the adversaries planned against. The outcomes, shape (2, n_adversaries), are
+    means over records, in currency units: payoffs of the defender and of each adversary.
 
     Parameters
     ----------
-    plans : _Plans
-        Known plans and their payoffs.
     playing : sequence of Opponent
         Adversaries, in the order of the columns of the payoffs.
     oracle : Defender
@@ -215,26 +205,21 @@ def _reply(
     weights : ndarray of int64, shape (n_records,), optional
         Number of records of each row of the games; 1, if None.
     """
-    faced = {each.name: share for each, share in zip(playing, mixture.tolist(), strict=True) if share > 0}
-    games = {each.name: record_game_of(each.truth) for each in playing if each.name in faced}
-    alone = next(each.truth for each in playing if each.name in faced)
-    choice = oracle.choose(alone if len(faced) == 1 else mixed_game(games, faced))
-    outcomes = np.array([averages_of(paid_in(oracle, each.truth, choice), choice, weights)[:2] for each in playing])
-    known = plans.payoff @ mixture
-    scale = max(1.0, float(np.abs(plans.payoff).max()))
-    if float(outcomes[:, 0] @ mixture) <= known.max() + _NEW * scale:
-        return int(known.argmax())
-    against = ", ".join(f"{share:.3g} {name}" for name, share in faced.items())
-    plans.names.append((oracle.name, against))
-    plans.payoff = np.vstack([plans.payoff, outcomes[:, 0]])
-    plans.adversary_payoff = np.vstack([plans.adversary_payoff, outcomes[:, 1]])
-    return len(plans.names) - 1
+    faced = {each: share for each, share in zip(playing, mixture.tolist(), strict=True) if share > 0}
+    if len(faced) == 1:
+        choice = oracle.choose(next(iter(faced)).truth)
+    else:
+        games = {each.name: record_game_of(each.truth) for each in faced}
+        choice = oracle.choose(mixed_game(games, {each.name: share for each, share in faced.items()}))
+    outcomes = [averages_of(paid_in(oracle, each.truth, choice), choice, weights)[:2] for each in playing]
+    against = ", ".join(f"{share:.3g} {each.name}" for each, share in faced.items())
+    return (oracle.name, against), np.array(outcomes).T
 
 
 def _mixtures(
-    plans: _Plans, adversaries: list[str], solved: Mixtures, played: list[int], columns: list[int]
+    plans: list[tuple[str, str]], adversaries: list[str], solved: Mixtures, played: list[int], columns: list[int]
 ) -> pd.DataFrame:
-    defenders = [plans.names[row] for row in played]
+    defenders = [plans[row] for row in played]
     table = pd.DataFrame(
         {
             "player": ["defender"] * len(played) + ["adversary"] * len(columns),

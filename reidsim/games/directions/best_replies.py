@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE, Linkage
 from reidsim.core.errors import InputError
 from reidsim.core.randomness import borrowing, owning
-from reidsim.games.composite import PeopleLattice, PeopleLinkage, TypesGame
+from reidsim.games.composite import PeopleLattice, PeopleLinkage, parts_of, with_each
 from reidsim.games.directions.effects import (
     Harm,
     PersonLimits,
@@ -171,7 +171,7 @@ def directed_linker(game: RecordGame) -> DirectedLinker | None:
     InputError
         If the adversary types do not all share one linker.
     """
-    linkers = [each.linker for each in game.types] if isinstance(game, TypesGame) else [game.linker]
+    linkers = [each.linker for each in parts_of(game)]
     directed = [linker for linker in linkers if isinstance(linker, DirectedLinker)]
     if not directed:
         return None
@@ -188,13 +188,10 @@ def by_record(game: RecordGame) -> RecordGame:
 
     Each `DirectedLinker` is replaced by its linker in this direction; other linkers are unchanged.
     """
-
-    def linker_of(linker: Linker) -> Linker:
-        return linker.by_record if isinstance(linker, DirectedLinker) else linker
-
-    if isinstance(game, TypesGame):
-        return game.with_types([replace(each, linker=linker_of(each.linker)) for each in game.types])
-    return replace(game, linker=linker_of(game.linker))
+    return with_each(
+        game,
+        lambda each: replace(each, linker=each.linker.by_record) if isinstance(each.linker, DirectedLinker) else each,
+    )
 
 
 def without_attacked(game: RecordGame, strategies: Strategies) -> Strategies:

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, OneShotAdversary, Response
-from reidsim.core.errors import InputError
-from reidsim.games.composite import TypesAdversary, TypesGame, payoff_of_withholding
+from reidsim.games.composite import TypesAdversary, payoff_of_withholding, with_each
 from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp, finest_classes
 from reidsim.games.record_game import AdmissibleGroups, RecordGame, most_within
 from reidsim.populations.population import Population
@@ -44,11 +43,6 @@ class Prices:
         record. One number is accepted if it is equal for all kinds.
     gain, cost : ndarray of float64, shape (n_kinds,)
         Adversary's gain from a re-identified record, and cost of an attempt; currency units per record.
-
-    Raises
-    ------
-    InputError
-        If an amount is negative or not finite; the message names the first such amount.
     """
 
     benefit: Floats
@@ -59,9 +53,6 @@ class Prices:
     def __post_init__(self) -> None:
         given = [np.atleast_1d(np.asarray(getattr(self, item.name), dtype=np.float64)) for item in fields(self)]
         for item, array in zip(fields(self), np.broadcast_arrays(*given), strict=True):
-            if not (array >= 0).all() or not np.isfinite(array).all():
-                wrong = array[~((array >= 0) & np.isfinite(array))][0].item()
-                raise InputError("payoff parameter out of range", where=item.name, found=wrong, expected="0 or more")
             # Compiled functions warn of views of broadcast arrays.
             object.__setattr__(self, item.name, np.array(array, order="C"))
 
@@ -615,9 +606,7 @@ def eager(game: RecordGame) -> RecordGame:
     The result is otherwise equal to `game`. One-shot adversaries within types, or under a restriction such as a budget,
     are included; other adversaries are unchanged.
     """
-    if isinstance(game, TypesGame):
-        return game.with_types([replace(each, adversary=_eager_adversary(each.adversary)) for each in game.types])
-    return replace(game, adversary=_eager_adversary(game.adversary))
+    return with_each(game, lambda each: replace(each, adversary=_eager_adversary(each.adversary)))
 
 
 def _eager_adversary(adversary: Adversary) -> Adversary:

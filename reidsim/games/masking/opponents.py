@@ -37,6 +37,7 @@ from reidsim.games.composite import (
     TypesGame,
     linker_with_past,
     parts_of,
+    with_each,
 )
 from reidsim.games.masking.game import GameArrays, MaskingGame, level_counts, n_threads, utility_of
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame
@@ -77,26 +78,18 @@ def without_inference(game: RecordGame | MaskingGame) -> RecordGame | MaskingGam
     The result is of the class of `game`. Adversaries then link only on released attributes. Adversaries that infer
     nothing are unchanged.
     """
-    if isinstance(game, MaskingGame):
-        return game.one_stage()
-    if not isinstance(game, TypesGame):
-        return replace(game, **_without_inference(game.linker, game.adversary))
-    return game.with_types([replace(each, **_without_inference(each.linker, each.adversary)) for each in game.types])
+    return game.one_stage() if isinstance(game, MaskingGame) else with_each(game, _without_inference)
 
 
-def _without_inference(linker: Linker, adversary: Adversary) -> dict[str, Any]:
-    """Return an adversary's linker and attack rule without inference of surnames.
-
-    The result is a dict with keys ``"linker"`` and ``"adversary"``, the names of fields of a game or an adversary type.
-    A linker or adversary that infers nothing is returned unchanged.
-    """
+def _without_inference(each: AdversaryType) -> AdversaryType:
+    linker, adversary = each.linker, each.adversary
     if isinstance(linker, MultistageLinker):
         linker = MultistageLinker(linker.attack.one_stage(), linker.world, linker.space)
     if isinstance(adversary, MultistageAttack):
         adversary = adversary.one_stage()
     elif isinstance(adversary, ErringAdversary) and isinstance(adversary.adversary, MultistageAttack):
         adversary = replace(adversary, adversary=adversary.adversary.one_stage())
-    return {"linker": linker, "adversary": adversary}
+    return replace(each, linker=linker, adversary=adversary)
 
 
 class Alike(NamedTuple):

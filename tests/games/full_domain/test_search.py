@@ -193,13 +193,6 @@ def test_a_limit_of_29_of_100_records_allows_29():
     assert game_of(one_attribute((29, 71), 1, 1, 0, 1, limit=0.29)).most_suppressed == 29
 
 
-def test_prices_are_checked():
-    with pytest.raises(InputError, match=r"loss: payoff parameter out of range; found -1\.0"):
-        Prices(1, [1, -1], 1, 1)
-    with pytest.raises(InputError, match="cost: payoff parameter out of range; found inf"):
-        Prices(1, 1, 1, float("inf"))
-
-
 def test_values_that_need_too_many_bits_are_refused():
     wide = (tuple(range(300)), (0,) * 300)
     records = tuple((value,) * 8 for value in range(300))
