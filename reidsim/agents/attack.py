@@ -21,8 +21,7 @@ from reidsim.core.files import read_toml
 from reidsim.core.randomness import dot
 from reidsim.core.wording import measures_worded
 from reidsim.games.composite import RememberingLinker
-from reidsim.games.measures import MEASURES, REIDENTIFIED, averages
-from reidsim.games.record_game import WITHHELD, Case, Choice, Equilibrium, shared_rows
+from reidsim.games.record_game import MEASURES, REIDENTIFIED, WITHHELD, Case, Choice, Equilibrium, averages, shared_rows
 from reidsim.linkage.totals import Tries
 from reidsim.releases.lattice import Strategies
 

@@ -42,8 +42,17 @@ from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, Participa
 from reidsim.core.errors import InputError
 from reidsim.core.randomness import dot
 from reidsim.core.wording import columns_of
-from reidsim.games.measures import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, Reidentified, reidentified
-from reidsim.games.record_game import WITHHELD, Choice, Equilibrium, RecordGame
+from reidsim.games.record_game import (
+    ADVERSARY_PAYOFF,
+    PUBLISHER_PAYOFF,
+    RISK,
+    WITHHELD,
+    Choice,
+    Equilibrium,
+    RecordGame,
+    Reidentified,
+    reidentified,
+)
 from reidsim.releases.lattice import Rows, Strategies
 
 Floats = NDArray[np.float64]

@@ -37,18 +37,18 @@ from reidsim.engine.results import (
     release_file_facts,
     run_table,
 )
-from reidsim.games.measures import (
+from reidsim.games.record_game import (
     MEASURES,
     PUBLISHER_PAYOFF,
     RISK,
     SHARE_ATTACKED,
     UTILITY,
+    Equilibrium,
     Reidentified,
     distribution_table,
     measures_table,
     mixed,
 )
-from reidsim.games.record_game import Equilibrium
 from reidsim.scenarios.kind import PERSON, AnalysisTables, Played, PolicyOutcome, Progress, equilibria_of, kind_of
 from reidsim.scenarios.load import Scenario, Study
 
