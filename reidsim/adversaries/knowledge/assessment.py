@@ -220,12 +220,12 @@ def risks_of(
     place = {attribute: number for number, part in enumerate(parts) for attribute in part}
     paths = [tuple(sorted({place[attribute] for attribute in known})) for known in sets.sets]
     # The sets of a subtree are adjacent, so a difference of cumulative sums is the sum over a subtree.
-    order = sorted(range(sets.n_sets), key=paths.__getitem__)
+    order = sorted(range(len(sets.sets)), key=paths.__getitem__)
     p, b = sets.probability[:, order], chances[:, order]
     weights = np.stack([p, p * b[0], p * b[low], p * b[high], p * b[0] ** 2])
     n_kinds = 0 if sets.drawn is None else len(p)
     wanted, of_persons = np.zeros(n, dtype=np.bool_), np.zeros((7, n))
-    steps, shares = np.zeros((n_kinds, sets.n_sets + 1)), np.zeros((n_kinds, sets.n_sets))
+    steps, shares = np.zeros((n_kinds, len(sets.sets) + 1)), np.zeros((n_kinds, len(sets.sets)))
     each = np.ascontiguousarray(kinds, dtype=np.int64), np.ones(n) if loads is None else loads.astype(np.float64)
     sums = (*each, wanted, np.zeros(n, dtype=np.int64), of_persons, steps, shares)
     below = np.concatenate([np.zeros((*weights.shape[:2], 1)), np.cumsum(weights, axis=2)], axis=2)
@@ -468,14 +468,14 @@ def uniqueness_by_set(
         If the population is smaller than the sample, or the method cannot be used.
     """
     if isinstance(model, FixedUniqueness):
-        return np.full((3, sets.n_sets), model.p_unique_given_sample_unique), (None,) * sets.n_sets
+        return np.full((3, len(sets.sets)), model.p_unique_given_sample_unique), (None,) * len(sets.sets)
     columns = [np.ascontiguousarray(released[:, position]) for position in range(released.shape[1])]
     # Number of people that each record of a row represents, for the methods that use weights.
     people = np.full(len(counts), model.population_size / counts.sum())
     if model.weights is not None:
         rows = np.repeat(np.arange(len(counts)), counts) if record is None else record
         people = np.bincount(rows, weights=model.weights, minlength=len(counts)) / counts
-    chances = np.zeros((3, sets.n_sets))
+    chances = np.zeros((3, len(sets.sets)))
     estimates: list[UniquenessEstimate | None] = []
     for number, known in enumerate(sets.sets):
         of_set = [columns[position] for position in known]
@@ -638,9 +638,9 @@ def assess(
     if isinstance(uniqueness, KnownPopulation):
         if released is not None and (released != persons).any():
             raise InputError("population uniques are defined only for unchanged records", where="released")
-        uncounted = risks_of(elements, kinds[first], sets, np.zeros(sets.n_sets), loads=loads, progress=progress)
+        uncounted = risks_of(elements, kinds[first], sets, np.zeros(len(sets.sets)), loads=loads, progress=progress)
         risks = _with_known_population(uncounted, persons[first], kinds[first], sets, uniqueness, used, loads)
-        found: SetUniqueness = np.full((3, sets.n_sets), np.nan), (None,) * sets.n_sets
+        found: SetUniqueness = np.full((3, len(sets.sets)), np.nan), (None,) * len(sets.sets)
     else:
         found = uniqueness_by_set(rows[record], counts, sets, uniqueness, record_of, row_sets)
         risks = risks_of(elements, kinds[first], sets, found[0], loads=loads, progress=progress)
@@ -689,7 +689,7 @@ def _sets(
     if method == "auto" and count_sets(knowledge) <= _MOST_SETS:
         listed = enumerate_sets(knowledge)
         distinct, _ = distinct_rows(_what_matters(persons, knowledge, listed)[0], knowledge.n_persons)
-        if listed.n_sets * len(distinct) <= _MOST_WORK:
+        if len(listed.sets) * len(distinct) <= _MOST_WORK:
             return listed
     if rng is None:
         raise InputError("Monte Carlo needs a random generator", where="rng", expected="numpy.random.Generator")
@@ -726,7 +726,7 @@ def _with_known_population(
     """
     everybody = make_elements(persons, population.cells, population.counts.astype(np.int64), trees)
     try:
-        there = risks_of(everybody, kinds, sets, np.zeros(sets.n_sets), loads=loads)
+        there = risks_of(everybody, kinds, sets, np.zeros(len(sets.sets)), loads=loads)
     except InputError:
         raise InputError(
             "a person in the records is not in the known population", expected="each person in the known population"

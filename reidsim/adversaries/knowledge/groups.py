@@ -220,11 +220,6 @@ class KnowledgeSets:
     probability: Floats
     drawn: NDArray[np.intp] | None = None
 
-    @property
-    def n_sets(self) -> int:
-        """Number of different knowledge sets."""
-        return len(self.sets)
-
 
 def count_sets(knowledge: Knowledge) -> int:
     """Return an upper bound on the number of knowledge sets of any one kind of person.

@@ -244,7 +244,7 @@ class MaskingKind(Kind):
         known = {
             name: {
                 "method": "exact",
-                "knowledge_sets": enumerate_sets(each.knowledge).n_sets,
+                "knowledge_sets": len(enumerate_sets(each.knowledge).sets),
                 "linked_on": list(each.knowledge.attributes),
                 "price": each.knowledge.total_price,
             }

@@ -150,7 +150,7 @@ def test_risks_are_expectations_over_all_outcomes(case, b):
 def test_knowledge_sets_are_those_that_can_be_known(case):
     sets = enumerate_sets(case.knowledge)
     np.testing.assert_allclose(sets.probability.sum(axis=1), 1, atol=1e-12)
-    assert sets.n_sets <= count_sets(case.knowledge) * len(case.knowledge.kinds)
+    assert len(sets.sets) <= count_sets(case.knowledge) * len(case.knowledge.kinds)
     for person in range(case.n):
         expected: dict[frozenset[str], float] = {}
         for known, p in known_sets(case, person):
