@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from reidsim.agents.profile import FIRST_STREAMS, PHASES
 from reidsim.core import tables
-from reidsim.core.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
+from reidsim.core.errors import InputError, listed, locating, not_among, refuse_first, refuse_rows, require_distinct
 from reidsim.core.files import require_no_device, require_parquet_fits
 from reidsim.drafts.people import may_name_weight, names_weight
 from reidsim.linkage.group_sizes import GroupFrequencies, KAnonymityProfile
@@ -429,13 +429,15 @@ def read_coded_file(
     if columns is None:
         columns = [name for name in recorded.get("attributes") or names if name not in besides]
     tables.require_columns(names, [*columns, *besides], path)
-    if not columns:
-        expected = "at least one column in addition to the counts"
-        raise InputError("the file has no attributes", source=path, expected=expected)
     require_distinct("column named twice", columns, source=path)
-    for name, what in besides.items():
-        if name in columns:
-            raise InputError(f"the column of {what} is also an attribute", source=path, found=name)
+    with locating(path):
+        refuse_first(
+            (not columns, "the file has no attributes", None, None, "at least one column in addition to the counts"),
+            *(
+                (name in columns, f"the column of {of} is also an attribute", None, name, None)
+                for name, of in besides.items()
+            ),
+        )
     if is_parquet:
         require_parquet_fits(path, [*columns, *besides])
         table = tables.read_parquet(path, [*columns, *besides])

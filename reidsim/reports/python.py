@@ -96,8 +96,15 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
         yield "switch", switch_lines(result.lines, bands, parameter=key, own=result.own)
     elif isinstance(result, StressResult):
         yield from _stress_figures(result)
+    elif isinstance(result, BatchResult):
+        swept = kind_of_content(result.manifest["content"]).figures(result, of_batch=True)
+        yield from sweep_figures(result) if swept is None else swept
+    elif isinstance(result, RunResult) and isinstance(result.analysis, AgentAnalysis):
+        payoff = next(each.label for each in result.measures if each.column == PUBLISHER_PAYOFF.column)
+        yield from _agent_figures(result.analysis, payoff)
     elif isinstance(result, RunResult):
-        yield from _run_figures(result)
+        yield from figures_by_policy(result)
+        yield from kind_of_content(result.manifest["content"]).figures(result) or ()
 
 
 @own_settings()
@@ -140,19 +147,6 @@ def plot(result: Result) -> Figure:
     if run is None:
         raise InputError("the result has no payoffs to draw", source=result.name, expected="payoffs of policies")
     return payoffs_by_policy(run.summary.reset_index(), run.measures)
-
-
-def _run_figures(result: RunResult) -> Iterator[tuple[str, Figure]]:
-    kind = kind_of_content(result.manifest["content"])
-    if isinstance(result, BatchResult):
-        swept = kind.figures(result, of_batch=True)
-        yield from sweep_figures(result) if swept is None else swept
-    elif isinstance(result.analysis, AgentAnalysis):
-        payoff = next(each.label for each in result.measures if each.column == PUBLISHER_PAYOFF.column)
-        yield from _agent_figures(result.analysis, payoff)
-    else:
-        yield from figures_by_policy(result)
-        yield from kind.figures(result) or ()
 
 
 def _agent_figures(analysis: AgentAnalysis, payoff: str) -> Iterator[tuple[str, Figure]]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.knowledge.assessment import Assessment, Network, RiskName, assess
 from reidsim.adversaries.knowledge.groups import Knowledge, count_sets
-from reidsim.core.errors import InputError, locating
+from reidsim.core.errors import locating, refuse_first
 from reidsim.core.files import read_toml
 from reidsim.core.randomness import draw_binomial, draw_multivariate_hypergeometric
 from reidsim.core.wording import columns_of, counted, in_words, measures_worded
@@ -145,13 +145,9 @@ class Pool:
         for stratum in np.unique(wanted):
             kinds, places = np.flatnonzero(self.stratum == stratum), np.flatnonzero(wanted == stratum)
             there, many = int(self.others[kinds].sum()), len(places)
-            if many > there:
-                raise InputError(
-                    "more newcomers than similar people in the population",
-                    where="threshold.sizes",
-                    found=f"{many:,} newcomers with the same threshold.like_members",
-                    expected=f"at most {there:,}",
-                )
+            problem = "more newcomers than similar people in the population"
+            found = f"{many:,} newcomers with the same threshold.like_members"
+            refuse_first((many > there, problem, "threshold.sizes", found, f"at most {there:,}"))
             counts = draw_multivariate_hypergeometric(rng, self.others[kinds], many)
             drawn[places] = rng.permutation(np.repeat(kinds, counts))
         return np.concatenate([kept, drawn])
@@ -229,9 +225,8 @@ def pool_of(study: RiskStudy, section: ThresholdSection, release: Release, knowl
     everybody = replace(release, codes=np.concatenate([release.codes, joining]), persons=persons)
     first, kind = distinct_rows([*everybody.true_values.T, *everybody.codes.T], everybody.n_records)
     others = np.maximum(np.bincount(kind, np.concatenate([np.full(n, -1), study.people.counts])), 0).astype(np.int64)
-    if n + others.sum() < largest:
-        problem, most = "the cohort is larger than the population", f"at most {n + others.sum():,}"
-        raise InputError(problem, where="threshold.sizes", found=largest, expected=most)
+    problem, most = "the cohort is larger than the population", n + int(others.sum())
+    refuse_first((most < largest, problem, "threshold.sizes", largest, f"at most {most:,}"))
     kinds = _rows(everybody, first)
     alike = [kinds.codes[:, names.index(name)] for name in section.like_members]
     stratum = distinct_rows(alike, len(first))[1].astype(np.intp)
@@ -298,14 +293,9 @@ def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: st
     used = np.unique(members)
     above = np.unique(tree.chain[used])
     strictly_above = np.setdiff1d(np.unique(tree.parent[above[above >= 0]]), [-1])
-    mixed = np.intersect1d(used, strictly_above)
-    if len(mixed):
-        raise InputError(
-            "newcomers cannot be generalized like members, because groups of the members overlap",
-            where=f"threshold.newcomers, column {name!r}",
-            found=tree.labels[mixed[0]],
-            expected='groups that do not overlap, or newcomers = "members"',
-        )
+    problem = "newcomers cannot be generalized like members, because groups of the members overlap"
+    where, expected = f"threshold.newcomers, column {name!r}", 'groups that do not overlap, or newcomers = "members"'
+    refuse_first(*((node in strictly_above, problem, where, tree.labels[node], expected) for node in used))
     if (used < tree.attribute.size).all():
         return values
     chains = tree.chain[: tree.attribute.size].tolist()

@@ -104,21 +104,22 @@ class RiskReleaseSection(Section):
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskReleaseSection:
-        if (self.path is None) == (not self.sizes):
-            raise InputError("the records are missing or given twice", expected="either sizes or path")
-        is_attribute = self.weight in (*self.attributes, *self.columns.values())
-        self.refuse_if(is_attribute, "the column of sampling weights is also an attribute", "weight")
         exclusive = "sampling weights and a person key exclude each other"
-        self.refuse_if(self.weight and self.person, exclusive, "weight", "either weight or person")
-        for key in ("sizes", "attributes"):
-            values = list(getattr(self, key))
-            self.refuse_if(len({*values}) < len(values), "value given twice", key, found=values)
+        is_attribute = self.weight in (*self.attributes, *self.columns.values())
         attributes = [self.columns.get(name, name) for name in self.attributes]
-        for key in ("person", "household"):
-            for column in key_columns(getattr(self, key)):
-                problem, expected = f"the key of {key}s is a quasi-identifier", "a column that is no attribute"
-                self.refuse_if(column in attributes, problem, key, expected, found=column)
-        return self
+        repeated = [(key, list(getattr(self, key))) for key in ("sizes", "attributes")]
+        keys = [(key, column) for key in ("person", "household") for column in key_columns(getattr(self, key))]
+        no_attribute, either = "a column that is no attribute", "either sizes or path"
+        return self.unless(
+            ((self.path is None) == (not self.sizes), "the records are missing or given twice", "", either, None),
+            (is_attribute, "the column of sampling weights is also an attribute", "weight", None),
+            (self.weight and self.person, exclusive, "weight", "either weight or person"),
+            *((len({*values}) < len(values), "value given twice", key, None, values) for key, values in repeated),
+            *(
+                (column in attributes, f"the key of {key}s is a quasi-identifier", key, no_attribute, column)
+                for key, column in keys
+            ),
+        )
 
 
 class TreeSection(Section):
@@ -140,9 +141,8 @@ class TreeSection(Section):
 
     @model_validator(mode="after")
     def _one_way(self) -> TreeSection:
-        if (self.file is None) == (not self.groups):
-            raise InputError("the groups are missing or given twice", expected="either groups or file")
-        return self
+        problem = "the groups are missing or given twice"
+        return self.unless(((self.file is None) == (not self.groups), problem, "", "either groups or file", None))
 
 
 _ESTIMATES = ReadIf(lambda section, scenario: section.estimates, "with a method that estimates the probability")
@@ -171,8 +171,7 @@ class UniquenessSection(Section):
     @model_validator(mode="after")
     def _complete(self) -> UniquenessSection:
         missing = self.method == "fixed" and self.value is None
-        self.refuse_if(missing, "key missing", "value", "value with method 'fixed'")
-        return self
+        return self.unless((missing, "key missing", "value", "value with method 'fixed'"))
 
     @property
     def estimates(self) -> bool:
@@ -357,27 +356,30 @@ class RiskScenario(ScenarioHead):
     @model_validator(mode="after")
     def _consistent(self) -> RiskScenario:
         uniqueness, release, threshold = self.uniqueness, self.release, self.threshold
-        problem = "name reserved for the worst case, which is always included"
-        refuse_first((WORST_CASE in self.knowledge, problem, f"knowledge.{WORST_CASE}", None, None))
+        reserved = "name reserved for the worst case, which is always included"
         uses = {
             "to count population uniques": uniqueness.method == "known",
             "to draw samples": release.sizes,
             "from which newcomers are drawn": threshold is not None and threshold.newcomers == "population",
         }
-        for use in (use for use, needed in uses.items() if needed and self.population is None):
-            raise InputError("section missing", where="population", expected=f"a recipe, {use}")
-        weighted = release.path is not None and release.weight is not None
-        if uniqueness.estimates and (uniqueness.population_size is not None) == weighted:
-            problem, expected = "key missing", f"population_size with method {uniqueness.method!r}, or release.weight"
-            if weighted:
-                problem = "the number of people is given twice"
-                expected = "either uniqueness.population_size or release.weight"
-            raise InputError(problem, where="uniqueness.population_size", expected=expected)
+        weighted, size = release.path is not None and release.weight is not None, "uniqueness.population_size"
+        sized = uniqueness.population_size is not None
+        needed = f"population_size with method {uniqueness.method!r}, or release.weight"
         several = len(release.sizes) > 1 or release.samples > 1 or release.person or release.weight or release.household
-        if threshold is not None and threshold.sizes and several:
-            problem = "cohorts need a single release with one record per person and no weights"
-            expected = "only release.path, or one value of release.sizes and one sample"
-            raise InputError(problem, where="threshold.sizes", found=list(threshold.sizes), expected=expected)
+        cohorts = [] if threshold is None else list(threshold.sizes)
+        problem = "cohorts need a single release with one record per person and no weights"
+        single = "only release.path, or one value of release.sizes and one sample"
+        either = "either uniqueness.population_size or release.weight"
+        refuse_first(
+            (WORST_CASE in self.knowledge, reserved, f"knowledge.{WORST_CASE}", None, None),
+            *(
+                (used and self.population is None, "section missing", "population", None, f"a recipe, {use}")
+                for use, used in uses.items()
+            ),
+            (uniqueness.estimates and not (sized or weighted), "key missing", size, None, needed),
+            (uniqueness.estimates and sized and weighted, "the number of people is given twice", size, None, either),
+            (cohorts and several, problem, "threshold.sizes", cohorts, single),
+        )
         return self
 
 
@@ -610,9 +612,9 @@ def build_risk_study(loaded: Scenario[RiskScenario]) -> RiskStudy:
             large = [size for size in section.sizes if size > most]
             refuse_first((large, problem, "release.sizes", next(iter(large), None), f"at most {most:,.0f}"))
         settings, names, threshold = scenario.figures.settings, study.domain.names, scenario.threshold
-        if settings is not None and settings.records is not None and settings.records not in section.sizes:
-            where, expected = "figures.settings.records", f"one of {', '.join(map(str, section.sizes)) or 'none'}"
-            raise InputError("no sample of this size", where=where, found=settings.records, expected=expected)
+        records, sizes = None if settings is None else settings.records, ", ".join(map(str, section.sizes)) or "none"
+        unknown = records is not None and records not in section.sizes
+        refuse_first((unknown, "no sample of this size", "figures.settings.records", records, f"one of {sizes}"))
         keyed = {PERSON: section.person, HOUSEHOLD: section.household}
         reserved = {*RISK_COLUMNS, *(column for column, key in keyed.items() if key is not None)}
         problem = "attribute name reserved for a column of the results"

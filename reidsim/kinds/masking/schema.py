@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from reidsim.adversaries.linkers import MultistageLinker
 from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.core.errors import InputError, listed, nearest, refuse_first, require_among, require_distinct
+from reidsim.core.errors import InputError, listed, locating, nearest, refuse_first, require_among, require_distinct
 from reidsim.core.randomness import random_stream
 from reidsim.core.validation import Section
 from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
@@ -374,10 +374,9 @@ def check_policies(study: Any, game: MaskingGame) -> None:
         raise _refused("several adversaries", WHERE, heuristic[0]).located(source)
     anonymous = [policy for policy in policies if policy.name.startswith(K_ANONYMITY)]
     most = max((k_of(policy, section.k, "subjects.k") for policy in anonymous), default=0)
-    if most > game.n_records:
+    with locating(source):
         expected = f"at most {game.n_records}, the number of subjects"
-        problem = "too few records for k-anonymity"
-        raise InputError(problem, source=source, where="subjects.k", found=most, expected=expected)
+        refuse_first((most > game.n_records, "too few records for k-anonymity", "subjects.k", most, expected))
     if section.solver in GENERAL_SOLVERS or (not several and game.is_compiled):
         return
     stages = ", ".join(stage.stage for stage in adversary.stages)
@@ -447,9 +446,9 @@ class TableSection(Section):
 
     @model_validator(mode="after")
     def _one_origin(self) -> TableSection:
-        if getattr(self, "kind", None) is None and (self.size is None) == (self.file is None):
-            raise InputError("the people of the table are missing or given twice", expected="either size or file")
-        return self
+        incomplete = getattr(self, "kind", None) is None and (self.size is None) == (self.file is None)
+        problem = "the people of the table are missing or given twice"
+        return self.unless((incomplete, problem, "", "either size or file", None))
 
 
 class TargetsSection(TableSection):
@@ -507,13 +506,13 @@ class ResourceSection(DrawnResourceSection, TableSection):
     def _fits_origin(self) -> ResourceSection:
         file, alleles, kind = self.file, self.missing_alleles, self.kind
         require_distinct("attribute given twice", self.attributes, where="attributes")
-        incomplete = kind == "file" and (file is None or self.size is not None)
-        self.refuse_if(incomplete, 'a list of kind "file" needs a file', "file", "a file, and no size")
-        drawn = file and kind not in (None, "file")
-        self.refuse_if(drawn, "a drawn list has no file", "file", 'this key only with kind = "file"')
-        problem = "missing_alleles is not supported with a file"
-        self.refuse_if(file and alleles, problem, "missing_alleles", "empty cells for missing alleles in the file")
-        return self
+        incomplete, drawn = kind == "file" and (file is None or self.size is not None), kind not in (None, "file")
+        in_file, empty = "missing_alleles is not supported with a file", "empty cells for missing alleles in the file"
+        return self.unless(
+            (incomplete, 'a list of kind "file" needs a file', "file", "a file, and no size"),
+            (file and drawn, "a drawn list has no file", "file", 'this key only with kind = "file"'),
+            (file and alleles, in_file, "missing_alleles", empty),
+        )
 
 
 class GeneralizedAttribute(Section):
@@ -540,13 +539,14 @@ class GeneralizedAttribute(Section):
             *((b % a, overlap, "widths", given, f"a multiple of {a} after {a}") for a, b in pairwise(self.widths))
         )
         widths, groups, kept = len(self.widths), len(self.groups), len(self.kept)
-        if bool(widths) == bool(groups) or (widths or groups) != kept:
-            found = f"{widths} widths, {groups} groupings, {kept} shares kept"
-            expected = "either widths or groups, and one kept share for each level"
-            raise InputError("the levels are incomplete", found=found, expected=expected)
+        incomplete = bool(widths) == bool(groups) or (widths or groups) != kept
+        found = f"{widths} widths, {groups} groupings, {kept} shares kept"
+        expected = "either widths or groups, and one kept share for each level"
         increases = any(finer < wider for finer, wider in pairwise(self.kept))
-        self.refuse_if(increases, "kept shares increase", "kept", "shares that do not increase")
-        return self
+        return self.unless(
+            (incomplete, "the levels are incomplete", "", expected, found),
+            (increases, "kept shares increase", "kept", "shares that do not increase"),
+        )
 
 
 class SubjectsSection(Section):
@@ -616,12 +616,13 @@ class SubjectsSection(Section):
             refuse_first((name in always, problem, where, None, None))
             if name not in names:
                 raise InputError("not an attribute that can be shared", where=where, hint=nearest(name, names))
-        first, problem = names[: len(always)], "always shared attributes are not first in the list of attributes"
-        self.refuse_if(first != always, problem, "always_shared", str(list(first)), found=list(always))
-        anonymous = any(name.startswith(K_ANONYMITY) for name in self.policies)
-        problem, expected = "policy k-anonymity can suppress every attribute", "no always shared attributes"
-        self.refuse_if(always and anonymous, problem, "always_shared", expected)
-        return self
+        first, anonymous = names[: len(always)], any(name.startswith(K_ANONYMITY) for name in self.policies)
+        later = "always shared attributes are not first in the list of attributes"
+        suppressed = "policy k-anonymity can suppress every attribute"
+        return self.unless(
+            (first != always, later, "always_shared", str(list(first)), list(always)),
+            (always and anonymous, suppressed, "always_shared", "no always shared attributes"),
+        )
 
 
 _INFERS = ReadIf(
@@ -660,14 +661,13 @@ class MaskingAdversarySection(PlannerSection):
             problem = "the attack is given twice" if self.stages else "the attack is missing"
             hint = "in an override, set adversary.stages=[] to remove the stages" if self.stages else None
             raise InputError(problem, expected="either stages or knowledge", hint=hint)
-        problem, expected = "a registry is not supported in masking scenarios", "no registry; the last stage names it"
-        self.refuse_if(registry is not None, problem, "sequential.registry", expected)
-        unknown = self.plans_sequentially and self.sequential.belief == "unknown"
-        problem = 'belief "unknown" is not supported in masking scenarios'
-        self.refuse_if(unknown, problem, "sequential.belief", "known")
-        people = "the resource in which the adversary finds people"
-        self.refuse_if(informed and self.resource is None, "key missing", "resource", people)
-        return self
+        unknown, masking = self.plans_sequentially and self.sequential.belief == "unknown", "in masking scenarios"
+        named, people = "no registry; the last stage names it", "the resource in which the adversary finds people"
+        return self.unless(
+            (registry is not None, f"a registry is not supported {masking}", "sequential.registry", named),
+            (unknown, f'belief "unknown" is not supported {masking}', "sequential.belief", "known"),
+            (informed and self.resource is None, "key missing", "resource", people),
+        )
 
 
 class WeightedMaskingAdversarySection(WeightedSection, MaskingAdversarySection):

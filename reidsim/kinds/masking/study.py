@@ -449,10 +449,9 @@ def _require_used(scenario: MaskingScenario) -> None:
     used.update(*(stage.loci or scenario.resources[stage.resource].attributes for stage in inferring))
     by_default = [stage.resource for stage in inferring if stage.loci is None]
     unused = [name for name in scenario.subjects.attributes if name not in used]
-    if by_default and unused:
-        problem = "no stage of the attack uses the attribute"
-        expected = f"a locus of resource {by_default[0]!r}, or an attribute used for linkage"
-        raise InputError(problem, where="subjects.attributes", found=unused[0], expected=expected)
+    problem, where = "no stage of the attack uses the attribute", "subjects.attributes"
+    expected = f"a locus of resource {next(iter(by_default), None)!r}, or an attribute used for linkage"
+    refuse_first(*((by_default, problem, where, name, expected) for name in unused))
 
 
 def _stage(section: StageSection, loaded: Scenario[MaskingScenario], tables: MaskingTables) -> Stage:
@@ -719,8 +718,8 @@ def masking_adversaries(study: MaskingStudy, options: OpponentOptions, draw: int
         return lambda: (game(linked[0]), game(linked[1]))
 
     def informed() -> Games:
-        if knowledge is None and recipe is None:
-            raise InputError(NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
+        missing = knowledge is None and recipe is None
+        refuse_first((missing, NO_RECIPE, None, None, "adversary.knowledge, or the option --knowledge"))
         if knowledge is None:
             return once
         content = {key: value for key, value in study.loaded.content.items() if key not in _NOT_PLAYED}

@@ -202,10 +202,9 @@ class MaskingTables:
         def sized(name: str, most: int, least: int = 1) -> int:
             table = scenario.targets if name == TARGETS else scenario.resources[name]
             size = sizes.get(name, table.size)
-            if size is None or not least <= size <= most:
-                where = "targets.size" if name == TARGETS else f"resources.{name}.size"
-                raise InputError("size out of range", where=where, found=size, expected=f"{least} to {most}")
-            return size
+            where = "targets.size" if name == TARGETS else f"resources.{name}.size"
+            refuse_first((not least <= (size or 0) <= most, "size out of range", where, size, f"{least} to {most}"))
+            return size or 0
 
         taken, end = sized(TARGETS, n), n
         rows = {TARGETS: order[:taken]}

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import why_identifying
-from reidsim.core.errors import InputError, listed, locating, require_among, require_distinct
+from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
 from reidsim.core.tables import require_columns
 from reidsim.core.validation import validated
 from reidsim.core.wording import counted
@@ -88,13 +88,14 @@ class Kept:
     max_singled_out: float = MOST_SINGLED_OUT
 
     def __post_init__(self) -> None:
-        most = self.max_singled_out
-        if not 0 <= most <= 1:
-            raise InputError("share out of range", where="--max-singled-out", found=most, expected="0 to 1")
-        other = next((name for name in self.unknown_to_outsiders if name not in self.names), None)
-        if other is not None:
-            expected = f"one of {listed(self.names)}"
-            raise InputError("the column is not kept", where=DECLARATION, found=other, expected=expected)
+        most, kept = self.max_singled_out, f"one of {listed(self.names)}"
+        refuse_first(
+            (not 0 <= most <= 1, "share out of range", "--max-singled-out", most, "0 to 1"),
+            *(
+                (name not in self.names, "the column is not kept", DECLARATION, name, kept)
+                for name in self.unknown_to_outsiders
+            ),
+        )
 
     @property
     def names(self) -> list[str]:
@@ -670,9 +671,9 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     run, columns, frame, attribute_of = source.run, source.columns, source.frame, source.attribute_of
     forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), policy)
     require_columns(frame, kept.names, source.path)
-    if len(frame) != len(forms.labels):
-        problem, expected = "the number of records differs from the run", f"{len(forms.labels)} records"
-        raise InputError(problem, source=source.path, found=len(frame), expected=expected)
+    n, n_played = len(frame), len(forms.labels)
+    with locating(source.path):
+        refuse_first((n != n_played, "the number of records differs from the run", None, n, f"{n_played} records"))
     refuse_keys(run.content, kept.names)
     for where, keep in (("--keep", kept.columns), ("--keep-identifier", kept.identifiers)):
         require_distinct("column named twice", keep, source=where)
