@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -251,7 +251,8 @@ class MaskedRecordLinker:
             own=None if listed is None else theirs[listed.row],
             coverage=1.0 if listed is None else listed.coverage,
         )
-        self._linked_by_node = lru_cache(max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1))(self._linker.link)
+        self._most_kept = max(_MEMORY_LIMIT // (16 * max(targets.n_rows, 1)), 1)
+        self._kept: dict[int, Linkage] = {}
 
     def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
         """Return the `Linkage` of all records, or only `rows`, released with `strategy`.
@@ -259,7 +260,12 @@ class MaskedRecordLinker:
         It holds effective group sizes; see `KnowledgeLinker`. The true sizes equal the believed ones if only the
         coverage of the list is known.
         """
-        found = self._linked_by_node(int(self._space.all_levels(strategy)[self._linked] @ self._strides))
+        node = int(self._space.all_levels(strategy)[self._linked] @ self._strides)
+        if node not in self._kept:
+            if len(self._kept) == self._most_kept:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[node] = self._linker.link(node)
+        found = self._kept[node]
         believed = found.believed_group_sizes if rows is None else found.believed_group_sizes[rows]
         if self._guessed or found.group_sizes is found.believed_group_sizes:
             return Linkage(believed, believed, by_chance=True)
