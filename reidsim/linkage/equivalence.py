@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, listed, not_among, require_distinct
 from reidsim.linkage.people import RowSets
-from reidsim.populations.population import Attribute, Codes, numbered, row_keys
+from reidsim.populations.population import Attribute, Codes
 from reidsim.releases.hierarchy import Hierarchy
 
 Integers = NDArray[np.int64]
@@ -342,16 +342,42 @@ def whole(elements: Elements) -> Split:
     return Split(order, starts, np.arange(elements.n_persons, dtype=np.int32))
 
 
-def split_groups(order: Positions, starts: Integers, column: Positions) -> tuple[Positions, Integers]:
+@numba.njit(cache=True)
+def split_groups(order: Positions, starts: Integers, column: Positions, count: Integers) -> tuple[Positions, Integers]:
     """Split every group of elements by one attribute.
 
-    `column` has the value of the attribute of each element, shape (n_elements,). For `order` and `starts` see `Split`;
-    the results are the same arrays for the groups that also agree on the attribute.
+    `column` has the value of the attribute of each element, shape (n_elements,), and `count` a zero for each value; it
+    is a work array, with zeros again on return. For `order` and `starts` see `Split`; the results are the same arrays
+    for the groups that also agree on the attribute, in the order of their first elements within a group.
     """
-    group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    distinct, number = numbered(row_keys((group, column[order]), len(order)))
-    ends = np.cumsum(np.bincount(number, minlength=len(distinct)))
-    return order[np.argsort(number, kind="stable")], np.append(0, ends)
+    split = np.empty_like(order)
+    ends = np.empty(len(order) + 1, dtype=np.int64)
+    ends[0] = 0
+    seen = np.empty(min(len(count), len(order)), dtype=np.int64)
+    groups = 0
+    for group in range(len(starts) - 1):
+        low, high = starts[group], starts[group + 1]
+        distinct = 0
+        for i in range(low, high):
+            value = column[order[i]]
+            if count[value] == 0:
+                seen[distinct] = value
+                distinct += 1
+            count[value] += 1
+        place = low
+        for k in range(distinct):
+            size = count[seen[k]]
+            count[seen[k]] = place
+            place += size
+            groups += 1
+            ends[groups] = place
+        for i in range(low, high):
+            value = column[order[i]]
+            split[count[value]] = order[i]
+            count[value] += 1
+        for k in range(distinct):
+            count[seen[k]] = 0
+    return split, ends[: groups + 1].copy()
 
 
 @numba.njit(cache=True)
@@ -372,6 +398,13 @@ def count_matches(
     """
     number = len(holders.last) - 1
     for group in range(len(starts) - 1):
+        asked = False
+        for i in range(starts[group], starts[group + 1]):
+            if asks[order[i]] >= 0 and wanted[asks[order[i]]]:
+                asked = True
+                break
+        if not asked:
+            continue
         total = 0
         if number < 0:
             for i in range(starts[group], starts[group + 1]):

@@ -21,7 +21,8 @@ def group_sizes_on(elements, attributes):
     split = whole(elements)
     order, starts = split.order, split.starts
     for attribute in attributes:
-        order, starts = split_groups(order, starts, elements.columns[attribute])
+        column = elements.columns[attribute]
+        order, starts = split_groups(order, starts, column, np.zeros(int(column.max()) + 1, dtype=np.int64))
     matches = np.zeros(elements.n_persons, dtype=np.int64)
     everybody = np.ones(elements.n_persons, dtype=np.bool_)
     count_matches(order, starts, elements.asks, elements.records, elements.holders, everybody, matches)

@@ -229,14 +229,14 @@ def risks_of(
     each = np.ascontiguousarray(kinds, dtype=np.int64), np.ones(n) if loads is None else loads.astype(np.float64)
     sums = (*each, wanted, np.zeros(n, dtype=np.int64), of_persons, steps, shares)
     below = np.concatenate([np.zeros((*weights.shape[:2], 1)), np.cumsum(weights, axis=2)], axis=2)
-    # One column for the attributes of each part.
+    # One column for the attributes of each part, and a work array of zeros.
     columns = []
     for part in parts:
         column = elements.columns[part[0]]
         if len(part) > 1:
             joined = distinct_rows([elements.columns[attribute] for attribute in part], len(elements.asks))[1]
             column = joined.astype(np.int32)
-        columns.append(column)
+        columns.append((column, np.zeros(int(column.max(initial=0)) + 1, dtype=np.int64)))
     ordered = [paths[number] for number in order]
 
     def visit(split: Split, first: int, last: int, depth: int) -> None:
@@ -262,7 +262,7 @@ def risks_of(
         wanted[persons] = False
         for part, children in groupby(range(first + ends_here, last), key=lambda number: ordered[number][depth]):
             start, *others = children
-            deeper = Split(*split_groups(kept, starts, columns[part]), persons)
+            deeper = Split(*split_groups(kept, starts, *columns[part]), persons)
             visit(deeper, start, start + len(others) + 1, depth + 1)
 
     if ordered:
