@@ -30,7 +30,7 @@ from figures import figure, grown
 
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import ParticipationRule, Setting
-from reidsim.games.record_game import evaluate
+from reidsim.games.outcomes import evaluate
 from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.kinds.tables.build import build_study, setting_of
 from reidsim.kinds.tables.study import TablesStudy

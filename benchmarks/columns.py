@@ -16,7 +16,8 @@ import pandas as pd
 from figures import figure
 
 import reidsim
-from reidsim.games.record_game import RecordGame, evaluate
+from reidsim.games.outcomes import evaluate
+from reidsim.games.record_game import RecordGame
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.schema import policy_named
 from reidsim.kinds.tables.study import TablesStudy

@@ -18,7 +18,7 @@ import numpy as np
 from figures import figure
 
 from reidsim.games.directions.best_replies import DirectedLinker, by_record, directed_linker
-from reidsim.games.record_game import evaluate
+from reidsim.games.outcomes import evaluate
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import exposed_to_weighted
 from reidsim.kinds.tables.schema import policy_named

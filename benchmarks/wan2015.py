@@ -23,7 +23,8 @@ from memory import peak_mib
 
 from reidsim.adversaries.response import OneShotAdversary
 from reidsim.games.cross_play import FixedForms
-from reidsim.games.record_game import PopulationLinker, RecordGame, evaluate
+from reidsim.games.outcomes import evaluate
+from reidsim.games.record_game import PopulationLinker, RecordGame
 from reidsim.games.solvers import (
     Options,
     backward_induction,

@@ -4,7 +4,8 @@ import numpy as np
 
 from reidsim.games.composite import TypesGame, averaged
 from reidsim.games.cross_play import BestReply
-from reidsim.games.record_game import RecordGame, evaluate
+from reidsim.games.outcomes import evaluate
+from reidsim.games.record_game import RecordGame
 
 
 def against(game, name):

@@ -18,7 +18,7 @@ from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.results import RUN_COLUMNS, make_manifest, write_json
 from reidsim.engine.stress.run import Evaluator, Outcomes, check_stress, outputs_among
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
-from reidsim.games.record_game import MEASURES, RECORD_RISK, RISK_QUANTILE, SUCCESS_PROBABILITY
+from reidsim.games.outcomes import MEASURES, RECORD_RISK, RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.kinds.tables import kind as tables_kind
 from reidsim.kinds.tables.kind import TABLES, TablesKind
 from reidsim.kinds.tables.schema import TablesScenario

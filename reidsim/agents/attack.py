@@ -21,7 +21,8 @@ from reidsim.core.files import read_toml
 from reidsim.core.randomness import dot
 from reidsim.core.wording import measures_worded
 from reidsim.games.composite import RememberingLinker
-from reidsim.games.record_game import MEASURES, REIDENTIFIED, WITHHELD, Case, Choice, Equilibrium, averages, shared_rows
+from reidsim.games.outcomes import MEASURES, REIDENTIFIED, Case, Equilibrium, averages
+from reidsim.games.record_game import WITHHELD, Choice, shared_rows
 from reidsim.linkage.totals import Tries
 from reidsim.releases.lattice import Strategies
 

@@ -42,17 +42,8 @@ from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, Participa
 from reidsim.core.errors import InputError
 from reidsim.core.randomness import dot
 from reidsim.core.wording import columns_of
-from reidsim.games.record_game import (
-    ADVERSARY_PAYOFF,
-    PUBLISHER_PAYOFF,
-    RISK,
-    WITHHELD,
-    Choice,
-    Equilibrium,
-    RecordGame,
-    Reidentified,
-    reidentified,
-)
+from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, Equilibrium, Reidentified, reidentified
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.releases.lattice import Rows, Strategies
 
 Floats = NDArray[np.float64]

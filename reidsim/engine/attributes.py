@@ -25,7 +25,7 @@ from reidsim.engine.results import (
     begun,
     common_fields,
 )
-from reidsim.games.record_game import PUBLISHER_PAYOFF, RISK, UTILITY, averages
+from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.kind import (
     Progress,

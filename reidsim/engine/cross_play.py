@@ -35,7 +35,7 @@ from reidsim.engine.batch.statistics import LEVEL, mean_interval, measured, stat
 from reidsim.engine.results import Result, begun, common_fields, measures_in_manifest
 from reidsim.games.cross_play import Defender, cross_play, matrix_of
 from reidsim.games.matrix_games import Floats, Mixtures, Sum, double_oracle, equilibrium, exploitability, zero_sum
-from reidsim.games.record_game import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET
+from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, REGRET
 from reidsim.scenarios.agents import (
     WHO_COMES,
     OpponentOptions,

@@ -31,7 +31,7 @@ from reidsim.core.errors import InputError, reading, writing
 from reidsim.core.files import BUNDLED, data_file, require_no_device
 from reidsim.core.validation import plain
 from reidsim.core.wording import WORDS, Measure, counted
-from reidsim.games.record_game import Reidentified
+from reidsim.games.outcomes import Reidentified
 from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, kind_of, kind_of_content, once_each
 from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kinds

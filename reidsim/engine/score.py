@@ -18,7 +18,7 @@ from reidsim.engine.results import (
     release_file_facts,
     sha256_of,
 )
-from reidsim.games.record_game import averages, measures_table, reidentified_in
+from reidsim.games.outcomes import averages, measures_table, reidentified_in
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import (
     Progress,

@@ -37,7 +37,7 @@ from reidsim.engine.results import (
     release_file_facts,
     run_table,
 )
-from reidsim.games.record_game import (
+from reidsim.games.outcomes import (
     MEASURES,
     PUBLISHER_PAYOFF,
     RISK,

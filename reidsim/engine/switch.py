@@ -28,7 +28,7 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError, locating, not_among, refuse_first
 from reidsim.engine.batch.design import at_point
 from reidsim.engine.results import Result, begun, common_fields
-from reidsim.games.record_game import PUBLISHER_PAYOFF, averages
+from reidsim.games.outcomes import PUBLISHER_PAYOFF, averages
 from reidsim.scenarios.adversary_schema import EconomicsSection, economics_of
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Kind, Progress, gain_goes_with_loss, kind_of

@@ -22,7 +22,7 @@ from reidsim.agents.attack import DISTINCT, PARTICIPATION
 from reidsim.core.validation import validated
 from reidsim.core.wording import BLACK, BLUE, GREY, VERMILION, Measure, columns_of, measures_among
 from reidsim.figures import style
-from reidsim.games.record_game import (
+from reidsim.games.outcomes import (
     ADVERSARY_PAYOFF,
     GENERALIZATION_INTENSITY,
     MEASURES,

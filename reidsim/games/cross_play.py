@@ -18,21 +18,17 @@ from reidsim.games.composite import AdversaryType, TypesGame, parts_of, payoff_o
 from reidsim.games.directions.best_replies import best_release, by_record, directed_linker
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.searches import best_first, same_strategy
-from reidsim.games.record_game import (
+from reidsim.games.outcomes import (
     ADVERSARY_PAYOFF,
     PUBLISHER_PAYOFF,
     REGRET,
     RISK,
     SHARE_ATTACKED,
     UTILITY,
-    WITHHELD,
-    AdmissibleGroups,
-    Choice,
-    Constraint,
     Equilibrium,
-    RecordGame,
     evaluate,
 )
+from reidsim.games.record_game import WITHHELD, AdmissibleGroups, Choice, Constraint, RecordGame
 from reidsim.games.solvers import branch_and_bound
 from reidsim.releases.lattice import Rows, Strategies, space_of_all
 

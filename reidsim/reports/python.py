@@ -47,7 +47,7 @@ from reidsim.figures.studies import (
     switch_lines,
 )
 from reidsim.figures.style import own_settings, policy_name, save_figure
-from reidsim.games.record_game import PUBLISHER_PAYOFF, RISK
+from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
 from reidsim.reports.page.report import report_text, write_report
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import share_run

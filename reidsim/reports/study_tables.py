@@ -22,7 +22,7 @@ from reidsim.engine.results import measures_in_manifest
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.games.cross_play import row_name
-from reidsim.games.record_game import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
+from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED
 from reidsim.linkage.group_sizes import THRESHOLDS
 from reidsim.linkage.uniqueness import Uniqueness
 from reidsim.reports.description import FileDescription

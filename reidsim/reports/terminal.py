@@ -14,7 +14,7 @@ from rich.text import Text
 from reidsim.core.validation import validated
 from reidsim.core.wording import Measure, measures_among
 from reidsim.engine.batch.statistics import BatchResult
-from reidsim.games.record_game import PUBLISHER_PAYOFF
+from reidsim.games.outcomes import PUBLISHER_PAYOFF
 from reidsim.scenarios.kind import GAIN, LOSS, counted_units, gain_goes_with_loss
 from reidsim.scenarios.schema import SweepSection, rows_along, value_labels
 

@@ -12,7 +12,7 @@ import pandas as pd
 from reidsim.agents.attack import BREACHES, DISTINCT
 from reidsim.core.wording import Measure, measures_among
 from reidsim.engine.results import Result, RunResult
-from reidsim.games.record_game import PUBLISHER_PAYOFF
+from reidsim.games.outcomes import PUBLISHER_PAYOFF
 from reidsim.reports.writer import render, said
 from reidsim.scenarios.kind import counted_units, kind_of_content
 from reidsim.scenarios.registry import Policy

@@ -29,7 +29,7 @@ from reidsim.core.randomness import random_stream
 from reidsim.core.tables import read_table, require_columns
 from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.games.cross_play import Defender, outcome_of, paid_in
-from reidsim.games.record_game import HOUSEHOLD_RISK, MEASURES, averages
+from reidsim.games.outcomes import HOUSEHOLD_RISK, MEASURES, averages
 from reidsim.linkage.people import AttributeLimits, SensitiveAttribute
 from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from reidsim.agents.profile import Setting
-    from reidsim.games.record_game import Choice, Equilibrium, Reidentified
+    from reidsim.games.outcomes import Equilibrium, Reidentified
+    from reidsim.games.record_game import Choice
     from reidsim.scenarios.agents import OpponentOptions, Opponents
 
 Keys = NDArray[np.intp]
@@ -343,7 +344,7 @@ class AnalysisTables:
         Computing time of each policy in each replication: ``replication``, ``policy``, ``seconds``.
     reidentified : DataFrame
         Distribution of the number of people re-identified under each policy, over replications; see
-        `reidsim.games.record_game.distribution_table`.
+        `reidsim.games.outcomes.distribution_table`.
     left_out : tuple of str
         Requested tables or figures that could not be computed, each with the reason.
     further : mapping of str to DataFrame
@@ -735,7 +736,7 @@ class Kind(ABC):
 
         `equilibria` are the outcomes of the policies in a draw.
         """
-        from reidsim.games.record_game import reidentified_in
+        from reidsim.games.outcomes import reidentified_in
 
         weights, seed = study.world(draw).weights, study.scenario.seed
         return {

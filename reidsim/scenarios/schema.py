@@ -27,7 +27,7 @@ from reidsim.adversaries.response import EXPECTED_PAYOFF, planners_without
 from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.core.validation import Section, merged, overlap, override, value_at, value_if_any
 from reidsim.core.wording import columns_of
-from reidsim.games.record_game import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
+from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.populations.population import Delimiter, Money, Seed, Share
 
 __all__ = ["Count", "Delimiter", "Money", "PersonKey", "PopulationSeed", "Seed", "Share", "Text"]

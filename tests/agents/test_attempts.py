@@ -10,7 +10,7 @@ from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.agents.attack import AttackPlan, Attacks, Replies
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Equipment
-from reidsim.games.record_game import reidentified
+from reidsim.games.outcomes import reidentified
 
 DRAWS = 40_000
 # Massart's bound on the distance of distribution functions: exceeded once in a million.

@@ -22,7 +22,8 @@ from reidsim.games.composite import (
     payoff_of_withholding,
 )
 from reidsim.games.cross_play import OptIn, withholding
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, evaluate
+from reidsim.games.outcomes import evaluate
+from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.build import build_study, setting_of
 from reidsim.releases.lattice import GeneralizationLattice

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reidsim
-from reidsim.games.record_game import evaluate
+from reidsim.games.outcomes import evaluate
 from reidsim.games.solvers import branch_and_bound, lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES, search_deviation

@@ -67,10 +67,10 @@ ENTRY_POINTS = {
     "policy": "[reidsim.policies]\nappetite = appetite:Appetite\n",
     "kind": "[reidsim.kinds]\nwithholding = withholding:Withholding\n",
 }
-# A measure that is added to `reidsim.games.record_game` and nowhere else.
+# A measure that is added to `reidsim.games.outcomes` and nowhere else.
 ADDED = """
 from reidsim.core.wording import Measure
-from reidsim.games import record_game as measures
+from reidsim.games import outcomes as measures
 
 measures.MEASURES += (
     Measure("highest_risk", "Highest risk", "{:.4f}", "the highest risk", lambda outcome, n: outcome.risk.max()),

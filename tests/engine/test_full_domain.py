@@ -7,7 +7,7 @@ from tiers import cases
 
 from reidsim.core.wording import columns_of
 from reidsim.engine.single_run import run_once
-from reidsim.games.record_game import MEASURES, REIDENTIFIED
+from reidsim.games.outcomes import MEASURES, REIDENTIFIED
 from reidsim.kinds.tables import outcomes
 from reidsim.releases.records import released_class_sizes
 from reidsim.scenarios.load import Scenario

@@ -20,7 +20,7 @@ from small_scenario import (
 from tiers import examples
 
 from reidsim.core.wording import columns_of
-from reidsim.games.record_game import MEASURES
+from reidsim.games.outcomes import MEASURES
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import figure_tables, play

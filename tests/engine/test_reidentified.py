@@ -6,7 +6,7 @@ import pytest
 
 import reidsim
 from reidsim.core.wording import columns_of
-from reidsim.games.record_game import REIDENTIFIED
+from reidsim.games.outcomes import REIDENTIFIED
 from reidsim.scenarios.kind import once_each
 
 COLUMNS = columns_of(REIDENTIFIED)

@@ -18,7 +18,7 @@ import math
 import numpy as np
 import pytest
 
-from reidsim.games.record_game import evaluate
+from reidsim.games.outcomes import evaluate
 from reidsim.games.solvers import lattice_search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES

@@ -14,7 +14,8 @@ from tiers import examples
 from reidsim.adversaries.response import NeverAttacks, OneShotAdversary
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.games.composite import AdversaryType, TypesGame, averaged, repriced
-from reidsim.games.record_game import Constraint, evaluate
+from reidsim.games.outcomes import evaluate
+from reidsim.games.record_game import Constraint
 from reidsim.games.solvers import backward_induction, branch_and_bound
 
 WAYS = ("one-of", "all", "worst")

@@ -24,7 +24,8 @@ from reidsim.games.directions.best_replies import (
     without_attacked,
 )
 from reidsim.games.directions.effects import effect_on_others, release_of, share_as
-from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, PopulationLinker, RecordGame, evaluate
+from reidsim.games.outcomes import evaluate
+from reidsim.games.record_game import AdmissibleGroups, Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.study import ReleasedPeople
 from reidsim.linkage.group_sizes import GroupSizes

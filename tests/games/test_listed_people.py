@@ -24,7 +24,8 @@ from reidsim.core.errors import InputError
 from reidsim.games.composite import AdversaryType, TypesGame
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame
 from reidsim.games.masking.searches import anytime, best_against_several, best_first, masking_backward_induction
-from reidsim.games.record_game import Choice, evaluate
+from reidsim.games.outcomes import evaluate
+from reidsim.games.record_game import Choice
 from reidsim.linkage.surname_inference import Ancestry
 from reidsim.releases.lattice import MaskingSpace
 

@@ -9,7 +9,8 @@ from tiers import examples
 
 from reidsim.adversaries.response import AlwaysAttacks, NeverAttacks, RandomAttacks
 from reidsim.core.errors import InputError
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame, averages, evaluate
+from reidsim.games.outcomes import averages, evaluate
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 
 factors = st.floats(1e-3, 1e3, allow_nan=False, allow_infinity=False)

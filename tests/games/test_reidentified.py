@@ -14,7 +14,7 @@ from tiers import examples
 from reidsim.adversaries.response import Presence, RandomAttacks
 from reidsim.core.wording import columns_of
 from reidsim.games.composite import AdversaryType, TypesGame
-from reidsim.games.record_game import REIDENTIFIED, Attempts, evaluate, reidentified, reidentified_in
+from reidsim.games.outcomes import REIDENTIFIED, Attempts, evaluate, reidentified, reidentified_in
 from reidsim.games.solvers import branch_and_bound
 
 

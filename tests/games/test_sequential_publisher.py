@@ -16,7 +16,8 @@ from tiers import examples
 from reidsim.adversaries.response import Linkage
 from reidsim.adversaries.sequential.attack import SequentialAttack
 from reidsim.adversaries.sequential.planning import SequentialAdversary
-from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame, evaluate
+from reidsim.games.outcomes import evaluate
+from reidsim.games.record_game import WITHHELD, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.linkage.group_sizes import GroupSizes
 

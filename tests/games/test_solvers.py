@@ -11,7 +11,8 @@ from tiers import examples
 
 from reidsim.adversaries.response import OneShotAdversary, arrays_of
 from reidsim.games import record_game
-from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame, evaluate
+from reidsim.games.outcomes import evaluate
+from reidsim.games.record_game import Choice, Constraint, PopulationLinker, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound, fits, iceberg, lattice_search
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Population

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
-from reidsim.games.record_game import PUBLISHER_PAYOFF
+from reidsim.games.outcomes import PUBLISHER_PAYOFF
 from reidsim.reports.terminal import sweep_tables
 
 ECONOMICS = {"economics": {"loss": 100, "cost": 10}}

@@ -17,7 +17,7 @@ from reidsim.core.errors import InputError
 from reidsim.engine.scenario import cross_play
 from reidsim.engine.stress.run import describe
 from reidsim.games.composite import TypesGame
-from reidsim.games.record_game import evaluate
+from reidsim.games.outcomes import evaluate
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.kind import equilibria_of

@@ -5,7 +5,7 @@ import pandas as pd
 
 from reidsim.engine.stress.run import StressResult
 from reidsim.figures.studies import belief_curves, policy_map, sensitivity_bars
-from reidsim.games.record_game import RISK
+from reidsim.games.outcomes import RISK
 from reidsim.reports.python import figures_of
 
 INDICES = pd.DataFrame(

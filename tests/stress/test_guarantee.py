@@ -8,7 +8,8 @@ from stress_scenarios import write_town
 from tiers import examples
 
 from reidsim.engine.stress.analyses import guarantee_table
-from reidsim.games.record_game import Choice, evaluate
+from reidsim.games.outcomes import evaluate
+from reidsim.games.record_game import Choice
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import OneShotPoints, SolvedPoints

@@ -13,7 +13,7 @@ from reidsim.core.files import bundled_titles
 from reidsim.core.wording import Measure
 from reidsim.figures.style import sentence
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
-from reidsim.games.record_game import RISK_QUANTILE, SUCCESS_PROBABILITY
+from reidsim.games.outcomes import RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.kinds.tables.schema import SAFE_HARBOR
 from reidsim.scenarios.kind import Kind, kind_named
 from reidsim.scenarios.registry import kinds as all_kinds

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
-from reidsim.games.record_game import Choice, Equilibrium, evaluate
+from reidsim.games.outcomes import Equilibrium, evaluate
+from reidsim.games.record_game import Choice
 from reidsim.games.solvers import Options, best_options, branch_and_bound, lattice_search, undominated_options
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES, search_deviation

@@ -29,7 +29,7 @@ from reidsim.core.randomness import random_stream, replication_seed
 from reidsim.core.validation import override, value_at
 from reidsim.engine.results import LEVELS, OUTCOMES, distributions_of_result, quantile_rows, quantiles_of_people
 from reidsim.engine.single_run import check_once, run_once
-from reidsim.games.record_game import Equilibrium, measures_table
+from reidsim.games.outcomes import Equilibrium, measures_table
 from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, who_may_come
 from reidsim.scenarios.kind import equilibria_of, kind_of

@@ -28,7 +28,8 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError, listed
 from reidsim.core.randomness import random_stream
 from reidsim.engine.batch.design import Design, quantiles, scenario_columns
-from reidsim.games.record_game import PUBLISHER_PAYOFF, WITHHELD
+from reidsim.games.outcomes import PUBLISHER_PAYOFF
+from reidsim.games.record_game import WITHHELD
 from reidsim.games.solvers import RobustChoice
 from reidsim.scenarios import adversary_schema as payoffs
 from reidsim.scenarios import schema

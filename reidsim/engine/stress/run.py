@@ -66,7 +66,7 @@ from reidsim.engine.stress.analyses import (
     stress_seeds,
 )
 from reidsim.games.cross_play import Opponent
-from reidsim.games.record_game import REIDENTIFIED, RISK_QUANTILE, averages, reidentified_in
+from reidsim.games.outcomes import REIDENTIFIED, RISK_QUANTILE, averages, reidentified_in
 from reidsim.games.solvers import robust_choices
 from reidsim.scenarios import adversary_schema as payoffs
 from reidsim.scenarios import schema

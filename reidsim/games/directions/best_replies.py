@@ -47,6 +47,7 @@ from reidsim.games.directions.effects import (
     share_as,
     total_harm,
 )
+from reidsim.games.outcomes import evaluate
 from reidsim.games.record_game import (
     WITHHELD,
     Choice,
@@ -54,7 +55,6 @@ from reidsim.games.record_game import (
     FixedLinkage,
     Linker,
     RecordGame,
-    evaluate,
     linker_of_release,
     shared_rows,
 )

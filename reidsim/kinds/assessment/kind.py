@@ -20,7 +20,7 @@ from reidsim.core.errors import locating, refuse_first
 from reidsim.core.files import read_toml
 from reidsim.core.randomness import draw_binomial, draw_multivariate_hypergeometric
 from reidsim.core.wording import columns_of, counted, in_words, measures_worded
-from reidsim.games.record_game import HOUSEHOLD_RISK
+from reidsim.games.outcomes import HOUSEHOLD_RISK
 from reidsim.kinds.assessment.study import (
     RISK_NAMES,
     WORST_CASE,

@@ -20,15 +20,8 @@ from reidsim.core.files import read_toml
 from reidsim.core.randomness import draw_multinomial, draw_multivariate_hypergeometric, exp, log, random_stream
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.wording import counted, measures_worded
-from reidsim.games.record_game import (
-    WITHHELD,
-    Equilibrium,
-    Linker,
-    PopulationLinker,
-    RecordGame,
-    Reidentified,
-    reidentified_in,
-)
+from reidsim.games.outcomes import Equilibrium, Reidentified, reidentified_in
+from reidsim.games.record_game import WITHHELD, Linker, PopulationLinker, RecordGame
 from reidsim.kinds.dynamic.schema import FIXED, PERIOD, PK, POLICIES, DynamicScenario
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Codes, Domain, Population, distinct_rows, natural_categories

@@ -16,7 +16,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from reidsim.core.validation import validated
 from reidsim.core.wording import BLACK, GREY, VERMILION
 from reidsim.figures import style
-from reidsim.games.record_game import RISK, UTILITY
+from reidsim.games.outcomes import RISK, UTILITY
 from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
 from reidsim.kinds.masking.schema import POLICIES
 from reidsim.releases.lattice import Floats

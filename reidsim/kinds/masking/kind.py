@@ -33,7 +33,8 @@ from reidsim.games.masking.game import (
     usefulness,
 )
 from reidsim.games.masking.searches import greedy_path
-from reidsim.games.record_game import WITHHELD, Choice, Equilibrium
+from reidsim.games.outcomes import Equilibrium
+from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.kinds.masking.schema import POLICIES, GeneralizedAttribute, MaskingScenario, check_policies, policy_named
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, masking_adversaries, setting_of
 from reidsim.releases.hierarchy import SUPPRESSED

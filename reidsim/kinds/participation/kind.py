@@ -25,17 +25,9 @@ from reidsim.core.tables import read_table, require_columns
 from reidsim.core.validation import Section
 from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, VERMILION, columns_of, counted, in_words, measures_worded
 from reidsim.games.cross_play import Defender
+from reidsim.games.outcomes import PUBLISHER_PAYOFF, REIDENTIFIED, RISK, SHARE_ATTACKED, UTILITY, Equilibrium
 from reidsim.games.participation.families import Crowd, Families, Flags, Values, outcome, profile, unsettled
-from reidsim.games.record_game import (
-    PUBLISHER_PAYOFF,
-    REIDENTIFIED,
-    RISK,
-    SHARE_ATTACKED,
-    UTILITY,
-    WITHHELD,
-    Choice,
-    Equilibrium,
-)
+from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
 from reidsim.populations.catalogue import make_genealogy
 from reidsim.scenarios.agents import OpponentOptions

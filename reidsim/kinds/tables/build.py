@@ -25,7 +25,8 @@ from reidsim.core.wording import counted
 from reidsim.games.composite import PeopleLattice
 from reidsim.games.full_domain.class_table import require_part_of
 from reidsim.games.full_domain.game import Prices
-from reidsim.games.record_game import WITHHELD, Choice, Equilibrium, FixedLinkage, Linker, evaluate
+from reidsim.games.outcomes import Equilibrium, evaluate
+from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage, Linker
 from reidsim.kinds.tables.release import (
     ReleasedRecords,
     coded_record,

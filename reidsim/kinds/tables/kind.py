@@ -22,7 +22,8 @@ from reidsim.core.files import read_toml
 from reidsim.core.wording import counted, in_words, measures_worded
 from reidsim.games.directions.best_replies import DirectedLinker, by_record, directed_linker
 from reidsim.games.full_domain.class_table import records_outside
-from reidsim.games.record_game import HOUSEHOLD_RISK, WITHHELD, Equilibrium, evaluate, shared_rows
+from reidsim.games.outcomes import HOUSEHOLD_RISK, Equilibrium, evaluate
+from reidsim.games.record_game import WITHHELD, shared_rows
 from reidsim.games.solvers import branch_and_bound, no_progress
 from reidsim.kinds.tables.build import build_study, planned_releases, play_released, setting_of
 from reidsim.kinds.tables.outcomes import (

@@ -26,7 +26,8 @@ from reidsim.core.randomness import dot, random_stream
 from reidsim.games.composite import PeopleLinkage
 from reidsim.games.cross_play import record_game_of
 from reidsim.games.full_domain.search import best_nodes, every_node, pareto_front
-from reidsim.games.record_game import WITHHELD, Attempts, Choice, Equilibrium, RecordGame, evaluate
+from reidsim.games.outcomes import Attempts, Equilibrium, evaluate
+from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.games.solvers import Options, best_options, no_progress, undominated_options
 from reidsim.kinds.tables.policies import TablesChoice, everywhere
 from reidsim.kinds.tables.release import coded_record

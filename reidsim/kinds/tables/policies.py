@@ -25,7 +25,8 @@ from reidsim.games.full_domain.search import (
     search,
     sizes_in_rounds,
 )
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, RecordGame, evaluate, most_within
+from reidsim.games.outcomes import evaluate
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, RecordGame, most_within
 from reidsim.games.solvers import Progress, backward_induction, branch_and_bound, iceberg, lattice_search, no_progress
 from reidsim.kinds.tables.schema import (
     ONE_RECORD_PER_PERSON,

@@ -18,7 +18,7 @@ from reidsim.core.files import read_toml
 from reidsim.core.validation import toml_text, validated
 from reidsim.core.wording import Code, number_text
 from reidsim.engine.switch import TIMES_OWN, BreakEven, break_even
-from reidsim.games.record_game import RECORD_RISK, SUCCESS_PROBABILITY
+from reidsim.games.outcomes import RECORD_RISK, SUCCESS_PROBABILITY
 from reidsim.kinds.assessment.kind import RISKS_OF_PERSONS
 from reidsim.populations.catalogue import require_new_file, write_new_file
 from reidsim.reports.page.decision import decision, highest_risk, mean_payoffs
