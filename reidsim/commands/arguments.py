@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 
 import typer
 
-import reidsim.commands as late
 from reidsim.core.errors import InputError
 from reidsim.core.files import resolve
 from reidsim.core.interrupts import stop_if_interrupted
@@ -112,9 +111,12 @@ class Changes:
         """
         resolve(scenario, "scenarios", "scenario")
         with waiting(f"reading {scenario}"):
-            options = {"seed": seed, "allow_code": self.allow_code, "also_read": also_read}
-            changes = dict(map(late.parse_override, self.set_))
-            return late.Scenario.load(scenario, changes, **options)  # type: ignore[no-any-return]
+            from reidsim.core.validation import parse_override
+            from reidsim.scenarios.load import Scenario
+
+            stop_if_interrupted()
+            changes = dict(map(parse_override, self.set_))
+            return Scenario.load(scenario, changes, seed=seed, allow_code=self.allow_code, also_read=also_read)
 
 
 @dataclass(frozen=True)
@@ -141,9 +143,10 @@ class Execution:
 
     def start(self) -> Executor:
         """Return the executor (see `Executor`) that the options name, by default ``auto``."""
-        return late.executor_named(  # type: ignore[no-any-return]
-            self.executor or "auto", workers=self.workers, scheduler=self.scheduler, timeout=self.timeout
-        )
+        from reidsim.engine.batch.executors import executor_named
+
+        name = self.executor or "auto"
+        return executor_named(name, workers=self.workers, scheduler=self.scheduler, timeout=self.timeout)
 
 
 @dataclass(frozen=True)
@@ -274,8 +277,10 @@ def results_folder(output: Path | None, name: str) -> Path:
     InputError
         If `output` is a file, a folder that is not empty, or ``-``.
     """
-    folder = output or late.next_free_folder(Path("results"), name)
-    late.require_free(folder)
+    from reidsim.engine.results import next_free_folder, require_free
+
+    folder = output or next_free_folder(Path("results"), name)
+    require_free(folder)
     return folder
 
 
@@ -296,6 +301,8 @@ def print_json(result: RunResult, folder: Path) -> None:
     """
     import pandas as pd
 
+    from reidsim.core.validation import plain
+
     rows = result.summary.reset_index().to_dict(orient="records")
     content = {
         "scenario": result.name,
@@ -305,7 +312,7 @@ def print_json(result: RunResult, folder: Path) -> None:
         "summary": [{str(name): None if pd.isna(value) else value for name, value in row.items()} for row in rows],
         "warnings": list(result.warnings),
     }
-    echo(json.dumps(content, indent=2, default=late.plain, allow_nan=False))
+    echo(json.dumps(content, indent=2, default=plain, allow_nan=False))
 
 
 def print_warnings(warnings: Sequence[str]) -> None:
@@ -332,8 +339,10 @@ def print_results(
     below : iterable of Table or str
         Tables and lines below the verdict.
     """
+    from reidsim.reports.verdict import verdict_of
+
     print_tables(tables)
-    if verdict and (text := late.verdict_of(result)):
+    if verdict and (text := verdict_of(result)):
         console().print(text, markup=False, highlight=False, emoji=False)
     for each in below:
         console().print(each, markup=False, highlight=False, emoji=False)
@@ -346,8 +355,10 @@ def tell_results(result: Result, folder: Path, *, group_readable: bool = False, 
     If `group_readable` is true, the user's group may read the folder; otherwise the permissions stay unchanged. Exit
     with code 3 if the result is incomplete: runs of a batch, or points of a stress test, failed.
     """
+    from reidsim.engine.results import open_to_group
+
     if group_readable:
-        late.open_to_group(folder)
+        open_to_group(folder)
     is_incomplete = result.manifest.get("state") == "incomplete"
     if not silent:
         note(f"{'Incomplete results' if is_incomplete else 'Results'} in {folder}")

@@ -13,10 +13,10 @@ from typing import Annotated, Any
 
 import typer
 
-import reidsim.commands as late
 from reidsim.commands import arguments
 from reidsim.core.errors import InputError
 from reidsim.core.files import BUNDLED_FOLDERS, bundled_names, bundled_titles, read_text, resolve
+from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import echo, note
 from reidsim.core.validation import LARGEST_SEED
 from reidsim.core.wording import counted
@@ -52,22 +52,26 @@ def new(
         hierarchies[column] = Path(path)
     # Imported late, so that an error in a file name is reported before numerical libraries are imported.
     with arguments.waiting(f"reading {data}"):
-        name = late.name_of(data)
+        from reidsim.drafts.draft import UndecidedPersonError, draft_scenario, name_of
+        from reidsim.engine.results import require_free, write_results
+        from reidsim.reports.study_tables import draft_table
+
+        name = name_of(data)
         # For a file without a suffix, the default folder would have the file's own name.
         folder = output or Path(f"{name}-draft" if name == data.name else name)
-        late.require_free(folder)
+        require_free(folder)
     try:
         with arguments.waiting(f"reading {data}"):
-            draft = late.draft_scenario(data, folder, options, hierarchies)
-    except late.UndecidedPersonError as undecided:
+            draft = draft_scenario(data, folder, options, hierarchies)
+    except UndecidedPersonError as undecided:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
             raise
         key = _ask_person(undecided.columns)
         with arguments.waiting(f"reading {data}"):
             chosen = replace(options, person=key, one_row_per_person=not key)
-            draft = late.draft_scenario(data, folder, chosen, hierarchies)
-    late.write_results(folder, draft.write)
-    arguments.print_tables([late.draft_table(draft, data.name)])
+            draft = draft_scenario(data, folder, chosen, hierarchies)
+    write_results(folder, draft.write)
+    arguments.print_tables([draft_table(draft, data.name)])
     arguments.print_warnings(draft.warnings)
     choice = draft.choice
     note(f"Draft in {folder}: {choice.strategies:,} strategies per record")
@@ -121,12 +125,15 @@ def populate(
         Value that replaces the value of a recipe key, such as people=5000.
     """
     with arguments.waiting(f"making {recipe}") as progress:
-        written = late.populate(
+        from reidsim.core.validation import parse_override
+        from reidsim.populations.catalogue import populate
+
+        written = populate(
             recipe,
             output,
             counts="expected" if expected else "sample",
             seed=seed,
-            overrides=dict(map(late.parse_override, set_)),
+            overrides=dict(map(parse_override, set_)),
             progress=progress,
         )
     truth = "" if written.truth is None else f"; the true person of each row in {written.truth}"
@@ -175,8 +182,11 @@ def describe(file: Path, options: DescriptionOptions) -> None:
         CSV file with a header (separated by comma, semicolon, tab or bar; may be compressed), or Parquet file.
     """
     with arguments.waiting(f"reading {file}"):
-        description = late.describe_file(file, **vars(options))
-    arguments.print_tables(late.description_tables(description), always=True)
+        from reidsim.reports.description import describe_file
+        from reidsim.reports.study_tables import description_tables
+
+        description = describe_file(file, **vars(options))
+    arguments.print_tables(description_tables(description), always=True)
     arguments.print_warnings(description.warnings)
 
 
@@ -221,8 +231,9 @@ def schema() -> None:
     """
     from pydantic.json_schema import models_json_schema
 
-    models: list[Any] = [(model, "validation") for model in late.schemas().values()]
-    inputs, definitions = models_json_schema(models, by_alias=True)
+    from reidsim.scenarios.kind import schemas
+
+    inputs, definitions = models_json_schema([(model, "validation") for model in schemas().values()], by_alias=True)
     echo(json.dumps({"anyOf": list(inputs.values()), **definitions}, indent=2))
 
 
@@ -274,8 +285,12 @@ def report(
         Omit sample rows and the records with the highest risk.
     """
     with arguments.waiting(f"reading {folder}") as progress:
-        late.require_no_standard_output(output or folder)
-        written = late.write_report(folder, output, progress=progress, cells=not no_cells, **vars(options))
+        from reidsim.engine.results import require_no_standard_output
+        from reidsim.reports.page.report import write_report
+
+        stop_if_interrupted()
+        require_no_standard_output(output or folder)
+        written = write_report(folder, output, progress=progress, cells=not no_cells, **vars(options))
     note(f"Report in {written}")
 
 
@@ -303,7 +318,9 @@ class KeptColumns:
         `more` are the further parameters of `Kept`: columns unknown to outsiders, and the largest share of people that
         kept columns may single out.
         """
-        return late.Kept(self.keep, self.keep_identifier, self.keep_free_text, *more)
+        from reidsim.reports.shared.records import Kept
+
+        return Kept(self.keep, self.keep_identifier, self.keep_free_text, *more)
 
 
 def share(
@@ -352,27 +369,32 @@ def share(
     verify : FILE
         Only check that a shared file and its sidecar are unchanged.
     """
+    from reidsim.reports.page.sources import open_results
+    from reidsim.reports.shared.audited import summary_of
+    from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of, verify_shared
+    from reidsim.reports.shared.records import MOST_SINGLED_OUT
+
     if verify is not None:
         others = (folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook)
         if any(value not in (None, ()) for value in others) or accept_risk or any(vars(columns).values()):
             problem = "the option cannot be combined with other options"
             raise InputError(problem, where="--verify", expected="no other options")
-        sidecar = late.verify_shared(verify)
+        sidecar = verify_shared(verify)
         note(f"{verify} and its sidecar are unchanged")
-        note(late.summary_of(sidecar))
+        note(summary_of(sidecar))
         return
     if folder is None or output is None:
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
         raise InputError("argument missing", where=where, expected=expected, hint="or use --verify FILE")
     with arguments.waiting(f"reading {folder}"):
         # Check the output path before the results are opened.
-        late.require_new_files(output)
+        require_new_files(output)
         unknown = _split(unknown_to_outsiders, columns.keep)
-        sidecar, warnings = late.share_run(
-            late.open_results(folder),
+        sidecar, warnings = share_run(
+            open_results(folder),
             output,
             policy=policy,
-            kept=columns.kept(unknown, late.MOST_SINGLED_OUT if max_singled_out is None else max_singled_out),
+            kept=columns.kept(unknown, MOST_SINGLED_OUT if max_singled_out is None else max_singled_out),
             data=data,
             max_risk=max_risk,
             accept_risk=accept_risk,
@@ -380,8 +402,8 @@ def share(
             allow_code=allow_code,
         )
     arguments.print_warnings(warnings)
-    note(late.summary_of(sidecar))
-    note(f"Written: {output} and {late.sidecar_of(output)}")
+    note(summary_of(sidecar))
+    note(f"Written: {output} and {sidecar_of(output)}")
 
 
 def _split(names: Sequence[str], kept: Sequence[str]) -> list[str]:
@@ -416,10 +438,14 @@ def apply(
     output
         New CSV file for the released records.
     """
-    late.require_no_standard_output(output)
-    late.require_new_file(output)
-    applied = late.apply_rules(rulebook, new, columns.kept(), encoding=encoding)
-    late.write_new_file(output, late.csv_bytes(applied.table, applied.delimiter))
+    from reidsim.engine.results import require_no_standard_output
+    from reidsim.populations.catalogue import require_new_file, write_new_file
+    from reidsim.reports.shared.file import apply_rules, csv_bytes
+
+    require_no_standard_output(output)
+    require_new_file(output)
+    applied = apply_rules(rulebook, new, columns.kept(), encoding=encoding)
+    write_new_file(output, csv_bytes(applied.table, applied.delimiter))
     note(
         f"{len(applied.table):,} of {counted(applied.records, 'record')} shared; withheld: "
         f"{applied.ruled_out:,} by a rule, {applied.uncovered:,} because no rule covers their values"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-import reidsim.commands as late
 from reidsim.commands import arguments
 from reidsim.core import interrupts
 from reidsim.core.errors import InputError
@@ -46,14 +45,17 @@ def run(
         Print only the summary, as JSON, to standard output.
     """
     loaded = changes.load(scenario, seed=seed)
-    if late.has_several_runs(loaded.scenario):
-        result, folder = _run_several(loaded, loaded.name, output, batch, late.run_batch_loaded)
+    from reidsim.engine.batch.design import has_several_runs
+    from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
+
+    if has_several_runs(loaded.scenario):
+        result, folder = _run_several(loaded, loaded.name, output, batch, run_batch_loaded)
         _print_measures(loaded, result, folder, as_json=json)
     else:
         batch.refuse_for_single_run(loaded.path)
         folder = arguments.results_folder(output, loaded.name)
         with arguments.waiting(f"reading {scenario}") as progress:
-            result = late.run_loaded(loaded, progress=progress)
+            result = run_loaded(loaded, progress=progress)
             stop_if_interrupted()
             progress("writing", 0, 1)
             result.save(folder)
@@ -64,7 +66,11 @@ def run(
         finally:
             # Complete the results also if the reader of the output has closed the pipe.
             with arguments.waiting("drawing figures; Ctrl-C keeps these results"):
-                late.add_figures(result, folder, late.illustrate)
+                from reidsim.engine.results import add_figures
+                from reidsim.reports.python import illustrate
+
+                stop_if_interrupted()
+                add_figures(result, folder, illustrate)
     arguments.tell_results(result, folder, group_readable=group_readable, silent=json)
 
 
@@ -89,9 +95,13 @@ def _run_several(
             expected = "option -o with the folder of the batch"
             raise InputError("no batch to continue", source=f"results/{name}-001", expected=expected)
         folder = folders[-1]
-    folder = folder or late.next_free_folder(Path("results"), name)
+    from reidsim.engine.batch.folder import telling_kept
+    from reidsim.engine.results import next_free_folder
+    from reidsim.reports.python import illustrate
+
+    folder = folder or next_free_folder(Path("results"), name)
     with (
-        late.telling_kept(folder, f"continue with --resume -o {folder}"),
+        telling_kept(folder, f"continue with --resume -o {folder}"),
         arguments.waiting(f"reading {loaded.name}") as progress,
     ):
         result = play(
@@ -102,7 +112,7 @@ def _run_several(
             resume=batch.resume,
             rerun_failed=batch.rerun_failed,
             progress=progress,
-            illustrate=late.illustrate,
+            illustrate=illustrate,
         )
     return result, folder
 
@@ -113,16 +123,20 @@ def _print_measures(loaded: Scenario[ScenarioHead], result: RunResult, folder: P
     Measures are printed as tables; only a single run has a verdict. If `as_json` is true, print the summary as JSON,
     with `folder`, instead of tables and verdict.
     """
+    from reidsim.engine.batch.statistics import BatchResult
+    from reidsim.reports.terminal import batch_tables, summary_tables
+    from reidsim.scenarios.kind import counted_units, unit_sentence
+
     title = f"{loaded.name}: {loaded.scenario.title}"
     if as_json:
         arguments.print_json(result, folder)
         arguments.print_warnings(result.warnings)
-    elif isinstance(result, late.BatchResult):
-        arguments.print_results(result, late.batch_tables(result, title))
+    elif isinstance(result, BatchResult):
+        arguments.print_results(result, batch_tables(result, title))
     else:
-        if unit := late.unit_sentence(result.manifest):
+        if unit := unit_sentence(result.manifest):
             note(unit)
-        tables = late.summary_tables(result.summary, title, result.measures, units=late.counted_units(loaded.content))
+        tables = summary_tables(result.summary, title, result.measures, units=counted_units(loaded.content))
         arguments.print_results(result, tables, verdict=True)
 
 
@@ -151,19 +165,22 @@ def rerun(
         New folder for the results of the run, including its records.
     """
     with arguments.waiting(f"reading {folder}") as progress:
+        from reidsim.engine.batch.runner import rerun_one
+        from reidsim.engine.results import require_free
+        from reidsim.reports.python import illustrate
+        from reidsim.reports.terminal import summary_tables
+
         if output is not None:
-            late.require_free(output)
-        repeated = late.rerun_one(
-            folder, run, progress=progress, with_records=output is not None, allow_code=allow_code
-        )
+            require_free(output)
+        repeated = rerun_one(folder, run, progress=progress, with_records=output is not None, allow_code=allow_code)
     task = repeated.task
     title = f"{repeated.run.name}: run {task.key}, point {task.point}, replication {task.replication}"
-    arguments.print_tables(late.summary_tables(repeated.run.summary, title, repeated.run.measures))
+    arguments.print_tables(summary_tables(repeated.run.summary, title, repeated.run.measures))
     for line in (*(f"{key} = {value}" for key, value in task.values.items()), repeated.verdict):
         note(line)
     arguments.print_warnings(repeated.run.warnings)
     if output is not None and repeated.single is not None:
-        repeated.single.save(output, illustrate=late.illustrate)
+        repeated.single.save(output, illustrate=illustrate)
         arguments.tell_results(repeated.single, output, group_readable=group_readable)
 
 
@@ -176,7 +193,9 @@ def check(scenario: arguments.ScenarioArgument, changes: arguments.Changes) -> N
     """
     loaded = changes.load(scenario)
     with arguments.waiting(f"checking {scenario}"):
-        size = late.describe(loaded)
+        from reidsim.engine.stress.run import describe
+
+        size = describe(loaded)
     note(f"{loaded.name} is ready: {size}")
 
 
@@ -187,7 +206,9 @@ def explain(scenario: arguments.ScenarioArgument, changes: arguments.Changes) ->
 
     Example: reidsim explain mine.toml
     """
-    echo(late.explanation(changes.load(scenario)), nl=False)
+    from reidsim.reports.description import explanation
+
+    echo(explanation(changes.load(scenario)), nl=False)
 
 
 def serve(
@@ -212,13 +233,15 @@ def serve(
     """
     loaded = changes.load(scenario)
     with ExitStack() as starting:
+        from reidsim.web.server import serve
+
         starting.enter_context(arguments.waiting(f"opening {scenario}"))
 
         def started(address: str) -> None:
             starting.close()
             note(f"{loaded.name} at {address} (Ctrl-C to stop)")
 
-        late.serve(loaded, port, started)
+        serve(loaded, port, started)
 
 
 def stress(
@@ -252,11 +275,14 @@ def stress(
         Folder that keeps completed runs, which later commands reuse.
     """
     loaded = changes.load(scenario, seed=seed)
+    from reidsim.engine.batch.folder import telling_kept
+    from reidsim.engine.stress.run import stress_loaded, with_method
+    from reidsim.reports.study_tables import stress_tables
 
-    loaded, executor = late.with_method(loaded, method, samples), execution.start()
-    with late.telling_kept(runs, f"repeat the command with --runs {runs} to continue"):
-        result, folder = _study(loaded, "stress", output, late.stress_loaded, executor=executor, runs=runs)
-    arguments.print_results(result, late.stress_tables(result, loaded.name), verdict=True)
+    loaded, executor = with_method(loaded, method, samples), execution.start()
+    with telling_kept(runs, f"repeat the command with --runs {runs} to continue"):
+        result, folder = _study(loaded, "stress", output, stress_loaded, executor=executor, runs=runs)
+    arguments.print_results(result, stress_tables(result, loaded.name), verdict=True)
     arguments.tell_results(result, folder, group_readable=group_readable)
 
 
@@ -269,11 +295,13 @@ def _study(
     one in ``results/`` after the scenario and the `name` of the study.
     """
     with arguments.waiting(f"reading {loaded.name}") as progress:
+        from reidsim.reports.python import illustrate
+
         folder = arguments.results_folder(output, f"{loaded.name}-{name}")
         result = play(loaded, **options, progress=progress)
         stop_if_interrupted()
         progress("drawing figures and writing results", 0, 1)
-        result.save(folder, illustrate=late.illustrate)
+        result.save(folder, illustrate=illustrate)
     return result, folder
 
 
@@ -298,8 +326,11 @@ def attributes(
         Number of random orders of the columns, if there are more than 10 columns.
     """
     loaded = changes.load(scenario, seed=seed)
-    result, folder = _study(loaded, "attributes", output, late.attributes_loaded, orders=orders)
-    arguments.print_results(result, late.attributes_tables(result))
+    from reidsim.engine.attributes import attributes_loaded
+    from reidsim.reports.study_tables import attributes_tables
+
+    result, folder = _study(loaded, "attributes", output, attributes_loaded, orders=orders)
+    arguments.print_results(result, attributes_tables(result))
     arguments.tell_results(result, folder)
 
 
@@ -333,9 +364,12 @@ def switch(
         Set the adversary's gain equal to the loss at each point.
     """
     loaded = changes.load(scenario, seed=seed)
+    from reidsim.engine.switch import switch_loaded
+    from reidsim.reports.study_tables import switch_table, switch_text
+
     amounts = {"key": key, "low": low, "high": high, "link_gain": link_gain}
-    result, folder = _study(loaded, "switch", output, late.switch_loaded, **amounts)
-    arguments.print_results(result, [late.switch_table(result)], below=late.switch_text(result))
+    result, folder = _study(loaded, "switch", output, switch_loaded, **amounts)
+    arguments.print_results(result, [switch_table(result)], below=switch_text(result))
     arguments.tell_results(result, folder)
 
 
@@ -366,13 +400,17 @@ def score(
     """
     loaded = changes.load(scenario, seed=seed)
     with arguments.waiting(f"reading {scenario}") as progress:
+        from reidsim.engine.score import score_loaded
+        from reidsim.reports.terminal import summary_tables
+        from reidsim.scenarios.kind import counted_units
+
         folder = arguments.results_folder(output, f"{loaded.name}-score")
-        result = late.score_loaded(loaded, file, key=key, progress=progress)
+        result = score_loaded(loaded, file, key=key, progress=progress)
         stop_if_interrupted()
         result.save(folder)
-    units = late.counted_units(result.manifest["content"])
+    units = counted_units(result.manifest["content"])
     title = f"{file.name} as a policy of {loaded.name}"
-    arguments.print_results(result, late.summary_tables(result.summary, title, result.measures.values(), units=units))
+    arguments.print_results(result, summary_tables(result.summary, title, result.measures.values(), units=units))
     arguments.tell_results(result, folder)
 
 
@@ -418,17 +456,22 @@ def cross_play(
     tolerance
         Stop the double oracle when the gains of both sides from a best response sum to at most this amount.
     """
-    loaded = changes.load(scenario, seed=seed, also_read=late.READ_BY_CROSS_PLAY)
-    late.require_measure(measure, where="--measure")
-    options = late.CrossPlayOptions(
+    from reidsim.engine.cross_play import CrossPlayOptions, cross_play_loaded, has_several_plays
+    from reidsim.games.cross_play import require_measure
+    from reidsim.reports.study_tables import cross_play_tables, double_oracle_tables, equilibrium_tables
+    from reidsim.scenarios.schema import READ_BY_CROSS_PLAY
+
+    loaded = changes.load(scenario, seed=seed, also_read=READ_BY_CROSS_PLAY)
+    require_measure(measure, where="--measure")
+    options = CrossPlayOptions(
         knowledge, stages, attack_rate, equilibrium=equilibrium, double_oracle=double_oracle, tolerance=tolerance
     )
-    if late.has_several_plays(loaded.scenario):
+    if has_several_plays(loaded.scenario):
         name = f"{loaded.name}-cross-play"
-        result, folder = _run_several(loaded, name, output, batch, late.cross_play_loaded, options=options)
+        result, folder = _run_several(loaded, name, output, batch, cross_play_loaded, options=options)
     else:
         batch.refuse_for_single_run(loaded.path)
-        result, folder = _study(loaded, "cross-play", output, late.cross_play_loaded, options=options)
-    below = (*late.equilibrium_tables(result), *late.double_oracle_tables(result))
-    arguments.print_results(result, late.cross_play_tables(result, measure), verdict=True, below=below)
+        result, folder = _study(loaded, "cross-play", output, cross_play_loaded, options=options)
+    below = (*equilibrium_tables(result), *double_oracle_tables(result))
+    arguments.print_results(result, cross_play_tables(result, measure), verdict=True, below=below)
     arguments.tell_results(result, folder, group_readable=group_readable)
