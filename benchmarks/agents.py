@@ -36,7 +36,7 @@ from reidsim.kinds.tables.build import build_study, setting_of
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.population import Population, distinct_rows
 from reidsim.scenarios.adversary_schema import AgentsSection
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 # For rounds that differ in participants and in earlier releases.
 ROUNDS = 4

@@ -27,7 +27,7 @@ from typing import Any
 import figures
 import numpy as np
 
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 FOLDER = Path(__file__).resolve().parent
 PICTURE = "figures/performance-growth.png"

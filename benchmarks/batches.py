@@ -29,7 +29,7 @@ from reidsim.engine.batch.folder import JOURNAL
 from reidsim.engine.batch.runner import run_tasks
 from reidsim.engine.batch.statistics import batch_tables, differences_table, measured, statistics_table
 from reidsim.engine.results import write_parquet
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "tests" / "scenarios" / "town" / "town.toml"
 

@@ -21,7 +21,7 @@ from reidsim.engine.batch.executors import SerialExecutor
 from reidsim.engine.cross_play import CrossPlayOptions, CrossPlayWork, cross_play_loaded
 from reidsim.engine.scenario import cross_play
 from reidsim.games.matrix_games import equilibrium, zero_sum
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "tests" / "scenarios" / "town" / "town.toml"
 _BLOCK = 100

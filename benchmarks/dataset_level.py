@@ -34,7 +34,7 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.population import Attribute, distinct_rows
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 AMOUNTS = [300.0, 600.0, 1000.0, 2000.0]
 BENEFIT, COST = 1200.0, 4.0

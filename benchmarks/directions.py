@@ -26,7 +26,7 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.catalogue import load_population
 from reidsim.releases.lattice import Strategies
 from reidsim.releases.records import records_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 
 def study_of(scenario: str, records: int, direction: str) -> TablesStudy:

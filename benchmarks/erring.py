@@ -25,7 +25,7 @@ from reidsim.games.masking.searches import best_first
 from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 Result = TypeVar("Result")
 

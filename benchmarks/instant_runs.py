@@ -15,7 +15,7 @@ from memory import peak_mib
 from reidsim.engine.batch.design import Design, RunTask, ScenarioWork, Tables, at_point, design_of, tasks_of
 from reidsim.engine.batch.executors import executor_named
 from reidsim.engine.batch.runner import batch_result, run_job
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,7 +52,7 @@ from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.linkage.surname_inference import Ancestry, SurnameInference
 from reidsim.releases.lattice import MaskingSpace, entropy
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 GAIN, LOSS, COST, BENEFIT, THETA, N_E = 150.0, 150.0, 10.0, 100.0, 0.5, 10_000.0
 RATES = 1e-3 * np.array(

@@ -16,7 +16,7 @@ from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Setting
 from reidsim.games.record_game import Choice, RecordGame
 from reidsim.kinds.masking.kind import MASKING
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 
 class TimedSolver:

@@ -26,7 +26,7 @@ from memory import peak_mib
 from needs import require_package
 from populations_national import national
 
-from reidsim.core.randomness import Counts, draw_binomial, draw_multinomial, draw_multivariate_hypergeometric
+from reidsim.core.numerics import Counts, draw_binomial, draw_multinomial, draw_multivariate_hypergeometric
 from reidsim.populations.catalogue import genealogy_table, make_genealogy, read_population_file
 from reidsim.populations.genealogy.genealogy import Genealogy
 

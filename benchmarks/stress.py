@@ -19,7 +19,7 @@ from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import OneShotPoints, play
 from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.kind import equilibria_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 
 def main() -> None:

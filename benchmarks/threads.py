@@ -20,12 +20,12 @@ import numba
 from figures import figure
 
 from reidsim.adversaries.multistage.attack import forget_inferences
-from reidsim.core.randomness import done_in_threads
+from reidsim.core.numerics import done_in_threads
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.searches import best_first, greedy
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.kind import kind_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 SOLVERS = {"best-first": best_first, "greedy": greedy}
 

@@ -40,7 +40,7 @@ from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Domain, Population, distinct_rows
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 Result = TypeVar("Result")
 GAMES = ("basic", "no-attack", "sh-friendly")

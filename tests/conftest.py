@@ -112,7 +112,7 @@ def turn_of(file):
 def wan2015():
     """Return the bundled study of Wan et al. 2015."""
     from reidsim.kinds.tables.build import build_study
-    from reidsim.scenarios.load import Scenario
+    from reidsim.scenarios.scenario import Scenario
 
     return build_study(Scenario.load("wan2015"))
 

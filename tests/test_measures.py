@@ -25,8 +25,8 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.reports.page.report import report_text
 from reidsim.scenarios import registry
 from reidsim.scenarios.kind import kind_named, kind_of
-from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kinds
+from reidsim.scenarios.scenario import Scenario
 
 TESTS = Path(__file__).parent
 TOWN = TESTS / "scenarios" / "town" / "town.toml"

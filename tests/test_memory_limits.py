@@ -24,7 +24,7 @@ from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables import build
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.reports.page.sources import open_results
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).parent / "scenarios" / "town"
 

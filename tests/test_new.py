@@ -21,7 +21,7 @@ from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.populations.population import Attribute, natural_categories
 from reidsim.releases.hierarchy import hierarchy_from_rows
 from reidsim.scenarios.hierarchies import hierarchy_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 ROWS = 60
 

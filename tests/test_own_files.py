@@ -19,7 +19,7 @@ from reidsim.drafts.options import DraftOptions
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.release import read_release
 from reidsim.reports.shared.file import verify_shared
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 

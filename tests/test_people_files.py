@@ -20,7 +20,7 @@ from reidsim.reports.page.report import report_text
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import write_shared
 from reidsim.reports.shared.records import shared_records
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 from by_people import made_hospital

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tiers import examples
 
-from reidsim.core.randomness import (
+from reidsim.core.numerics import (
     _binomial,
     _hypergeometric,
     _inverse,

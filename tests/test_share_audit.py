@@ -18,7 +18,7 @@ from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.audited import FileRisk, limit_of
 from reidsim.reports.shared.file import verify_shared, write_shared
 from reidsim.reports.shared.records import Kept, shared_records
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 FIFTH_KIND = Path(__file__).parent / "fifth_kind" / "withholding.py"
 SCENARIO = """

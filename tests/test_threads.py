@@ -9,12 +9,12 @@ import time
 import pytest
 
 from reidsim.adversaries.multistage.attack import forget_inferences
-from reidsim.core import randomness
-from reidsim.core.randomness import available_threads, done_in_threads, in_one_thread
+from reidsim.core import numerics
+from reidsim.core.numerics import available_threads, done_in_threads, in_one_thread
 from reidsim.games.masking import game as masking_game
 from reidsim.games.masking.searches import best_first, greedy, masking_backward_induction
 from reidsim.scenarios.kind import kind_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 SMALL = {
     "population.recipe": "ystr-genealogy-small", "targets.size": 20, "resources.registry.size": 300,
@@ -70,7 +70,7 @@ def test_an_error_ends_the_work_and_what_has_not_begun_is_left_out():
 
 
 def test_one_thread_is_of_those_within_it_alone(monkeypatch):
-    monkeypatch.setattr(randomness.numba.config, "NUMBA_NUM_THREADS", 6)
+    monkeypatch.setattr(numerics.numba.config, "NUMBA_NUM_THREADS", 6)
     elsewhere = []
     with in_one_thread():
         assert available_threads() == 1

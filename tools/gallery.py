@@ -26,7 +26,7 @@ from reidsim.kinds.tables.figures import payoff_difference_curves
 from reidsim.reports.page.report import caption
 from reidsim.reports.python import figures_of
 from reidsim.scenarios.kind import kind_of, kind_of_content
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 _SPACES = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|\s+")

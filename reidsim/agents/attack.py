@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE, Presence, Response
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Meeting, Setting
 from reidsim.core.files import read_toml
-from reidsim.core.randomness import dot
+from reidsim.core.numerics import dot
 from reidsim.core.wording import measures_worded
 from reidsim.games.composite import RememberingLinker
 from reidsim.games.outcomes import MEASURES, REIDENTIFIED, Case, Equilibrium, averages

@@ -56,7 +56,7 @@ from reidsim.agents.attack import (
     worth_and_outlay,
 )
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Setting
-from reidsim.core.randomness import dot
+from reidsim.core.numerics import dot
 from reidsim.games.composite import AdversaryType, TypesAdversary, TypesGame, TypesLinker
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.releases.lattice import Rows, Strategies

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from reidsim.agents.profile import AdversaryProfile, Equipment, Holdings, Known, Setting
 from reidsim.core.errors import InputError
-from reidsim.core.randomness import dot
+from reidsim.core.numerics import dot
 from reidsim.games.composite import RememberingAdversary, RememberingLinker, known_of
 from reidsim.games.record_game import WITHHELD
 from reidsim.populations.population import distinct_rows

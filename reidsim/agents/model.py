@@ -40,7 +40,7 @@ from reidsim.agents.learning import (
 )
 from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, ParticipationRule, Setting
 from reidsim.core.errors import InputError
-from reidsim.core.randomness import dot
+from reidsim.core.numerics import dot
 from reidsim.core.wording import columns_of
 from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, Equilibrium, Reidentified, reidentified
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from reidsim.adversaries.response import Adversary, Linkage
-from reidsim.core.randomness import random_stream, word_of
+from reidsim.core.numerics import random_stream, word_of
 from reidsim.core.validation import Section
 from reidsim.games.composite import Meet
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from reidsim.engine.batch.executors import Executor
     from reidsim.engine.results import Result, RunResult
-    from reidsim.scenarios.load import Scenario
+    from reidsim.scenarios.scenario import Scenario
     from reidsim.scenarios.schema import ScenarioHead
 
 ScenarioArgument = Annotated[
@@ -112,7 +112,7 @@ class Changes:
         resolve(scenario, "scenarios", "scenario")
         with waiting(f"reading {scenario}"):
             from reidsim.core.validation import parse_override
-            from reidsim.scenarios.load import Scenario
+            from reidsim.scenarios.scenario import Scenario
 
             stop_if_interrupted()
             changes = dict(map(parse_override, self.set_))

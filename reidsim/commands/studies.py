@@ -18,7 +18,7 @@ from reidsim.core.terminal import echo, note
 
 if TYPE_CHECKING:
     from reidsim.engine.results import Result, RunResult
-    from reidsim.scenarios.load import Scenario
+    from reidsim.scenarios.scenario import Scenario
     from reidsim.scenarios.schema import ScenarioHead
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.errors import InputError
-from reidsim.core.randomness import random_stream
+from reidsim.core.numerics import random_stream
 from reidsim.core.wording import columns_of
 from reidsim.engine.results import (
     Result,
@@ -30,7 +30,7 @@ from reidsim.releases.lattice import Floats
 from reidsim.scenarios.kind import (
     Progress,
 )
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 # Returns the values of a set of parts, shape (n_values,). The set is an integer; bit i is 1 if part i is in the set.
 SetValue = Callable[[int], Floats]

@@ -46,7 +46,7 @@ from reidsim.scenarios.agents import (
     without_adversary_uncertainty,
 )
 from reidsim.scenarios.kind import Progress, kind_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 
 

@@ -33,8 +33,8 @@ from reidsim.core.validation import plain
 from reidsim.core.wording import WORDS, Measure, counted
 from reidsim.games.outcomes import Reidentified
 from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, kind_of, kind_of_content, once_each
-from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kinds
+from reidsim.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -31,11 +31,11 @@ from reidsim.engine.stress.run import StressResult, describe, stress_loaded, wit
 from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
 from reidsim.games.matrix_games import Sum
 from reidsim.populations.catalogue import require_new_file
-from reidsim.scenarios import load
 from reidsim.scenarios.agents import WHO_COMES
 from reidsim.scenarios.kind import Progress, kind_of
-from reidsim.scenarios.load import SOURCE, InMemory, Study, anchored
 from reidsim.scenarios.registry import DEFAULT_KIND, scenario_kind
+from reidsim.scenarios.scenario import SOURCE, InMemory, Study, anchored
+from reidsim.scenarios.scenario import Scenario as BaseScenario
 from reidsim.scenarios.schema import READ_BY_CROSS_PLAY
 
 _AMOUNTS = ("benefit", "loss", "gain", "cost")
@@ -82,7 +82,7 @@ def _outside(error: InputError, path: Path, place: TemporaryDirectory[str] | Non
     return error.but(source=source.name) if folder is not None and source.is_relative_to(folder) else error
 
 
-class Scenario(load.Scenario[Any]):
+class Scenario(BaseScenario[Any]):
     """Description of a study: data, adversary, payoff parameters and policies.
 
     A scenario does not change; `with_` returns a changed copy. Two scenarios are equal if their values, defaults
@@ -110,7 +110,7 @@ class Scenario(load.Scenario[Any]):
     """
 
     if not TYPE_CHECKING:
-        load = classmethod(naming_arguments(vars(load.Scenario)["load"].__func__))
+        load = classmethod(naming_arguments(vars(BaseScenario)["load"].__func__))
 
     @classmethod
     def from_frames(

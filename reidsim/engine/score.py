@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.core.randomness import random_stream
+from reidsim.core.numerics import random_stream
 from reidsim.core.wording import Measure, measures_among
 from reidsim.engine.results import (
     Result,
@@ -25,7 +25,7 @@ from reidsim.scenarios.kind import (
     counted_units,
     equilibria_of,
 )
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 
 @dataclass(frozen=True, eq=False, repr=False)

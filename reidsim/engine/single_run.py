@@ -50,7 +50,7 @@ from reidsim.games.outcomes import (
     mixed,
 )
 from reidsim.scenarios.kind import PERSON, AnalysisTables, Played, PolicyOutcome, Progress, equilibria_of, kind_of
-from reidsim.scenarios.load import Scenario, Study
+from reidsim.scenarios.scenario import Scenario, Study
 
 # Measures of the table of runs that are means over all rounds.
 _MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))

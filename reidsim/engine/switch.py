@@ -32,7 +32,7 @@ from reidsim.games.outcomes import PUBLISHER_PAYOFF, averages
 from reidsim.scenarios.adversary_schema import EconomicsSection, economics_of
 from reidsim.scenarios.agents import left_out_of_rounds
 from reidsim.scenarios.kind import Kind, Progress, gain_goes_with_loss, kind_of
-from reidsim.scenarios.load import Scenario, Study
+from reidsim.scenarios.scenario import Scenario, Study
 
 LOSS, GAIN = "economics.loss", "economics.gain"
 KEYS = ("economics.benefit", LOSS, GAIN, "economics.cost")
@@ -396,7 +396,7 @@ def switch_loaded(
 
     Examples
     --------
-    >>> from reidsim.scenarios.load import Scenario
+    >>> from reidsim.scenarios.scenario import Scenario
     >>> switch_loaded(Scenario.load("wan2015"), "economics.benefit").switches  # doctest: +SKIP
     """
     kind, clock, report = begun(loaded, progress)

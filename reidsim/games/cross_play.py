@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, declared_information
 from reidsim.core.errors import InputError, refuse_first, require_among
-from reidsim.core.randomness import dot
+from reidsim.core.numerics import dot
 from reidsim.core.wording import columns_of
 from reidsim.games.composite import AdversaryType, TypesGame, parts_of, payoff_of_withholding
 from reidsim.games.directions.best_replies import best_release, by_record, directed_linker

@@ -10,8 +10,8 @@ from reidsim.games.record_game import RecordGame
 from reidsim.releases.lattice import MaskingSpace
 from reidsim.scenarios.adversary_schema import PublisherScenario, economics_of
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.load import Study, World, planner
 from reidsim.scenarios.registry import Policies, Policy
+from reidsim.scenarios.scenario import Study, World, planner
 
 __all__ = [
     "BestReply",

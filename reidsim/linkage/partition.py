@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.core.randomness import borrowing
+from reidsim.core.numerics import borrowing
 from reidsim.linkage.people import RowSets, classes_at
 from reidsim.populations.population import Counts, distinct_rows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies

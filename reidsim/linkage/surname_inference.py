@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from reidsim.core.errors import refuse_first
-from reidsim.core.randomness import borrowing, owning
+from reidsim.core.numerics import borrowing, owning
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.uint64]

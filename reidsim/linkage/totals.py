@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reidsim.core.randomness import draw_binomial
+from reidsim.core.numerics import draw_binomial
 
 Floats = NDArray[np.float64]
 

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, gammaln
 
 from reidsim.core.errors import InputError, locating, refuse_first
-from reidsim.core.randomness import draw_multinomial
+from reidsim.core.numerics import draw_multinomial
 from reidsim.core.tables import numbers, require_columns
 from reidsim.core.wording import counted
 from reidsim.linkage.group_sizes import GroupFrequencies, individual_risk

@@ -32,7 +32,7 @@ from reidsim.core.errors import (
     require_distinct,
 )
 from reidsim.core.files import bundled_folder, data_file, require_no_device
-from reidsim.core.randomness import draw_binomial, draw_multinomial
+from reidsim.core.numerics import draw_binomial, draw_multinomial
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import Section
 from reidsim.core.wording import whole_number

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
-from reidsim.core.randomness import draw_multinomial
+from reidsim.core.numerics import draw_multinomial
 from reidsim.core.tables import numbers
 from reidsim.core.validation import Section
 from reidsim.populations.population import (

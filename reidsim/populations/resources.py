@@ -22,7 +22,7 @@ from scipy.special import ndtr
 
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among
 from reidsim.core.files import read_toml, resolve
-from reidsim.core.randomness import draw_multivariate_hypergeometric
+from reidsim.core.numerics import draw_multivariate_hypergeometric
 from reidsim.core.validation import Section, validated
 from reidsim.populations.population import (
     UNKNOWN,

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, refuse_first, require_among
-from reidsim.core.randomness import log, log2
+from reidsim.core.numerics import log, log2
 from reidsim.populations.population import Codes, Domain
 from reidsim.releases.hierarchy import Hierarchy
 

@@ -33,8 +33,8 @@ from reidsim.reports.writer import lines_of
 from reidsim.scenarios.adversary_schema import economics_of
 from reidsim.scenarios.agents import types_of
 from reidsim.scenarios.kind import kind_named, kind_of
-from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import kinds
+from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 
 

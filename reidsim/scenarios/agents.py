@@ -49,9 +49,9 @@ from reidsim.scenarios.adversary_schema import (
     opponent_names,
 )
 from reidsim.scenarios.adversary_schema import economics_of as true_and_believed
-from reidsim.scenarios.load import Scenario, Study, World
 from reidsim.scenarios.registry import require_by_agents
 from reidsim.scenarios.resources import check_buyer
+from reidsim.scenarios.scenario import Scenario, Study, World
 from reidsim.scenarios.schema import Discrete, ScenarioHead, UncertaintySection
 
 S = TypeVar("S", bound=ScenarioHead)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.errors import InputError, refuse_rows
 from reidsim.core.files import read_toml
-from reidsim.core.randomness import random_stream
+from reidsim.core.numerics import random_stream
 from reidsim.core.tables import read_table, require_columns
 from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.games.cross_play import Defender, outcome_of, paid_in
@@ -35,8 +35,8 @@ from reidsim.populations.population import Population
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.hierarchies import Table
-from reidsim.scenarios.load import Scenario, Study, World
 from reidsim.scenarios.registry import DEFAULT_KIND, MADE, OwnPolicy, Policy, find_kind, kinds
+from reidsim.scenarios.scenario import Scenario, Study, World
 from reidsim.scenarios.schema import ScenarioHead
 
 if TYPE_CHECKING:

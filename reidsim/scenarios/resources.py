@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 
 from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.files import bundled_folder, data_file, resolve
-from reidsim.core.randomness import random_stream, word_of
+from reidsim.core.numerics import random_stream, word_of
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import Section
 from reidsim.core.wording import whole_number

@@ -39,7 +39,7 @@ from reidsim.reports.shared.file import releases_of
 from reidsim.reports.writer import render
 from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.kind import HOUSEHOLD, PERSON, Value, kind_of, unit_sentence
-from reidsim.scenarios.load import Scenario, Study
+from reidsim.scenarios.scenario import Scenario, Study
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
 
 # Sections and keys that a single solution of a scenario does not need.

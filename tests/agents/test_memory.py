@@ -27,7 +27,7 @@ from reidsim.games.record_game import WITHHELD, Choice, Constraint
 from reidsim.games.solvers import branch_and_bound
 from reidsim.kinds.tables.build import build_study, setting_of
 from reidsim.releases.lattice import GeneralizationLattice
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 
 def strategies_of_rounds(setting, small, beliefs, reply):

@@ -14,7 +14,7 @@ from tiers import examples
 import reidsim
 from reidsim.agents.model import ReidentificationModel
 from reidsim.kinds.tables.build import build_study, setting_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 AGES, SEXES = range(20, 24), ("F", "M")
 # Released labels of an age and a sex, by level.

@@ -10,7 +10,7 @@ from reidsim.core.errors import InputError
 from reidsim.engine.single_run import play_policies
 from reidsim.engine.stress.run import describe
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TYPES = """
 [agents]

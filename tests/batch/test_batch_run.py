@@ -21,7 +21,7 @@ from reidsim.engine.batch.folder import finish, only_writer
 from reidsim.engine.batch.runner import evaluate, rerun_one, run_batch_loaded
 from reidsim.engine.results import sha256_of
 from reidsim.engine.single_run import run_once
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TABLES = ("runs", "statistics", "differences", "distributions")
 SWEEP = {"sweep.values": {"economics.loss": [30, 60], "economics.cost": [5, 10]}}

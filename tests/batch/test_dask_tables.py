@@ -12,7 +12,7 @@ import pytest
 from reidsim.engine.batch.executors import DaskExecutor, ProcessExecutor, SerialExecutor
 from reidsim.engine.batch.folder import JOURNAL
 from reidsim.engine.batch.runner import run_batch_loaded
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 pytestmark = pytest.mark.deep
 

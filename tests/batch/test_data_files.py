@@ -19,7 +19,7 @@ from reidsim.engine.batch.executors import SerialExecutor
 from reidsim.engine.batch.folder import DataFiles
 from reidsim.engine.batch.runner import evaluate, rerun_one, run_batch_loaded
 from reidsim.engine.stress.run import describe
-from reidsim.scenarios.load import RECIPE_KEYS, Scenario
+from reidsim.scenarios.scenario import RECIPE_KEYS, Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 

@@ -20,7 +20,7 @@ from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import attempt
 from reidsim.engine.batch.executors import SerialExecutor
 from reidsim.engine.batch.runner import run_batch_loaded
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town"
 TABLES = ("runs", "statistics", "differences", "distributions")

@@ -12,7 +12,7 @@ from reidsim.core.errors import InputError
 from reidsim.core.validation import validated
 from reidsim.engine.batch.design import Design, RunTask, ScenarioWork, content_of_run, design_of, sweep_points
 from reidsim.engine.batch.runner import evaluate, tasks_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import SweepSection
 
 TABLE_PROGRAM = """

@@ -13,7 +13,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES, search_deviation
 from reidsim.kinds.tables.outcomes import play
 from reidsim.scenarios.kind import equilibria_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 pytestmark = pytest.mark.deep
 

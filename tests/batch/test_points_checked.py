@@ -6,7 +6,7 @@ import pytest
 
 from reidsim.core.errors import InputError
 from reidsim.engine.batch.design import check_points, design_of, makers_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 

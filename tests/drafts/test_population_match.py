@@ -13,7 +13,7 @@ from reidsim.drafts.people import match_columns
 from reidsim.drafts.profile import profile_table
 from reidsim.kinds.tables.build import build_study
 from reidsim.populations.population import Population
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 CODES = {"Male": "M", "Female": "F"}
 

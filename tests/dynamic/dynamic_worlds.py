@@ -6,7 +6,7 @@ from pathlib import Path
 import plain_dynamic as plain
 
 from reidsim.kinds.dynamic.kind import DYNAMIC
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 PEOPLE = {
     ("20", "F", "North"): 40, ("20", "M", "North"): 35, ("30", "F", "North"): 9, ("30", "M", "North"): 3,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from small_games import game_of, small_games
 
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 
 @st.composite

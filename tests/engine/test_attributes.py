@@ -12,7 +12,7 @@ import reidsim
 from reidsim.core.errors import InputError
 from reidsim.engine import attributes as attributes_run
 from reidsim.engine.attributes import ATTRIBUTE_COLUMNS, attributes_loaded
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 SCENARIO = """
 [release]

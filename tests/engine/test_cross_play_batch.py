@@ -8,14 +8,14 @@ import pytest
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.core.randomness import replication_seed
+from reidsim.core.numerics import replication_seed
 from reidsim.engine.batch.design import Design
 from reidsim.engine.batch.runner import rerun_one
 from reidsim.engine.cross_play import worst_cases_table
 from reidsim.engine.scenario import cross_play
 from reidsim.games.cross_play import CROSS_PLAY_COLUMNS
 from reidsim.reports.study_tables import cross_play_verdict
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 KEYS = ["defender", "plans_against", "adversary"]

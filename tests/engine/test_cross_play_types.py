@@ -17,7 +17,7 @@ from reidsim.scenarios.agents import (
     AVERAGE_TYPE,
     WORST_OF_TYPES,
 )
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).resolve().parents[1] / "scenarios" / "town" / "town.toml"
 # A non-binding budget makes them equipped adversaries.

@@ -13,7 +13,7 @@ import reidsim
 from reidsim.audit.release import audit_release
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 FILES = {
     "people.toml": """kind = "counts"

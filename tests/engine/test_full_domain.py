@@ -10,7 +10,7 @@ from reidsim.engine.single_run import run_once
 from reidsim.games.outcomes import MEASURES, REIDENTIFIED
 from reidsim.kinds.tables import outcomes
 from reidsim.releases.records import released_class_sizes
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 NODE_POLICIES = ["basic", "no-attack", "sh-friendly"]
 CLASS_POLICIES = [

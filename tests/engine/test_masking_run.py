@@ -9,7 +9,7 @@ import reidsim
 from reidsim.core.errors import InputError
 from reidsim.engine.stress.run import describe
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 SMALL = {
     "population.recipe": "ystr-genealogy-small", "replications": 2, "targets.size": 12, "resources.registry.size": 400,

@@ -7,7 +7,7 @@ from staged_clinic import FILES
 from test_people import game_of
 
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOP = NODES[-1]
 RECIPE = """

@@ -25,7 +25,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import figure_tables, play
 from reidsim.scenarios.kind import equilibria_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
 

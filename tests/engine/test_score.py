@@ -17,7 +17,7 @@ from reidsim.engine.score import score_loaded
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import write_shared
 from reidsim.reports.shared.records import shared_records
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 SCENARIO = """
 [population]

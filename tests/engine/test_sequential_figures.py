@@ -21,7 +21,7 @@ from reidsim.kinds.tables.outcomes import (
     attack_table,
     belief_table,
 )
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).parent.parent / "scenarios" / "town"
 REGISTRY = """

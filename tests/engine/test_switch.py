@@ -15,7 +15,7 @@ from reidsim.engine import switch as switch_run
 from reidsim.engine.batch.design import at_point
 from reidsim.engine.switch import INTERVAL_COLUMNS, SWITCH_COLUMNS, switch_loaded
 from reidsim.scenarios.kind import kind_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 KEYS = ("economics.loss", "economics.benefit", "economics.gain", "economics.cost")
 POLICIES = ["basic", "no-attack", "no-protection", "suppress-all", "k-anonymity-2"]

@@ -24,7 +24,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import play, strategy_table
 from reidsim.scenarios.kind import equilibria_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 
 @pytest.fixture(scope="module")

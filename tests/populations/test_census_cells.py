@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reidsim.core.errors import InputError
 from reidsim.populations.catalogue import load_population
 from reidsim.populations.census import largest_remainders
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 AREAS = """\
 # source: made up

@@ -22,7 +22,7 @@ from reidsim.reports.page.report import UPPER_ENDS, class_shares, report_text, w
 from reidsim.reports.page.sources import assumptions, open_results
 from reidsim.reports.python import illustrate
 from reidsim.scenarios.kind import kind_named
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).parents[1] / "scenarios" / "town"
 TOWN_SCENARIO = Scenario.load(TOWN / "town.toml", seed=1).scenario

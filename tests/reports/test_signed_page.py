@@ -15,7 +15,7 @@ from reidsim.core.errors import InputError
 from reidsim.engine.switch import PRECISION, TIMES_OWN, break_even
 from reidsim.reports.page import decision as decisions
 from reidsim.reports.page.report import report_text
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 SCENARIO = """
 title = "Patients"

@@ -21,7 +21,7 @@ from reidsim.games.outcomes import evaluate
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.scenarios.kind import equilibria_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).parent / "town" / "town.toml"
 CURIOUS, BROKER = {"weight": 0.7, "gain": 25}, {"weight": 0.3, "gain": 400, "cost": 60}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reidsim.core.errors import InputError
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import spelled_out
 
 TOWN = Path(__file__).parent / "town" / "town.toml"

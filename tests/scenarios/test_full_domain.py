@@ -7,7 +7,7 @@ from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.schema import policy_named
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 SCENARIO = """
 [adversary]

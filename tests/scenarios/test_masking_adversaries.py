@@ -15,7 +15,7 @@ from reidsim.engine.stress.run import describe
 from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.scenarios.kind import equilibria_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 ATTRIBUTES = ("age", "town", "blood")
 WEIGHTS = {"age": 3.0, "town": 2.0, "blood": 1.0}

@@ -9,7 +9,7 @@ import pytest
 import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 POSTERS = "Age,town,rh\n34,Dale,neg\n52,Hill,pos\n67,Hill,pos\n41,Dale,pos\n"
 TOWN = "age,town,people\n34,Dale,6\n52,Dale,8\n67,Dale,3\n34,Hill,30\n52,Hill,25\n67,Hill,2\n41,Glen,4\n"

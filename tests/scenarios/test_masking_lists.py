@@ -8,7 +8,7 @@ import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.masking.schema import policy_named
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 SCENARIO = """
 extends = "genealogy-market"

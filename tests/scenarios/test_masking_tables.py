@@ -10,7 +10,7 @@ from tiers import examples
 
 from reidsim.core.errors import InputError
 from reidsim.kinds.masking.study import build_masking_study
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 SMALL = {
     "population.recipe": "ystr-genealogy-small",

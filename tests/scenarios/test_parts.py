@@ -12,8 +12,8 @@ import reidsim
 from reidsim.cli import app
 from reidsim.core import registry
 from reidsim.core.errors import InputError
-from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import made_by
+from reidsim.scenarios.scenario import Scenario
 
 OWN = '''
 import numpy as np

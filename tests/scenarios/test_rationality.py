@@ -7,7 +7,7 @@ from test_one_answer import MEASURES, write
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 LOGIT = {"adversary.rationality": "logit", "adversary.precision": 0.05}
 

@@ -9,7 +9,7 @@ import pytest
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).parent / "town" / "town.toml"
 SEVERAL = {

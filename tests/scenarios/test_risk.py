@@ -10,7 +10,7 @@ from reidsim.core.errors import InputError
 from reidsim.kinds.assessment.kind import assess_release
 from reidsim.kinds.assessment.study import build_risk_study
 from reidsim.linkage.uniqueness import FixedUniqueness
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 PEOPLE = """
 kind = "counts"

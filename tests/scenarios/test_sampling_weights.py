@@ -19,7 +19,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import play
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.records import shared_records
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 POLICIES = ["no-protection", "basic", "no-attack", "full-domain", "full-domain-no-attack", "record-level",
             "record-level-no-attack", "multi-dimensional", "opt-in", "k-anonymity"]  # fmt: skip

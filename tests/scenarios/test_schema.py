@@ -12,7 +12,7 @@ from reidsim.core.files import bundled_folder, bundled_names, read_toml
 from reidsim.core.validation import validated
 from reidsim.kinds.tables.schema import TablesScenario
 from reidsim.scenarios.kind import schemas
-from reidsim.scenarios.load import extended
+from reidsim.scenarios.scenario import extended
 
 SCHEMA = TablesScenario.model_json_schema(by_alias=True)
 TOWN = tomllib.loads((Path(__file__).parent / "town" / "town.toml").read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ from reidsim.engine.scenario import cross_play
 from reidsim.engine.score import score_loaded
 from reidsim.games.masking.searches import best_first
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 DATASET = {"publisher.unit": "table", "population.holds_release": False, "publisher.policies": ["basic"]}
 

@@ -11,7 +11,7 @@ import reidsim
 from reidsim.core.errors import InputError
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import play
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 SCENARIO = """
 title = "A town"

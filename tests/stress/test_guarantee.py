@@ -14,7 +14,7 @@ from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.kind import TABLES
 from reidsim.kinds.tables.outcomes import OneShotPoints, SolvedPoints
 from reidsim.scenarios.adversary_schema import economics_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 POLICIES = ("basic", "no-attack", "no-protection", "suppress-all")
 

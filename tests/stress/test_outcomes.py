@@ -10,7 +10,7 @@ from reidsim.core.errors import InputError
 from reidsim.engine.stress.run import Evaluator
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import OneShotPoints, SolvedPoints
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 POLICIES = ("no-protection", "basic", "no-attack", "suppress-all")
 MEASURES = [

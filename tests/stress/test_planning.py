@@ -10,7 +10,7 @@ from reidsim.engine.stress.run import (
     known_keys,
     planned_amounts,
 )
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 
 @pytest.fixture

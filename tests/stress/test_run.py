@@ -10,7 +10,7 @@ from reidsim.cli import app
 from reidsim.core.errors import InputError
 from reidsim.engine.scenario import stress
 from reidsim.engine.stress.run import describe
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 EVERYTHING = """
 [stress]

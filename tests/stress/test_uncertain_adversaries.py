@@ -9,7 +9,7 @@ import reidsim
 from reidsim.cli import app
 from reidsim.core.errors import InputError
 from reidsim.engine.stress.run import Evaluator
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 POLICIES = ("no-protection", "basic", "no-attack", "suppress-all")
 WHO = '"adversary" = { distribution = "discrete", values = ["one-shot", "fmdp", "always"], weights = [2, 1, 1] }\n'

@@ -11,7 +11,7 @@ from reidsim.figures.studies import risks_by_policy
 from reidsim.reports.page.report import report_text
 from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.kind import kind_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 from reidsim.web.server import Explorer, changed, form_shares, read_back_html
 
 

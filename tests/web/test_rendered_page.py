@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 solara = pytest.importorskip("solara")
 vuetify = pytest.importorskip("ipyvuetify")

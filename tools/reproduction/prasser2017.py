@@ -15,7 +15,7 @@ from reidsim.games.full_domain.search import search
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.policies import BestOfUnit
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 from reproduction.ledger import Computed, Found, Ledger, compared
 
 # Of the raw results: payouts of these policies at these losses.

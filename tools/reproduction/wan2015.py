@@ -17,7 +17,7 @@ from reidsim.kinds.tables.kind import TABLES, search_deviation
 from reidsim.kinds.tables.outcomes import play, strategy_table
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.scenarios.kind import equilibria_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 from reproduction.ledger import Computed, Found, Ledger, compared
 
 _Summary = Mapping[str, Mapping[str, float]]

@@ -13,7 +13,7 @@ from reidsim.games.masking.searches import greedy, masking_backward_induction
 from reidsim.kinds.masking.kind import MASKING
 from reidsim.kinds.masking.study import MaskingStudy
 from reidsim.scenarios.kind import equilibria_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 from reproduction.ledger import Computed, Found, Ledger, compared
 from reproduction.sensitivity_wan2021 import claims, read_study
 

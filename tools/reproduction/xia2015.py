@@ -17,7 +17,7 @@ from reidsim.adversaries.sequential.planning import (
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.outcomes import belief_table
 from reidsim.kinds.tables.study import TablesStudy
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import AttackChanges, SequentialFiguresSection
 from reproduction.ledger import Computed, Found, Ledger, compared
 

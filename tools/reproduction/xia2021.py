@@ -14,7 +14,7 @@ from reidsim.kinds.assessment.study import WORST_CASE, RiskStudy
 from reidsim.linkage.group_sizes import GroupFrequencies
 from reidsim.linkage.uniqueness import estimate_uniqueness
 from reidsim.populations.population import distinct_rows
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 from reproduction.ledger import Computed, Found, Ledger, compared
 
 _SMALLEST = 1000

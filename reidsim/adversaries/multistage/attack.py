@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Attempt, Linkage, PlanLinkage, Weighing, chance_of_guess, of_rows
 from reidsim.core.errors import InputError, listed, nearest, require_among, require_distinct
-from reidsim.core.randomness import borrowing
+from reidsim.core.numerics import borrowing
 from reidsim.linkage.people import OpenRowGroups
 from reidsim.linkage.surname_inference import (
     NO_SURNAME,

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError, locating
 from reidsim.core.interrupts import caused
-from reidsim.core.randomness import random_stream, replication_seed
+from reidsim.core.numerics import random_stream, replication_seed
 from reidsim.core.validation import override, value_at
 from reidsim.engine.results import LEVELS, OUTCOMES, distributions_of_result, quantile_rows, quantiles_of_people
 from reidsim.engine.single_run import check_once, run_once
@@ -33,7 +33,7 @@ from reidsim.games.outcomes import Equilibrium, measures_table
 from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, who_may_come
 from reidsim.scenarios.kind import equilibria_of, kind_of
-from reidsim.scenarios.load import Scenario, Study
+from reidsim.scenarios.scenario import Scenario, Study
 
 Floats = NDArray[np.float64]
 # Sections that concern batches and results, not a single run.

@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from reidsim.core.errors import InputError, listed, refuse_first, require_among
 from reidsim.core.files import free_memory
 from reidsim.core.interrupts import came, stop_if_interrupted
-from reidsim.core.randomness import in_one_thread
+from reidsim.core.numerics import in_one_thread
 from reidsim.engine.batch import worker
 from reidsim.engine.batch.design import COMPLETE, KILLED, TIMEOUT, RunOutcome, RunTask, Work, attempt, code_version
 from reidsim.engine.batch.folder import files_named

@@ -48,8 +48,8 @@ from reidsim.engine.results import (
     write_json,
 )
 from reidsim.populations.census import SEGMENTS
-from reidsim.scenarios.load import RECIPE_KEYS, Scenario
 from reidsim.scenarios.registry import scenario_kind
+from reidsim.scenarios.scenario import RECIPE_KEYS, Scenario
 
 MANIFEST = "manifest.json"
 JOURNAL = "journal.jsonl"

@@ -62,7 +62,7 @@ from reidsim.engine.results import (
 )
 from reidsim.engine.single_run import run_once
 from reidsim.scenarios.kind import AnalysisTables, Progress
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 _LOGGER = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError, listed
-from reidsim.core.randomness import random_stream
+from reidsim.core.numerics import random_stream
 from reidsim.engine.batch.design import Design, quantiles, scenario_columns
 from reidsim.games.outcomes import PUBLISHER_PAYOFF
 from reidsim.games.record_game import WITHHELD
@@ -34,7 +34,7 @@ from reidsim.games.solvers import RobustChoice
 from reidsim.scenarios import adversary_schema as payoffs
 from reidsim.scenarios import schema
 from reidsim.scenarios.kind import Kind
-from reidsim.scenarios.load import Study
+from reidsim.scenarios.scenario import Study
 
 Floats = NDArray[np.float64]
 PAYOFF = PUBLISHER_PAYOFF.column

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.errors import InputError, listed, locating, not_among, require_among
-from reidsim.core.randomness import random_stream
+from reidsim.core.numerics import random_stream
 from reidsim.core.validation import value_if_any
 from reidsim.core.wording import Measure, columns_of, counted
 from reidsim.engine.batch.design import (
@@ -72,7 +72,7 @@ from reidsim.scenarios import adversary_schema as payoffs
 from reidsim.scenarios import schema
 from reidsim.scenarios.agents import WHO_COMES, without_adversary_uncertainty
 from reidsim.scenarios.kind import Progress, kind_of
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 Planning = Literal["informed", "as-believed"]
 _WHERE = f"uncertainty.parameters.{WHO_COMES}"

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Linkage
 from reidsim.core.errors import InputError
-from reidsim.core.randomness import borrowing, owning
+from reidsim.core.numerics import borrowing, owning
 from reidsim.games.composite import PeopleLattice, PeopleLinkage, parts_of, with_each
 from reidsim.games.directions.effects import (
     Harm,

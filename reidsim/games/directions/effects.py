@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.core.errors import InputError
-from reidsim.core.randomness import borrowing, owning
+from reidsim.core.numerics import borrowing, owning
 from reidsim.games.record_game import WITHHELD, AdmissibleGroups
 from reidsim.linkage.partition import FittingRows, agreement, change_row, fits_any
 from reidsim.linkage.people import LIMIT_ROUNDING

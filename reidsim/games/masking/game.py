@@ -31,7 +31,7 @@ from reidsim.adversaries.multistage.attack import (
 )
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, OneShotAdversary
 from reidsim.core.errors import InputError, require_among
-from reidsim.core.randomness import available_threads, borrowing, done_in_threads
+from reidsim.core.numerics import available_threads, borrowing, done_in_threads
 from reidsim.games.outcomes import Attempts, Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
 from reidsim.linkage.surname_inference import NO_SURNAME

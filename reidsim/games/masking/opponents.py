@@ -28,7 +28,7 @@ from reidsim.adversaries.multistage.attack import (
 )
 from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import Adversary, NeverAttacks
-from reidsim.core.randomness import borrowing
+from reidsim.core.numerics import borrowing
 from reidsim.games.composite import (
     AdversaryType,
     RememberingAdversary,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.multistage.attack import Memory, TwoStageArrays, reply_to
 from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
-from reidsim.core.randomness import borrowing
+from reidsim.core.numerics import borrowing
 from reidsim.games.masking.game import GameArrays, MaskingGame, in_chunks, is_ahead, payoff_of, utility_of
 from reidsim.games.masking.opponents import Alike, Opponents, Rules, Tables, attacked_anyway, payoff_against
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame

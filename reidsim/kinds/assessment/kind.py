@@ -18,7 +18,7 @@ from reidsim.adversaries.knowledge.assessment import Assessment, Network, RiskNa
 from reidsim.adversaries.knowledge.groups import Knowledge, count_sets
 from reidsim.core.errors import locating, refuse_first
 from reidsim.core.files import read_toml
-from reidsim.core.randomness import draw_binomial, draw_multivariate_hypergeometric
+from reidsim.core.numerics import draw_binomial, draw_multivariate_hypergeometric
 from reidsim.core.wording import columns_of, counted, in_words, measures_worded
 from reidsim.games.outcomes import HOUSEHOLD_RISK
 from reidsim.kinds.assessment.study import (
@@ -36,7 +36,7 @@ from reidsim.linkage.people import largest_in_groups
 from reidsim.populations.population import Codes, distinct_rows
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.kind import HOUSEHOLD, PERSON, AnalysisTables, Kind, Played, Progress
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 *_RISKS, JOURNALIST_LOW, JOURNALIST_HIGH = measures_worded(_WORDS["own"]).values()

@@ -25,7 +25,7 @@ from reidsim.populations.population import Attribute, Codes, Domain, Population,
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.kind import HOUSEHOLD, PERSON, Keys, digest_of, key_columns, keys_of_records, require_same
-from reidsim.scenarios.load import Scenario, Study, World, people_named
+from reidsim.scenarios.scenario import Scenario, Study, World, people_named
 from reidsim.scenarios.schema import (
     Count,
     Delimiter,

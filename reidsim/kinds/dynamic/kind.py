@@ -17,7 +17,7 @@ from reidsim.adversaries.response import Linkage, ListedCandidates, one_over
 from reidsim.agents.attack import RUN_MEASURES
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows
 from reidsim.core.files import read_toml
-from reidsim.core.randomness import draw_multinomial, draw_multivariate_hypergeometric, exp, log, random_stream
+from reidsim.core.numerics import draw_multinomial, draw_multivariate_hypergeometric, exp, log, random_stream
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.wording import counted, measures_worded
 from reidsim.games.outcomes import Equilibrium, Reidentified, reidentified_in
@@ -39,7 +39,7 @@ from reidsim.scenarios.kind import (
     digest_of,
     equilibria_of,
 )
-from reidsim.scenarios.load import Scenario, Study, World, people_named, planner, table_named
+from reidsim.scenarios.scenario import Scenario, Study, World, people_named, planner, table_named
 
 _ROUNDING = 1e-9
 

@@ -58,8 +58,8 @@ from reidsim.scenarios.kind import (
     equilibria_of,
     record_table,
 )
-from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import K_ANONYMITY, k_of, with_each_k
+from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import spelled_out
 
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))

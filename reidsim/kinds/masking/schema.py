@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from reidsim.adversaries.linkers import MultistageLinker
 from reidsim.adversaries.multistage.attack import MultistageAttack
 from reidsim.core.errors import InputError, listed, locating, nearest, refuse_first, require_among, require_distinct
-from reidsim.core.randomness import random_stream
+from reidsim.core.numerics import random_stream
 from reidsim.core.validation import Section
 from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.games.cross_play import Game, OptIn, SameForm, withholding

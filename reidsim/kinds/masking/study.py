@@ -23,7 +23,7 @@ from reidsim.adversaries.multistage.attack import (
 from reidsim.adversaries.response import Adversary, OneShotAdversary, planners
 from reidsim.agents.profile import Equipment, Holdings, Setting
 from reidsim.core.errors import InputError, locating, nearest, refuse_first
-from reidsim.core.randomness import random_stream
+from reidsim.core.numerics import random_stream
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame, PartialMaskingSpace
 from reidsim.games.masking.opponents import game_against_several
 from reidsim.games.record_game import Linker, RecordGame
@@ -62,8 +62,8 @@ from reidsim.scenarios.agents import (
     with_detection,
 )
 from reidsim.scenarios.kind import digest_of
-from reidsim.scenarios.load import Scenario, Study, World, planner
 from reidsim.scenarios.resources import IdentifySection, InferSurnameSection, StageSection, check_buyer, stage_of
+from reidsim.scenarios.scenario import Scenario, Study, World, planner
 
 # The true game and the believed game.
 MaskingGames = tuple[MaskingGame, MaskingGame]

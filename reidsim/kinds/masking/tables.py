@@ -21,8 +21,8 @@ from reidsim.populations.catalogue import as_individuals, make
 from reidsim.populations.genealogy.genealogy import Genealogy, genealogy_individuals
 from reidsim.populations.population import UNKNOWN, Attribute, Domain, natural_categories
 from reidsim.scenarios.kind import require_distinct_people
-from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.resources import AGE, InferSurnameSection, Integers, ListsOfPeople, People, lists_of_people
+from reidsim.scenarios.scenario import Scenario
 
 # Code of an unknown allele.
 NO_ALLELE = 0

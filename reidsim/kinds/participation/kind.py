@@ -20,7 +20,7 @@ from pydantic import Field, model_validator
 from reidsim.agents.attack import PARTICIPATION
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among, require_distinct
 from reidsim.core.files import read_toml, resolve
-from reidsim.core.randomness import random_stream
+from reidsim.core.numerics import random_stream
 from reidsim.core.tables import read_table, require_columns
 from reidsim.core.validation import Section
 from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, VERMILION, columns_of, counted, in_words, measures_worded
@@ -42,8 +42,8 @@ from reidsim.scenarios.kind import (
     digest_of,
     record_table,
 )
-from reidsim.scenarios.load import Scenario, Study, World
 from reidsim.scenarios.registry import Look, Policies, Policy
+from reidsim.scenarios.scenario import Scenario, Study, World
 from reidsim.scenarios.schema import Count, Money, ReadIf, ScenarioHead, Share, Text
 
 PolicyName = Literal["nobody", "everybody", "from-nobody", "from-everybody", "planner"]

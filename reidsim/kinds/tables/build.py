@@ -19,7 +19,7 @@ from reidsim.adversaries.response import Adversary, arrays_of
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
 from reidsim.core.errors import listed, locating, refuse_first, refuse_rows
 from reidsim.core.files import bundled_folder, free_memory, require_memory
-from reidsim.core.randomness import log, random_stream
+from reidsim.core.numerics import log, random_stream
 from reidsim.core.tables import numbers, read_table, require_columns, sniff_delimiter
 from reidsim.core.wording import counted
 from reidsim.games.composite import PeopleLattice
@@ -66,8 +66,8 @@ from reidsim.scenarios.agents import (
 )
 from reidsim.scenarios.hierarchies import Table, hierarchy_rows
 from reidsim.scenarios.kind import Keys, key_columns, keys_of_records, require_same
-from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.resources import People, check_buyer, lists_of_people
+from reidsim.scenarios.scenario import Scenario
 
 # Key of the random stream that draws the persons of records. Streams for lists use 0 and 1 as the first number.
 _RECORDS = (2, 0, 0)

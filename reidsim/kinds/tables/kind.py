@@ -62,9 +62,9 @@ from reidsim.scenarios.kind import (
     record_table,
     solver_facts,
 )
-from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import require_by_agents, with_each_k
 from reidsim.scenarios.resources import require_recipe
+from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import spelled_out
 
 # Sections that affect games, but not the data of the study.

@@ -22,7 +22,7 @@ from reidsim.adversaries.sequential.planning import (
     plan_unknown,
 )
 from reidsim.core.errors import InputError, locating, refuse_first
-from reidsim.core.randomness import dot, random_stream
+from reidsim.core.numerics import dot, random_stream
 from reidsim.games.composite import PeopleLinkage
 from reidsim.games.cross_play import record_game_of
 from reidsim.games.full_domain.search import best_nodes, every_node, pareto_front

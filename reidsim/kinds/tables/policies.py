@@ -11,7 +11,7 @@ import pandas as pd
 
 from reidsim.adversaries.response import OneShotAdversary
 from reidsim.core.errors import InputError, locating
-from reidsim.core.randomness import dot, random_stream
+from reidsim.core.numerics import dot, random_stream
 from reidsim.games.composite import TypesGame, payoff_of_withholding
 from reidsim.games.cross_play import Game, OptIn, record_game_of, require_comparable
 from reidsim.games.directions.best_replies import best_release, by_record, directed_linker, without_attacked

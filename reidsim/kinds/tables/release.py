@@ -19,7 +19,7 @@ from reidsim.adversaries.linkers import LatticeAttackLinker
 from reidsim.adversaries.multistage.attack import MultistageAttack, MultistageWorld, PersonTable
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among
 from reidsim.core.files import BUNDLED, data_file, resolve
-from reidsim.core.randomness import random_stream
+from reidsim.core.numerics import random_stream
 from reidsim.core.tables import DELIMITERS, numbers, read_table, require_columns
 from reidsim.kinds.tables.schema import (
     AttributeSection,
@@ -36,8 +36,8 @@ from reidsim.releases.lattice import GeneralizationLattice
 from reidsim.releases.records import read_adult, records_of, redraw_top_code, select_columns
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
 from reidsim.scenarios.kind import Keys, key_columns, require_same
-from reidsim.scenarios.load import Scenario, people_named, table_named
 from reidsim.scenarios.resources import AttackRecipe, stage_of
+from reidsim.scenarios.scenario import Scenario, people_named, table_named
 
 Integers = NDArray[np.int64]
 

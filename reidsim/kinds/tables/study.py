@@ -52,8 +52,8 @@ from reidsim.scenarios.adversary_schema import AdversarySection, EconomicsSectio
 from reidsim.scenarios.agents import named, scenario_alone
 from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.kind import Keys, digest_of
-from reidsim.scenarios.load import Scenario, Study, World, people_named, planner
 from reidsim.scenarios.resources import AttackRecipe, require_recipe
+from reidsim.scenarios.scenario import Scenario, Study, World, people_named, planner
 
 PRICES = ("benefit", "loss", "gain", "cost")
 

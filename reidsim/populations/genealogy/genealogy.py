@@ -24,7 +24,7 @@ from pydantic import Field
 
 from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows
 from reidsim.core.files import require_memory
-from reidsim.core.randomness import draw_binomial, first_above
+from reidsim.core.numerics import draw_binomial, first_above
 from reidsim.core.tables import numbers
 from reidsim.core.validation import Section
 from reidsim.populations.population import (

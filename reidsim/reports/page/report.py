@@ -27,8 +27,8 @@ from reidsim.reports.shared.audited import DEFINITION, by_fitting_rows
 from reidsim.reports.shared.file import releases_of
 from reidsim.reports.writer import Bar, Cell, Figure, Table, Term, render, shortened
 from reidsim.scenarios.kind import Kind, Progress, once_each, unit_sentence
-from reidsim.scenarios.load import Scenario
 from reidsim.scenarios.registry import scenario_kind
+from reidsim.scenarios.scenario import Scenario
 from reidsim.scenarios.schema import ScenarioHead
 
 # Figures that show the decision; the other figures help to check it.

@@ -23,8 +23,8 @@ from reidsim.drafts.draft import OF_PAPER
 from reidsim.engine.results import RunResult, measures_in_manifest, require_no_links, require_sound
 from reidsim.reports.writer import Cell, own_template, shortened
 from reidsim.scenarios.kind import Kind, counted_units, gain_goes_with_loss, kind_of_content, schemas, section
-from reidsim.scenarios.load import leaves, origins_of
 from reidsim.scenarios.registry import DEFAULT_KIND, Policy
+from reidsim.scenarios.scenario import leaves, origins_of
 from reidsim.scenarios.schema import spelled_out
 
 # Manifest keys of results without a table of runs, and the table that replaces it; None if it varies.

@@ -10,7 +10,7 @@ from reidsim.engine.attributes import attributes_loaded
 from reidsim.engine.results import Result
 from reidsim.engine.score import score_loaded
 from reidsim.engine.switch import switch_loaded
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 ROUNDS = "[agents]\nrounds = 2\n"
 UNCERTAINTY = """

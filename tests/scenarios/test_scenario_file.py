@@ -15,7 +15,7 @@ from reidsim.core.errors import InputError
 from reidsim.core.files import bundled_names
 from reidsim.core.validation import parse_override
 from reidsim.kinds.tables.build import build_study
-from reidsim.scenarios.load import Scenario
+from reidsim.scenarios.scenario import Scenario
 
 TOWN = Path(__file__).parent / "town"
 
