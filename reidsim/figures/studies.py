@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
-from matplotlib.colors import Colormap, ListedColormap, Normalize, SymLogNorm
+from matplotlib.colors import Colormap, ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
@@ -53,6 +53,8 @@ _PANELS_OF_WAVES = (
     (PARTICIPATION.column, "In the release", "share of data subjects"),
     (RISK.column, RISK.label, "records re-identified, share"),
 )
+# Bars below this share of the highest stack are invisible.
+_SEEN = 0.005
 # Hatches distinguish bars without colour.
 _HATCHES = ("", "///", "...", "xxx", "---", "ooo")
 
@@ -185,7 +187,7 @@ def rounds_by_policy(rounds: pd.DataFrame) -> Figure:
         style.draw_lines(axes, means, "round", column, look)
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
         if column in (PARTICIPATION.column, RISK.column):
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, 1.04 if column == PARTICIPATION.column else None)
         x = ("wave" if waves else "round") if axes in grid[-1] else ""
         style.label_axes(axes, title=f"({letter}) {title}", x=x, y=unit, numbers="y")
         if waves:
@@ -259,6 +261,10 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
     subjects = int(rounds["subjects"].max())
     look, policies = style.looks(list(through["finder"].unique())), style.ordered_policies(through["policy"])
     heights = found.unstack(fill_value=0)[list(look)]
+    # The legend gives the number for bars that are too low to see.
+    totals = heights.groupby("policy", observed=True).sum().max()
+    low = totals[totals < _SEEN * heights.sum(axis=1).max()]
+    unseen = {str(finder): f" (at most {total:.2g} in all rounds)" for finder, total in low.items()}
     figure, (above, below) = style.new_figure(2, len(policies), panel=(3.2, 2.4), sharex=True, sharey="row")
     for upper, lower, policy in zip(above, below, policies, strict=True):
         bars, so_far = heights.loc[[policy]].droplevel("policy"), distinct[policy]
@@ -266,7 +272,7 @@ def found_through_resources(through: pd.DataFrame, rounds: pd.DataFrame, note: s
         for hatch, (finder, own) in zip(itertools.cycle(_HATCHES), look.items(), strict=False):
             drawn: dict[str, Any] = {"facecolor": own.colour, "edgecolor": "white", "linewidth": 0.4, "hatch": hatch}
             upper.bar(bars.index, bars[finder], bottom=tops[finder] - bars[finder], **drawn)
-            patches.append(Patch(**drawn, label=style.given_name(finder)))
+            patches.append(Patch(**drawn, label=style.given_name(finder) + unseen.get(finder, "")))
         lower.plot(so_far.index, so_far, color=BLACK, marker="o", markersize=4)
         everybody = lower.axhline(subjects, color=GREY, linestyle="--", linewidth=1, label="all data subjects")
         last = so_far.iloc[-1]
@@ -681,7 +687,7 @@ def parameter_maps(
         records: ``publisher_payoff``, ``adversary_payoff`` (money per record), ``generalization_intensity`` and
         ``share_attacked``.
     case : tuple of float, optional
-        Values (y and x) of a case study, marked by a cross; outside the map, only the legend has it.
+        Values (y and x) of a case study, marked by a cross; outside the map, only the legend mentions it.
     axes : tuple of str
         Columns on the y axis and on the x axis.
     title : str
@@ -712,8 +718,11 @@ def parameter_maps(
             # Black with a white rim is visible on black, white and grey.
             rim = [withStroke(linewidth=5, foreground="white")]
             cross: dict[str, Any] = {"linestyle": "none", "marker": "x", "markersize": 9, "markeredgewidth": 2}
-            label = f"case study: V = {style.number_text(case[0])}, L = {style.number_text(case[1])} {style.UNIT}"
-            place.plot(case[1], case[0], **cross, color="black", path_effects=rim, label=label)
+            (left, right), (bottom, upper) = place.get_xlim(), place.get_ylim()
+            outside = "" if left <= case[1] <= right and bottom <= case[0] <= upper else " (outside the map)"
+            amounts = f"V = {style.number_text(case[0])}, L = {style.number_text(case[1])} {style.UNIT}"
+            label = f"case study: {amounts}{outside}"
+            place.plot(case[1], case[0], **cross, color="black", path_effects=rim, clip_on=bool(outside), label=label)
     if case is not None:
         style.legend_below(figure, place.get_lines())
     return figure
@@ -771,12 +780,14 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
     Figure
         Every cell contains its number, except combinations that could not be played. The colour scale of payoffs is
         symmetric around 0 up to the largest absolute payoff, so no value is clipped. Larger risks are brighter; their
-        scale is logarithmic above 1/10,000 of the largest risk.
+        scale is logarithmic if positive risks differ by more than a factor of 2, and then risks below 1/10,000 of the
+        largest have the darkest colour.
     """
     rows, columns = payoff.shape
     figure, [[left, right]] = style.new_figure(1, 2, panel=(2.2 + _COLUMN * columns, 1.2 + _ROW * rows))
-    largest, highest = (float(np.nanmax(np.abs(table.to_numpy()))) or 1.0 for table in (payoff, risk))
-    spread = SymLogNorm(highest / 1e4, vmin=0.0, vmax=highest)
+    largest, positive = float(np.nanmax(np.abs(payoff.to_numpy()))) or 1.0, risk.to_numpy()[risk.to_numpy() > 0]
+    lowest, highest = (positive.min(), positive.max()) if len(positive) else (1.0, 1.0)
+    spread = LogNorm(max(lowest, highest / 1e4), highest, clip=True) if highest > 2 * lowest else Normalize(0.0, 1.0)
     for axes, table, scale, colours, measure, title, unit in (
         # The colours of payoffs are neutral at 0. Colour-blind readers can distinguish the colours of both maps.
         (left, payoff, Normalize(-largest, largest), "PuOr", PUBLISHER_PAYOFF, "(a) Defender's payoff", style.UNIT),
@@ -838,4 +849,4 @@ def _draw_cells(axes: Axes, surface: pd.DataFrame, colours: str | Colormap, limi
 def _colour_bar(figure: Figure, axes: Axes, drawn: Any, unit: str = "", **more: Any) -> None:
     bar = figure.colorbar(drawn, ax=axes, **more)
     bar.ax.tick_params(labelsize=9)
-    style.label_axes(bar.ax, y=unit, numbers="" if isinstance(drawn.norm, SymLogNorm) else "y")
+    style.label_axes(bar.ax, y=unit, numbers="" if isinstance(drawn.norm, LogNorm) else "y")

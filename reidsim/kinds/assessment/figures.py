@@ -201,12 +201,15 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
         True: {"color": BLACK, "marker": "o", "markersize": 4, "zorder": 3, "label": "everybody"},
         False: {"color": SKY_BLUE, "linewidth": 0.8, "label": "a group"},
     }
+    # Legends leave out labels that begin with an underscore.
+    draws = "9 of 10 draws" if (means["low"] < means["high"]).any() else "_"
     figure, grid = new_figure(1, means["knowledge"].nunique(), panel=(3.6, 3.2), sharey=True)
     for (name, rows), axes in zip(_by(means, "knowledge"), grid[0], strict=True):
-        for (attribute, _), line in rows.sort_values("records").groupby(["attribute", "value"], observed=True):
+        rows = rows.sort_values("records", kind="stable")
+        for (attribute, _), line in rows.groupby(["attribute", "value"], sort=False, observed=True):
             own, band = look[attribute == EVERYBODY], line[["low", "high"]].to_numpy().T
             axes.plot(line["records"], line["percentile_risk"], **own)
-            axes.fill_between(line["records"], *band, color=own["color"], alpha=0.3, linewidth=0, label="9 of 10 draws")
+            axes.fill_between(line["records"], *band, color=own["color"], alpha=0.3, linewidth=0, label=draws)
         axes.axhline(rows["threshold"].iloc[0], **_accepted(means))
         style.scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
         axes.tick_params(axis="x", rotation=30)

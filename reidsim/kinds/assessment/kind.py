@@ -304,11 +304,7 @@ def _as_released(values: Codes, members: Codes, tree: ValueTree | None, name: st
 
 
 def assess_release(
-    study: RiskStudy,
-    release: Release,
-    knowledge: Mapping[str, Knowledge],
-    sample: int,
-    report: Progress | None = None,
+    study: RiskStudy, release: Release, knowledge: Mapping[str, Knowledge], sample: int, report: Progress | None = None
 ) -> dict[str, Assessment]:
     """Return the `Assessment` of all persons of a release, by adversary.
 
@@ -348,11 +344,7 @@ def assess_release(
 
 
 def _tables_of(
-    study: RiskStudy,
-    release: Release,
-    sample: int,
-    knowledge: Mapping[str, Knowledge],
-    found: Mapping[str, Assessment],
+    study: RiskStudy, release: Release, sample: int, knowledge: Mapping[str, Knowledge], found: Mapping[str, Assessment]
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the name of each table and the DataFrame of rows that a release adds.
 

@@ -709,11 +709,7 @@ def read_release(loaded: Scenario[RiskScenario], population: Population | None) 
 
 
 def _values(
-    name: str,
-    column: pd.Series[str],
-    declared: ValueTree | None,
-    known: Attribute | None,
-    truth: pd.Series[str] | None,
+    name: str, column: pd.Series[str], declared: ValueTree | None, known: Attribute | None, truth: pd.Series[str] | None
 ) -> tuple[Attribute, ValueTree | None]:
     """Return an attribute, and its tree if it has groups or suppressed values.
 

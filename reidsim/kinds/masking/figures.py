@@ -317,7 +317,9 @@ def _mark(axes: Axes, x: pd.Series[float], y: pd.Series[float], policy: str, **m
     `more` are further arguments of ``Axes.scatter``.
     """
     own = _look(policy)
-    marks: dict[str, Any] = {"marker": own.marker, "color": own.colour, "s": 40, "alpha": 0.75, "linewidths": 0}
+    # One point per policy is easier to see if it is large and opaque.
+    size = {"s": 40, "alpha": 0.75} if len(x) > 1 else {"s": 60}
+    marks: dict[str, Any] = {"marker": own.marker, "color": own.colour, "linewidths": 0, **size}
     axes.scatter(x, y, label=style.policy_name(policy), **marks, **more)
 
 
@@ -362,11 +364,17 @@ def _map(part: SubFigure, table: pd.DataFrame, attributes: list[str], height: fl
     centre.tick_params(labelsize=9, length=0)
     counted = f"Subjects: {n_safe:,} not attacked, {n_subjects - n_safe:,} attacked"
     style.label_axes(centre, x=counted, numbers="x")
+    centre.set_yticks(np.arange(n_attributes - 1) + 0.5, minor=True)
+    centre.grid(axis="y", which="minor", color="#D9D9D9", linewidth=0.4)
+    centre.tick_params(axis="y", which="minor", length=0)
+    for axes in (top, centre) if 0 < n_safe < n_subjects else ():
+        axes.axvline(n_safe, color=VERMILION, linewidth=1)
     top.stairs(masked.sum(axis=1), np.arange(n_subjects + 1), fill=True, color=_BAR)
     top.axvspan(n_safe, n_subjects, color=_ATTACKED, linewidth=0, zorder=0)
     top.set(xlim=(0, n_subjects), ylim=(0, n_attributes), yticks=[0, n_attributes], xticks=[], ylabel="masked")
     side.barh(np.arange(n_attributes), masked.mean(axis=0), height=0.8, color=_BAR)
     side.set(ylim=(n_attributes - 0.5, -0.5), xlim=(0, 1), yticks=[], xticks=[0.5, 1])
+    style.write_out(side.xaxis)
     style.label_axes(side, x="Share")
     for axes in (top, side):
         axes.tick_params(labelsize=9, length=2)
