@@ -355,12 +355,7 @@ def _people_in(fits: csr_array, groups: csr_array, people: Counts) -> Counts:
 
 
 def values_of_groups(
-    fits: csr_array,
-    group: NDArray[np.intp],
-    person: Counts,
-    code: Counts,
-    levels: Counts,
-    overall: NDArray[np.float64],
+    fits: csr_array, group: NDArray[np.intp], person: Counts, code: Counts, levels: Counts, overall: NDArray[np.float64]
 ) -> GroupValues:
     """Return the values of a sensitive column in the groups that each row of `fits` marks.
 

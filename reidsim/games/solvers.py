@@ -472,11 +472,8 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
         if search.fixed[depth] >= 0 and search.fixed[depth] != level:
             continue
         levels[depth] = level
-        number, groups = strategy + level * rollup.strides[depth], rollup.groups[depth, level]
-        here, below = buffers[depth], buffers[depth + 1]
-        starts, sizes = split(
-            here, begin, end, below, column, groups, rollup.people, records, 0, 1, search.least, search.counts
-        )
+        number, below = strategy + level * rollup.strides[depth], buffers[depth + 1]
+        starts, sizes = split(rollup, depth, level, begin, end, buffers, records, 0, 1, search.least, search.counts)
         for group in range(len(sizes)):
             people = max(sizes[group], 1)
             loses = lost + rollup.least_losses[depth, level, column[below[starts[group]]]]

@@ -35,16 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 from reidsim.core.errors import InputError
 from reidsim.linkage.partition import Rollup, group_sizes_of, rollup_of
 from reidsim.linkage.people import PeopleOfRows, RowSets, distinct_people
-from reidsim.populations.population import (
-    Codes,
-    Counts,
-    Domain,
-    Population,
-    added_up,
-    distinct_rows,
-    numbered,
-    row_keys,
-)
+from reidsim.populations.population import Counts, Domain, Population, added_up, distinct_rows, numbered, row_keys
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies
 from reidsim.releases.records import Members
 
@@ -96,8 +87,6 @@ class GroupSizes:
         the number of distinct people with a row in it.
     lattice : GeneralizationLattice
         Lattice of the records.
-    memory_limit : int, optional
-        Memory limit for all kept tables, in bytes; by default in proportion to the population's table.
     holds_records : bool
         Whether every record's person is in the population.
 
@@ -117,20 +106,12 @@ class GroupSizes:
     # Whether sizes are reciprocals of the probability of a right guess, instead of counts of people.
     by_chance: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        population: Population,
-        lattice: GeneralizationLattice,
-        *,
-        memory_limit: int | None = None,
-        holds_records: bool = True,
-    ) -> None:
+    def __init__(self, population: Population, lattice: GeneralizationLattice, *, holds_records: bool = True) -> None:
         self.holds_records, self._lattice = holds_records, lattice
         self._kept: OrderedDict[int, NodeTable] = OrderedDict()
         self._kept_bytes = 0
         self._base, self._cells, self._row_sets = _base_table(population, lattice)
-        usual = min(_MOST_KEPT, max(_LEAST_KEPT, _MANY_TABLES * self._base.nbytes))
-        self._memory_limit = usual if memory_limit is None else memory_limit
+        self._memory_limit = min(_MOST_KEPT, max(_LEAST_KEPT, _MANY_TABLES * self._base.nbytes))
         self.total = population.total
 
     @property
@@ -218,12 +199,7 @@ class GroupSizes:
             kept = [s for s in sources if s == 0 or s in self._kept]
             source = min(kept, key=lambda s: len(self.table(s).cell), default=source)
         below = self.table(source)
-        columns = [
-            hierarchy.groups[level][codes[below.cell]]
-            for hierarchy, level, codes in zip(
-                self._lattice.hierarchies, self._lattice.levels(strategy), self._cells.T, strict=True
-            )
-        ]
+        columns = self._lattice.groups_at(strategy, (codes[below.cell] for codes in self._cells.T))
         groups, place = numbered(row_keys(columns, len(below.cell)))
         cell, inverse = np.empty(len(groups), dtype=np.intp), place.astype(np.int32)
         cell[inverse] = below.cell
@@ -310,7 +286,9 @@ def people_fitting(
     return sizes[row.ravel()]
 
 
-def _base_table(population: Population, lattice: GeneralizationLattice) -> tuple[NodeTable, Codes, RowSets | None]:
+def _base_table(
+    population: Population, lattice: GeneralizationLattice
+) -> tuple[NodeTable, NDArray[np.int32], RowSets | None]:
     """Return the ungeneralized `NodeTable`, its cells and the population's `RowSets`.
 
     The table's groups are the cells of the population and of the records. The cells are codes, shape (n_cells,
@@ -323,12 +301,9 @@ def _base_table(population: Population, lattice: GeneralizationLattice) -> tuple
     """
     marginal = population.marginal(lattice.domain.names)
     if marginal.domain != lattice.domain:
-        raise InputError(
-            "the population and the hierarchies have different categories",
-            where=population.name,
-            found=marginal.domain.shape,
-            expected=f"{lattice.domain.shape} categories of {', '.join(lattice.domain.names)}",
-        )
+        problem, found = "the population and the hierarchies have different categories", marginal.domain.shape
+        expected = f"{lattice.domain.shape} categories of {', '.join(lattice.domain.names)}"
+        raise InputError(problem, where=population.name, found=found, expected=expected)
     codes = np.concatenate([marginal.cells, lattice.codes])
     first, inverse = distinct_rows(list(codes.T), len(codes))
     n_cells, group_of_cell = len(marginal.cells), None
@@ -591,7 +566,7 @@ class SampledPeople(Population):
     def of_records(
         cls,
         domain: Domain,
-        codes: Codes,
+        codes: NDArray[np.int32],
         weights: Floats,
         name: str,
         person: NDArray[np.intp] | None = None,

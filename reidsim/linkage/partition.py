@@ -121,12 +121,7 @@ class FittingRows:
 
 
 @borrowing()
-def agreement(
-    values: NDArray[np.int32],
-    groups: NDArray[np.int32],
-    levels: Integers,
-    least: NDArray[np.int16],
-) -> None:
+def agreement(values: NDArray[np.int32], groups: NDArray[np.int32], levels: Integers, least: NDArray[np.int16]) -> None:
     """Find the lowest level at which each value is in the group of a record's value.
 
     Parameters
@@ -329,13 +324,12 @@ def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts
 
 @numba.njit(cache=True)
 def split(
-    order: Positions,
+    rollup: Rollup,
+    depth: int,
+    level: int,
     begin: int,
     end: int,
-    target: Positions,
-    column: Positions,
-    groups: Positions,
-    people: Integers,
+    buffers: Positions,
     path: Integers,
     low: int,
     high: int,
@@ -346,13 +340,14 @@ def split(
 
     Parameters
     ----------
-    order, target : ndarray of int32, shape (n_rows,)
-        Input: the rows, at positions `begin` to `end` - 1 of `order`. Output: the rows of the kept groups, group by
-        group, from position `begin` of `target` on.
-    column, groups : ndarray of int32
-        The value of each row, and the group of each value.
-    people : ndarray of int64, shape (n_rows,)
-        Number of people that each row represents.
+    rollup : Rollup
+        The records and the population, see `rollup_of`.
+    depth, level : int
+        Attribute, and its level, whose groups split the rows.
+    begin, end : int
+        The rows: positions `begin` to `end` - 1 of ``buffers[depth]``.
+    buffers : ndarray of int32, shape (n_attributes + 1, n_rows)
+        Output: the rows of the kept groups, group by group, from position `begin` of ``buffers[depth + 1]`` on.
     path : ndarray of int64, shape (n_rows,)
         Node of each row, in the order of the tree; -1 for rows without a node. A group is kept only if `path` of one of
         its rows is at least `low` and below `high`.
@@ -364,10 +359,11 @@ def split(
     Returns
     -------
     starts : ndarray of int64, shape (n_kept + 1,)
-        First position of each kept group in `target`.
+        First position of each kept group in ``buffers[depth + 1]``.
     sizes : ndarray of int64, shape (n_kept,)
         Number of people in each kept group.
     """
+    order, target, column, groups = buffers[depth], buffers[depth + 1], rollup.codes[depth], rollup.groups[depth, level]
     seen, n_seen = np.empty(min(len(counts), end - begin), dtype=np.int64), 0
     for place in range(begin, end):
         row = order[place]
@@ -376,7 +372,7 @@ def split(
             seen[n_seen] = group
             n_seen += 1
         counts[group, 0] += 1
-        counts[group, 1] += people[row]
+        counts[group, 1] += rollup.people[row]
         counts[group, 2] += low <= path[row] < high
     starts, sizes = np.empty(n_seen + 1, dtype=np.int64), np.empty(n_seen, dtype=np.int64)
     kept, at = 0, begin
@@ -432,20 +428,7 @@ def _count_on_paths(
         if not wanted[level]:
             continue
         low = first + level * width
-        starts, people = split(
-            buffers[depth],
-            begin,
-            end,
-            buffers[depth + 1],
-            rollup.codes[depth],
-            rollup.groups[depth, level],
-            rollup.people,
-            path,
-            low,
-            low + width,
-            0,
-            counts,
-        )
+        starts, people = split(rollup, depth, level, begin, end, buffers, path, low, low + width, 0, counts)
         for number in range(len(people)):
             if depth + 1 < len(rollup.shape):
                 _count_on_paths(

@@ -432,11 +432,7 @@ def classes_at(lattice: GeneralizationLattice, node: int) -> Integers:
     ndarray of int64, shape (n_records,)
         Class numbers 0, 1, ..., without gaps.
     """
-    columns = [
-        hierarchy.groups[level][lattice.codes[:, position]]
-        for position, (hierarchy, level) in enumerate(zip(lattice.hierarchies, lattice.levels(node), strict=True))
-    ]
-    return distinct_rows(columns, lattice.n_records)[1].astype(np.int64)
+    return distinct_rows(lattice.groups_at(node, lattice.codes.T), lattice.n_records)[1].astype(np.int64)
 
 
 def _sums(group: Integers, counts: Integers | None, minlength: int = 0) -> Integers:

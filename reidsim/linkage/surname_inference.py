@@ -95,20 +95,12 @@ class Ancestry:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mutation_rates", tuple(map(float, self.mutation_rates)))
-        n, rate_expected = len(self.mutation_rates), "a probability per generation, at least 0 and below 1"
+        n, people, wrong = len(self.mutation_rates), self.effective_population, "mutation rate out of range"
+        expected, rates = "a probability per generation, at least 0 and below 1", enumerate(self.mutation_rates, 1)
         refuse_first(
             (not 1 <= n <= MOST_LOCI, "wrong number of mutation rates", None, n, f"1 to {MOST_LOCI} loci"),
-            *(
-                (not 0 <= rate < 1, "mutation rate out of range", f"locus {locus}", rate, rate_expected)
-                for locus, rate in enumerate(self.mutation_rates, 1)
-            ),
-            (
-                not 1 <= self.effective_population < np.inf,
-                "effective population out of range",
-                None,
-                self.effective_population,
-                "1 or more",
-            ),
+            *((not 0 <= rate < 1, wrong, f"locus {locus}", rate, expected) for locus, rate in rates),
+            (not 1 <= people < np.inf, "effective population out of range", None, people, "1 or more"),
         )
 
     def tables(self) -> AncestryTables:

@@ -718,12 +718,7 @@ def benedetti_franconi_uniqueness(cells: SampleCells, *, level: float = 0.95) ->
 
 
 def estimate_of_uniques(
-    method: str,
-    cells: SampleCells,
-    staying: Floats,
-    *,
-    level: float,
-    parameters: Mapping[str, float] | None = None,
+    method: str, cells: SampleCells, staying: Floats, *, level: float, parameters: Mapping[str, float] | None = None
 ) -> UniquenessEstimate:
     """Return the estimate from the probabilities of the sample uniques, one by one.
 

@@ -6,12 +6,12 @@ Hierarchy files have the format of ARX: one row per value, one column per level.
 from __future__ import annotations
 
 import bisect
-import itertools
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -51,20 +51,18 @@ _SERIAL = re.compile(r"(\d{5})(?:[.,]\d+)?")
 _YEAR = re.compile(r"(\d{4})(?:[.,]0+|-(?P<month>0[1-9]|1[0-2]))?")
 
 # Names of months in English and German; abbreviations need at least three letters.
-_MONTHS = (
-    ("january", "januar", "jänner"),
-    ("february", "februar"),
-    ("march", "märz", "maerz", "mrz"),
-    ("april",),
-    ("may", "mai"),
-    ("june", "juni"),
-    ("july", "juli"),
-    ("august",),
-    ("september",),
-    ("october", "oktober"),
-    ("november",),
-    ("december", "dezember"),
-)
+_MONTHS = [
+    *(
+        "january januar jänner",
+        "february februar",
+        "march märz maerz mrz",
+        "april",
+        "may mai",
+        "june juni",
+        "july juli",
+    ),
+    *("august", "september", "october oktober", "november", "december dezember"),
+]
 
 # Names of levels in a hierarchy of dates: a month, a year, or a number of years.
 _LEVEL = re.compile(r"month|year|([2-9]|[1-9]\d+) years")
@@ -112,24 +110,21 @@ class Hierarchy:
     costless_levels: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
-        for level in range(1, self.n_levels):
-            parents = np.full(self.n_groups[level - 1], -1, dtype=np.int32)
-            parents[self.groups[level - 1]] = self.groups[level]
-            split = np.flatnonzero(parents[self.groups[level - 1]] != self.groups[level])
+        where, names = f"hierarchy of {self.attribute.name!r}", self.attribute.categories
+        for level, (below, above) in enumerate(pairwise(self.groups), start=1):
+            split = np.flatnonzero(self.parents(level - 1)[below] != above)
             if len(split):
-                value, below, name = split[0], self.groups[level - 1], self.attribute.categories
-                other = np.flatnonzero((below == below[value]) & (self.groups[level] != self.groups[level, value]))[0]
+                value, label = split[0], self.labels[level - 1][below[split[0]]]
+                other = np.flatnonzero((below == below[value]) & (above != above[value]))[0]
+                found = f"{names[value]!r} and {names[other]!r} are in one group at level {level - 1} ({label!r}) "
+                found += f"and in different groups at level {level}"
+                expected = "groups that only merge from one level to the next"
                 raise InputError(
-                    "hierarchy is not nested",
-                    where=f"hierarchy of {self.attribute.name!r}, level {level}",
-                    found=f"{name[value]!r} and {name[other]!r} are in one group at level {level - 1} "
-                    f"({self.labels[level - 1][below[value]]!r}) and in different groups at level {level}",
-                    expected="groups that only merge from one level to the next",
+                    "hierarchy is not nested", where=f"{where}, level {level}", found=found, expected=expected
                 )
+        expected, where = f"a level from 1 to {self.n_levels - 1}", f"{where}, costless levels"
         wrong = [level for level in self.costless_levels if not 0 < level < self.n_levels]
-        if wrong:
-            where, expected = f"hierarchy of {self.attribute.name!r}, costless levels", f"1 to {self.n_levels - 1}"
-            raise InputError("no such level", where=where, found=wrong[0], expected=f"a level from {expected}")
+        refuse_first(*((True, "no such level", where, level, expected) for level in wrong))
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.attribute.name!r}, {len(self.labels)} levels)"
@@ -244,13 +239,10 @@ def hierarchy_from_rows(
     by_value = {row[0]: row for row in rows}
     lacking = [category for category in attribute.categories if category not in by_value]
     if lacking:
-        raise InputError(
-            "value missing from its hierarchy",
-            where=f"hierarchy of {attribute.name!r}",
-            found=lacking[0],
-            expected=f"a row for each of the {attribute.size} values of the attribute; {len(lacking)} have no row",
-            hint=f"the hierarchy has rows for {listed(by_value)}",
-        )
+        problem, where = "value missing from its hierarchy", f"hierarchy of {attribute.name!r}"
+        expected = f"a row for each of the {attribute.size} values of the attribute; {len(lacking)} have no row"
+        hint = f"the hierarchy has rows for {listed(by_value)}"
+        raise InputError(problem, where=where, found=lacking[0], expected=expected, hint=hint)
     table = [by_value[category] for category in attribute.categories]
     levels = [[row[level] for row in table] for level in range(1, len(table[0]))]
     return Hierarchy.from_labels(attribute, levels, costless_levels=costless_levels)
@@ -355,7 +347,7 @@ def interval_levels(
     nested, expected = "intervals do not nest", "increasing widths, each a multiple of the previous width"
     refuse_first(
         (lowest < low, "value below the first interval", None, lowest, f"{low} or more"),
-        *((b <= a or b % a, nested, "widths", list(widths), expected) for a, b in itertools.pairwise(widths)),
+        *((b <= a or b % a, nested, "widths", list(widths), expected) for a, b in pairwise(widths)),
     )
     for width in widths:
         starts = list(range(low, top + 1, width))
@@ -550,7 +542,7 @@ def _written_day(parts: dict[str, str], order: DayOrder, two_digit_years_from: i
         year = two_digit_years_from + (year - two_digit_years_from) % 100
     month: str | int = parts.get("month", 0)
     if "name" in parts:
-        begins = (any(name.startswith(parts["name"].lower()) for name in names) for names in _MONTHS)
+        begins = (any(name.startswith(parts["name"].lower()) for name in names.split()) for names in _MONTHS)
         month = next((at for at, is_month in enumerate(begins, 1) if is_month), 0)
     day_first = _day(year, month, parts["day"])
     # Only the notation with a sign and the year last has two possible orders.
@@ -623,7 +615,7 @@ def date_levels(attribute: Attribute, levels: Sequence[str]) -> list[list[str]]:
     refuse_first(*((not _LEVEL.fullmatch(level), "no such level", "levels", level, expected) for level in levels))
     # A month has the span 0.
     spans = [int(level.split()[0]) if " " in level else int(level == "year") for level in levels]
-    nested = all(finer < wider and not (finer and wider % finer) for finer, wider in itertools.pairwise(spans))
+    nested = all(finer < wider and not (finer and wider % finer) for finer, wider in pairwise(spans))
     expected = "months, then years, then multiples of the previous number of years"
     refuse_first((not nested, "date levels do not nest", "levels", list(levels), expected))
     years = [int(category[:4]) if _is_calendar(category) else None for category in attribute.categories]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -174,6 +174,11 @@ class GeneralizationLattice(StrategySpace):
         """Return the level of each attribute in a strategy, in the order of `hierarchies`."""
         return tuple(strategy // stride % levels for stride, levels in zip(self.strides, self.shape, strict=True))
 
+    def groups_at(self, strategy: int, columns: Iterable[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
+        """Return the groups of values in a strategy; `columns` has codes by attribute."""
+        levels = zip(self.hierarchies, self.levels(strategy), columns, strict=True)
+        return [hierarchy.groups[level][codes] for hierarchy, level, codes in levels]
+
     def index(self, levels: Sequence[int]) -> int:
         """Return the number of the strategy with these levels, one per attribute.
 
@@ -183,9 +188,8 @@ class GeneralizationLattice(StrategySpace):
             If the number of levels is not that of the attributes, or an attribute has no such level.
         """
         fits = len(levels) == len(self.shape) and all(0 <= each < n for each, n in zip(levels, self.shape, strict=True))
-        if not fits:
-            expected = f"levels below {self.shape}"
-            raise InputError("no such strategy in the lattice", found=list(levels), expected=expected)
+        problem, expected = "no such strategy in the lattice", f"levels below {self.shape}"
+        refuse_first((not fits, problem, None, list(levels), expected))
         return sum(level * stride for level, stride in zip(levels, self.strides, strict=True))
 
     def successors(self, strategy: int) -> Iterator[int]:
@@ -283,13 +287,9 @@ class GeneralizationLattice(StrategySpace):
         columns, withheld = {}, strategies < 0
         levels = self.all_levels(np.where(withheld, 0, strategies))
         for position, hierarchy in enumerate(self.hierarchies):
-            number: dict[str, int] = {}
-            table = np.array(
-                [
-                    np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.int32)[groups]
-                    for labels, groups in zip(hierarchy.labels, hierarchy.groups, strict=True)
-                ]
-            )
+            number, table = dict[str, int](), np.empty(hierarchy.groups.shape, dtype=np.int32)
+            for level, (labels, groups) in enumerate(zip(hierarchy.labels, hierarchy.groups, strict=True)):
+                table[level] = np.array([number.setdefault(label, len(number)) for label in labels])[groups]
             codes = np.where(withheld, -1, table[levels[:, position], self.codes[rows, position]])
             columns[hierarchy.attribute.name] = pd.Categorical.from_codes(codes, pd.Index(list(number), dtype="str"))
         return pd.DataFrame(columns)

@@ -40,13 +40,19 @@ def asked_in(order, sizes):
     return np.column_stack([found[strategy] for strategy in sorted(found)])
 
 
+def limited_to(memory_limit, sizes):
+    """Return group sizes that keep tables within a number of bytes."""
+    sizes._memory_limit = memory_limit
+    return sizes
+
+
 @given(small=small_games(), memory_limit=memory_limits, data=st.data())
 @examples(60)
 def test_sizes_are_those_of_a_count_whatever_is_kept_and_asked_first(small, memory_limit, data):
     lattice = small.lattice()
     order = data.draw(st.permutations(range(lattice.size)))
     rows = np.array(data.draw(st.lists(st.integers(0, small.n_records - 1), max_size=5)), dtype=np.intp)
-    sizes = GroupSizes(small.population(), lattice, memory_limit=memory_limit)
+    sizes = limited_to(memory_limit, GroupSizes(small.population(), lattice))
     np.testing.assert_array_equal(asked_in(order, sizes), naive_sizes(small))
     np.testing.assert_array_equal(asked_in(order[::-1], sizes), naive_sizes(small))
     np.testing.assert_array_equal(sizes.at(order[0], rows), sizes.at(order[0])[rows])
@@ -67,7 +73,7 @@ def test_other_people_on_the_same_records_are_counted_in_the_same_groups(small, 
     among = replace(
         small, people=tuple(record for record, k in zip(small.records, people, strict=True) for _ in range(k))
     )
-    sizes = GroupSizes(small.population(), lattice, memory_limit=memory_limit).among(people)
+    sizes = limited_to(memory_limit, GroupSizes(small.population(), lattice)).among(people)
     np.testing.assert_array_equal(asked_in(order, sizes), naive_sizes(among))
     np.testing.assert_array_equal(sizes.outside, [record not in among.people for record in small.records])
     assert sizes.at(0).dtype == np.int64
@@ -84,7 +90,7 @@ def test_expected_counts_add_up_and_a_record_is_at_least_one_person(small, data)
     np.testing.assert_allclose(sizes, naive_sizes(small, weights), rtol=1e-12)
     # Equal to the last digit for any order of requests and any number of cached tables.
     order, memory_limit = data.draw(st.permutations(range(lattice.size))), data.draw(memory_limits)
-    again = asked_in(order, GroupSizes(population, lattice, memory_limit=memory_limit))
+    again = asked_in(order, limited_to(memory_limit, GroupSizes(population, lattice)))
     np.testing.assert_array_equal(again, sizes)
 
 

@@ -92,11 +92,7 @@ def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
     handles = axes.plot(shares, shares, color=GREY, label="as many as have joined")
     if not replies["would_join"].equals(replies["selfish"]):
         handles += axes.plot(
-            replies["participation"],
-            replies["selfish"],
-            color=ORANGE,
-            linestyle="--",
-            label="without concern for kin",
+            replies["participation"], replies["selfish"], color=ORANGE, linestyle="--", label="without concern for kin"
         )
     handles += axes.plot(replies["participation"], replies["would_join"], color=BLUE, label="would join")
     # A linear scale between 0 % and the smallest computed share gives 0 % a place on the axis.
