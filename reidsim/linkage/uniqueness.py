@@ -29,7 +29,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, gammaln
 
-from reidsim.core.errors import InputError, locating, refuse_first
+from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows
 from reidsim.core.numerics import draw_multinomial
 from reidsim.core.tables import numbers, require_columns
 from reidsim.core.wording import counted
@@ -236,8 +236,8 @@ def estimate_uniqueness(
     require_usable(frequencies, population_size, level)
     sample = frequencies, int(population_size), level
     if frequencies.records == population_size:
-        level, uniques = 1.0, float(frequencies.uniques)
-        found: Found = (uniques, uniques, uniques), (1.0, 1.0, 1.0), {}, "the sample is the whole population"
+        level, uniques = 1.0, (float(frequencies.uniques),) * 3
+        found: Found = uniques, (1.0, 1.0, 1.0), {}, "the sample is the whole population"
     elif method == "zayatz":
         found = zayatz(*sample, np.random.default_rng() if rng is None else rng)
     else:
@@ -412,13 +412,10 @@ class PitmanLikelihood:
 
             places = np.linspace(*ends, _POINTS).tolist()
             values = [at(log_b) for log_b in places]
-            least = int(np.argmin(values))
-            bounds, found = (places[max(least - 1, 0)], places[min(least + 1, _POINTS - 1)]), [values[least]]
-            if bounds[0] < bounds[1]:
-                options = {"xatol": _TOLERANCE * (ends[1] - ends[0])}
-                refined = scipy.optimize.minimize_scalar(at, bounds=bounds, method="bounded", options=options)
-                found.append(float(refined.fun))
-            return sign * min(found)
+            least, options = int(np.argmin(values)), {"xatol": _TOLERANCE * (ends[1] - ends[0])}
+            bounds = places[max(least - 1, 0)], places[min(least + 1, _POINTS - 1)]
+            refined = scipy.optimize.minimize_scalar(at, bounds=bounds, method="bounded", options=options)
+            return sign * min(values[least], float(refined.fun))
 
         parameters = math.exp(best), math.exp(self.best_tau(best))
         return [(each(*parameters), extreme(each, 1.0), extreme(each, -1.0)) for each in quantities]
@@ -667,19 +664,19 @@ def weights_in(frame: pd.DataFrame, column: str, source: str | Path) -> Floats:
     require_columns(frame, [column], Path(source))
     weights = np.asarray(numbers(frame, column, Path(source)), dtype=np.float64)
     with locating(source):
-        require_weights(weights, f"row {{row}}, column {column!r}")
+        require_weights(weights, column)
     return weights
 
 
-def require_weights(weights: Floats, where: str = "row {row}") -> None:
+def require_weights(weights: Floats, column: str | None = None) -> None:
     """Check that sampling weights are finite and at least 1.
 
     Parameters
     ----------
     weights : ndarray of float64, shape (n_records,)
         Sampling weight of each record: number of people that it represents.
-    where : str
-        Place of a record in messages; ``{row}`` is its number from 1 on.
+    column : str, optional
+        Column of the weights, for the message.
 
     Raises
     ------
@@ -687,13 +684,10 @@ def require_weights(weights: Floats, where: str = "row {row}") -> None:
         If a weight is not finite or is below 1; the message names the first such record.
     """
     wrong = ~(np.isfinite(weights) & (weights >= 1))
-    if wrong.any():
-        row = int(wrong.argmax())
-        expected = "a number of 1 or more: the number of people in the population that the record represents"
-        advice = "the weights have mean 1: multiply them by the number of people in the population per record"
-        hint = advice if abs(np.mean(weights) - 1) < 0.01 else None
-        place, found = where.format(row=row + 1), float(weights[row])
-        raise InputError("invalid sampling weight", where=place, found=found, expected=expected, hint=hint)
+    expected = "a number of 1 or more: the number of people in the population that the record represents"
+    if wrong.any() and abs(np.mean(weights) - 1) < 0.01:
+        expected += " (the weights have mean 1: multiply them by the number of people in the population per record)"
+    refuse_rows(wrong, "invalid sampling weight", column=column, found=weights, expected=expected)
 
 
 def benedetti_franconi_uniqueness(cells: SampleCells, *, level: float = 0.95) -> UniquenessEstimate:
@@ -791,24 +785,21 @@ class LogLinearModel:
     """
 
     def __init__(self, cells: SampleCells, pairs: Sequence[Pair] = (), *, start: LogLinearModel | None = None) -> None:
-        size = math.prod(cells.shape)
-        if size > MOST_CELLS:
-            problem, hint = "too many cells for a log-linear model", "use fewer attributes or coarser values"
-            raise InputError(problem, found=size, expected=f"at most {MOST_CELLS:,}", hint=hint)
+        size, expected = math.prod(cells.shape), f"at most {MOST_CELLS:,} (use fewer attributes or coarser values)"
+        refuse_first((size > MOST_CELLS, "too many cells for a log-linear model", None, size, expected))
         self.cells, self.pairs = cells, tuple(pairs)
-        records = cells.table(cells.records)
-        self._records: Floats = _fitted(records, self.pairs, None if start is None else start._records)
+        records, people = (None, None) if start is None else (start._records, start._people)
+        self._records: Floats = _fitted(cells.table(cells.records), self.pairs, records)
         if cells.equal_weights:
             self._people: Floats = self._records * (cells.population_size / cells.records.sum())
         else:
-            self._people = _fitted(cells.table(cells.people), self.pairs, None if start is None else start._people)
-        n_pairs = math.comb(len(cells.shape), 2)
-        kind = "-independence" if not self.pairs else "-pairs" if len(self.pairs) == n_pairs else ""
-        self.method = f"log-linear{kind}"
+            self._people = _fitted(cells.table(cells.people), self.pairs, people)
+        all_paired = len(self.pairs) == math.comb(len(cells.shape), 2)
+        self.method = f"log-linear{'-independence' if not self.pairs else '-pairs' if all_paired else ''}"
         # Expected number of unsampled people of each cell.
         self._others = (1 - cells.records / cells.people) * self._people[tuple(cells.codes.T)]
         there = self._people > 0
-        f, mean, people = records[there], self._records[there], self._people[there]
+        f, mean, people = cells.table(cells.records)[there], self._records[there], self._people[there]
         p = np.minimum(mean / people, 1.0)
         first = (1 - p) * np.exp(-people) * people
         second = (1 - p) * np.exp(-people) * (2 - (1 + p) * people) / (2 * p)
@@ -985,14 +976,11 @@ def uniqueness_of_sample(cells: SampleCells, *, rng: np.random.Generator, level:
         reason += "" if cells.equal_weights else "; the estimate assumes equal sampling weights, but the weights differ"
         taken = "pitman"
     frequencies, size = GroupFrequencies.from_group_sizes(cells.records), round(cells.population_size)
-    estimates = (
-        *{model.method: model.uniqueness(level=level) for model in models}.values(),
-        benedetti_franconi_uniqueness(cells, level=level),
-        *[
-            estimate_uniqueness(frequencies, size, method=method, level=level, rng=rng)
-            for method in get_args(UniquenessMethod)
-        ],
-    )
+    fitted = {model.method: model.uniqueness(level=level) for model in models}.values()
+    by_size = [
+        estimate_uniqueness(frequencies, size, method=name, level=level, rng=rng) for name in get_args(UniquenessMethod)
+    ]
+    estimates = (*fitted, benedetti_franconi_uniqueness(cells, level=level), *by_size)
     return Uniqueness(estimates, taken, reason, cells, risks)
 
 

@@ -446,7 +446,7 @@ def read_coded_file(
     if weight is not None:
         weights = _numbers(table[weight])
         with locating(path):
-            require_weights(weights, f"row {{row}}, column {weight!r}")
+            require_weights(weights, weight)
     return CodedFile(
         codes=pd.DataFrame({name: _codes(table[name], name, path) for name in columns}),
         counts=None if count is None else _counts(table[count], count, path),

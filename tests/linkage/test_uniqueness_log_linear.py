@@ -181,5 +181,5 @@ def test_the_rule(monkeypatch, biases, taken, said):
 @pytest.mark.parametrize("wrong", [0.999, 0.0, -1.0, math.inf, math.nan])
 def test_a_weight_of_less_than_oneself_is_named_by_its_row(wrong):
     with pytest.raises(InputError) as error:
-        require_weights(np.array([2.0, 1.0, wrong, wrong]), "row {row}, column 'w'")
+        require_weights(np.array([2.0, 1.0, wrong, wrong]), "w")
     assert str(error.value).startswith(f"row 3, column 'w': invalid sampling weight; found {wrong}")

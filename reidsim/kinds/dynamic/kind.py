@@ -21,7 +21,7 @@ from reidsim.core.numerics import draw_multinomial, draw_multivariate_hypergeome
 from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.wording import counted, measures_worded
 from reidsim.games.outcomes import Equilibrium, Reidentified, reidentified_in
-from reidsim.games.record_game import WITHHELD, Linker, PopulationLinker, RecordGame
+from reidsim.games.record_game import WITHHELD, PopulationLinker, RecordGame
 from reidsim.kinds.dynamic.schema import FIXED, PERIOD, PK, POLICIES, DynamicScenario
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Codes, Domain, Population, distinct_rows, natural_categories
@@ -30,15 +30,7 @@ from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
 from reidsim.releases.records import select_columns
 from reidsim.scenarios.adversary_schema import MONEY_KEYS, AdversarySection, EconomicsSection, economics_of
 from reidsim.scenarios.hierarchies import Table, hierarchy_of, hierarchy_rows, over_domain
-from reidsim.scenarios.kind import (
-    AnalysisTables,
-    Kind,
-    PolicyOutcome,
-    Progress,
-    SharedColumns,
-    digest_of,
-    equilibria_of,
-)
+from reidsim.scenarios.kind import AnalysisTables, Kind, PolicyOutcome, Progress, SharedColumns, digest_of
 from reidsim.scenarios.scenario import Scenario, Study, World, people_named, planner, table_named
 
 _ROUNDING = 1e-9
@@ -175,7 +167,7 @@ class SimulatedTables:
     ----------
     population : Population
         Whole people, over the attributes of the lattice.
-    lattice : GeneralizationLattice
+    lattice : PeriodLattice
         Its hierarchies define the generalizations; its records are not used.
     size : int
         Largest number of records of a table.
@@ -186,12 +178,7 @@ class SimulatedTables:
     """
 
     def __init__(
-        self,
-        population: Population,
-        lattice: GeneralizationLattice,
-        size: int,
-        simulations: int,
-        rng: np.random.Generator,
+        self, population: Population, lattice: PeriodLattice, size: int, simulations: int, rng: np.random.Generator
     ) -> None:
         ends = np.cumsum(population.counts)
         people = np.stack([rng.choice(int(ends[-1]), size, replace=False) for _ in range(simulations)])
@@ -367,7 +354,7 @@ class DynamicStudy(Study[DynamicScenario]):
         return 1.0 if people is None or voters is None else min(1.0, voters.total / people.total)
 
     @property
-    def linker(self) -> Linker:
+    def linker(self) -> TableLinker | ListLinker | PopulationLinker:
         """Linker of the scenario's adversary, for the rows of all periods.
 
         It is the `TableLinker`, which counts the records of the row's own table, for prosecutor risk and if there is
@@ -777,7 +764,8 @@ class DynamicKind(Kind):
 
     def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:
         """Return the table ``periods``, with one row per policy and period; see `period_table`."""
-        return AnalysisTables(further={"periods": period_table(study, equilibria_of(outcomes))})
+        equilibria = {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
+        return AnalysisTables(further={"periods": period_table(study, equilibria)})
 
     def facts(self, study: DynamicStudy) -> dict[str, Any]:
         """Return facts about cases, periods, generalizations and people for the manifest.

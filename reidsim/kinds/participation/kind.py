@@ -31,17 +31,7 @@ from reidsim.games.record_game import WITHHELD, Choice
 from reidsim.linkage.relatives import NO_PARENT, Ancestry, Matching, Relatives, relatives_within
 from reidsim.populations.catalogue import make_genealogy
 from reidsim.scenarios.agents import OpponentOptions
-from reidsim.scenarios.kind import (
-    AnalysisTables,
-    Control,
-    Kind,
-    PolicyOutcome,
-    Progress,
-    Slider,
-    amount_slider,
-    digest_of,
-    record_table,
-)
+from reidsim.scenarios.kind import AnalysisTables, Kind, Progress, Slider, amount_slider, digest_of, record_table
 from reidsim.scenarios.registry import Look, Policies, Policy
 from reidsim.scenarios.scenario import Scenario, Study, World
 from reidsim.scenarios.schema import Count, Money, ReadIf, ScenarioHead, Share, Text
@@ -292,17 +282,10 @@ class ParticipationStudy(Study[ParticipationScenario]):
         if self.relatives is None:
             ancestry = Ancestry(cast("float", scenario.population.couples), scenario.population.children)
             return Crowd(values, ancestry, matching, section.found_within, section.traced_within, section.matches)
-        known = self.relatives
-        return Families(
-            values,
-            known.starts,
-            known.other,
-            matching.probability(known.meioses, known.relatedness),
-            known.meioses <= 2 * section.found_within,
-            known.relatedness,
-            section.matches,
-            scenario.figures.equilibria.largest,
-        )
+        known, near = self.relatives, self.relatives.meioses <= 2 * section.found_within
+        chances = matching.probability(known.meioses, known.relatedness)
+        pairs = known.starts, known.other, chances, near, known.relatedness
+        return Families(values, *pairs, section.matches, scenario.figures.equilibria.largest)
 
     def stream(self, number: int) -> np.random.Generator:
         """Return a random generator for one purpose, seeded by the scenario's seed.
@@ -597,13 +580,10 @@ class ParticipationKind(Kind):
         game, further = study.game, dict[str, Any]()
         if isinstance(game, Crowd):
             rows, survival = _of_crowd(study, game)
-            shares, selfish = np.geomspace(1e-4, 1.0, _DRAWN), game.without_concern()
-            replies = {
-                "participation": shares,
-                "would_join": [game.wishing(share) for share in shares.tolist()],
-                "selfish": [selfish.wishing(share) for share in shares.tolist()],
-            }
-            further["replies"] = pd.DataFrame(replies)
+            shares = np.geomspace(1e-4, 1.0, _DRAWN)
+            curves = {"would_join": game, "selfish": game.without_concern()}
+            replies = {name: [each.wishing(share) for share in shares.tolist()] for name, each in curves.items()}
+            further["replies"] = pd.DataFrame({"participation": shares, **replies})
         else:
             rows, survival, left_out = _of_families(study, game, report)
             families = pd.DataFrame(_small_families(game), columns=["family", "people", "joined", "equilibria"])
@@ -620,7 +600,7 @@ class ParticipationKind(Kind):
         """
         return {"records": study.n_people, "strategies": 2, "data_hash": study.fingerprint}
 
-    def warnings(self, study: ParticipationStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
+    def warnings(self, study: ParticipationStudy, draw: int, outcomes: Mapping[str, Any]) -> Iterator[str]:
         """Yield texts that warn of best replies that cycle and of plans without proof.
 
         A plan is the choice of policy ``planner``. `draw` has no effect.
@@ -633,15 +613,10 @@ class ParticipationKind(Kind):
 
     def opponents(self, study: ParticipationStudy, options: OpponentOptions, draw: int = 0) -> Any:
         """Raise `InputError`: this kind has no cross-play, as no adversary decides."""
-        raise InputError(
-            "this kind of scenario has no strategic adversary",
-            source=study.loaded.path,
-            where="game",
-            found=self.name,
-            expected="a kind of scenario with an adversary",
-        )
+        problem, expected = "this kind of scenario has no strategic adversary", "a kind of scenario with an adversary"
+        raise InputError(problem, source=study.loaded.path, where="game", found=self.name, expected=expected)
 
-    def controls(self, scenario: ParticipationScenario) -> Iterator[Control]:
+    def controls(self, scenario: ParticipationScenario) -> Iterator[Slider]:
         """Yield the page's sliders for benefit, harm and the concern for relatives."""
         subjects = scenario.subjects
         yield amount_slider("subjects.benefit", "Benefit of finding a relative", subjects.benefit)
