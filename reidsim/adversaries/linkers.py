@@ -491,10 +491,9 @@ class MultistageLinker:
     def is_compiled(self) -> bool:
         """Whether compiled functions exist for the attack on these tables.
 
-        They exist if no resource has counts and `is_two_stage` holds for the attack and the space.
+        They exist if `is_two_stage` holds.
         """
-        counted = any(table.counts is not None for table in self.world.resources.values())
-        return not counted and is_two_stage(self.attack, self.space)
+        return is_two_stage(self.attack, self.world, self.space)
 
     @cached_property
     def compiled(self) -> tuple[TwoStageArrays, Memory]:

@@ -12,7 +12,7 @@ from reidsim.adversaries.multistage.attack import PersonTable
 from reidsim.core.errors import InputError
 from reidsim.engine.scenario import cross_play
 from reidsim.engine.score import score_loaded
-from reidsim.games.masking.searches import best_first
+from reidsim.games.masking.searches import best_first, greedy
 from reidsim.kinds.tables.build import build_study
 from reidsim.scenarios.scenario import Scenario
 
@@ -78,13 +78,19 @@ def test_a_released_file_is_attacked_as_the_records_of_its_run(clinic):
     assert measures.summary.loc["patients.csv", "share_attacked"] == pytest.approx(7 / 9)
 
 
-def test_compiled_solvers_refuse_rows_that_stand_for_several_people():
+def test_rows_that_stand_for_several_people_are_searched_without_compiled_functions():
     game = masking_world()
     registry = game.world.resource("registry")
     counted = PersonTable("registry", dict(registry.columns), np.full(registry.n_rows, 2))
     world = replace(game.world, resources={**game.world.resources, "registry": counted})
-    with pytest.raises(InputError, match="a row represents several people; expected one row per person"):
-        best_first(replace(game, world=world))
+    repeated = PersonTable("registry", {name: np.repeat(column, 2) for name, column in registry.columns.items()})
+    payoffs = []
+    for table in (counted, repeated):
+        played = replace(game, world=replace(game.world, resources={**game.world.resources, "registry": table}))
+        payoffs.append(played.evaluate(best_first(played)).publisher_payoff)
+    np.testing.assert_allclose(*payoffs, atol=1e-9)
+    with pytest.raises(InputError, match=r"this solver does not support the attack.*several people"):
+        greedy(replace(game, world=world))
 
 
 def test_the_table_averages_over_records_that_have_cells_of_their_own(clinic):

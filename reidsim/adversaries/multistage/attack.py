@@ -774,27 +774,26 @@ def reply_given(
     return Reply(pays(gain, believed, price), success, believed, price, confidence, surname)
 
 
-def is_two_stage(attack: MultistageAttack, space: MaskingSpace) -> bool:
+def is_two_stage(attack: MultistageAttack, world: MultistageWorld, space: MaskingSpace) -> bool:
     """Return whether an attack on releases of a masking space can be compiled.
 
-    The conditions are: the attack has no inference stage, or infers a surname that is not released itself; the loci
-    come last in the space, are either released unchanged or masked, and are the loci of the inference; the adversary
-    does not link on them; and the other attributes have at most 65,536 combinations of levels, and at most 100,000,000
-    combinations of levels and targets.
+    The conditions are: each row of a resource is one person; the attack has no inference stage, or infers a surname
+    that is not released itself; the loci come last in the space, are either released unchanged or masked, and are the
+    loci of the inference; the adversary does not link on them; and the other attributes have at most 65,536
+    combinations of levels, and at most 100,000,000 combinations of levels and targets.
     """
     n_forms = prod(space.shape[: len(space.shape) - count_bits(attack, space)])
-    if n_forms > _MOST_FORMS or n_forms * space.n_records > _MOST_GROUP_SIZES:
+    counted = any(table.counts is not None for table in world.resources.values())
+    if counted or n_forms > _MOST_FORMS or n_forms * space.n_records > _MOST_GROUP_SIZES:
         return False
-    inferences = attack.inferences
-    if not inferences:
+    if not attack.inferences:
         return True
-    stage = inferences[0]
-    if len(inferences) > 1 or not isinstance(stage, InferSurname) or stage.infers in space.attributes:
-        return False
-    if any(locus in attack.identify.on for locus in stage.loci):
+    stage, *others = attack.inferences
+    if others or not isinstance(stage, InferSurname) or stage.infers in space.attributes:
         return False
     n = len(stage.loci)
-    return space.attributes[-n:] == stage.loci and all(size == 2 for size in space.shape[-n:])
+    only_masked = space.attributes[-n:] == stage.loci and all(size == 2 for size in space.shape[-n:])
+    return only_masked and not set(stage.loci) & set(attack.identify.on)
 
 
 def count_bits(attack: MultistageAttack, space: MaskingSpace) -> int:
@@ -821,29 +820,19 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     Raises
     ------
     InputError
-        If the attack is of another kind, a row of a resource represents several people, a table lacks an attribute, or
-        nobody in the genealogy has a surname.
+        If the attack cannot be compiled (see `is_two_stage`), or nobody in the genealogy has a surname.
     """
-    if not is_two_stage(attack, space):
+    if not is_two_stage(attack, world, space):
         raise InputError(
             "this solver does not support the attack",
             found=[type(stage).__name__ for stage in attack.stages],
             expected="surname inference from loci at the end of the attributes, then Identify on a few others",
-            hint="use best-first search for other stages",
-        )
-    if any(table.counts is not None for table in world.resources.values()):
-        raise InputError(
-            "a row represents several people",
-            expected="one row per person",
-            hint="use best-first search for tables with counts",
+            hint="use best-first search for other stages, or for rows that represent several people",
         )
     n, identify, n_loci = world.targets.n_rows, attack.identify, count_bits(attack, space)
     registry, listed = world.resource(identify.resource), world.lists.get(identify.resource)
     forms = space.shape[: len(space.shape) - n_loci]
-    columns: list[Integers] = []
-    missing: list[NDArray[np.bool_] | None] = []
-    targets: list[Integers] = []
-    own: list[NDArray[np.bool_]] = []
+    columns, missing, targets, own = [], [], [], []
     column_of = np.full((len(forms), max(forms, default=1)), -1)
     for j, name in enumerate(space.attributes[: len(forms)]):
         for level in range(forms[j] - 1 if name in identify.on else 0):
@@ -856,43 +845,38 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     levels = np.array(list(np.ndindex(*forms)), dtype=np.int64).reshape(prod(forms), len(forms))
     form_columns = column_of[np.arange(len(forms)), levels]
     form_sizes = np.zeros((len(levels), n), dtype=np.int32)
-    form_own = np.ones((len(levels), n), dtype=np.bool_)
-    if listed is not None:
-        form_own[:] = listed.row >= 0
-    elif world.registered is not None:
-        form_own[:] = world.registered
+    there = world.registered if listed is None else listed.row >= 0
+    form_own = np.tile(np.ones(n, dtype=np.bool_) if there is None else there, (len(levels), 1))
     for form, used in enumerate(form_columns):
         used = used[used >= 0]
         groups = OpenRowGroups([columns[c] for c in used], [missing[c] for c in used], registry.n_rows)
         form_sizes[form] = groups.count([targets[c] for c in used], n)
         for c in used if own else ():
             form_own[form] &= own[c]
-    genealogy, own_surnames, in_registry, codes = _surname_tables(attack, world, registry.n_rows)
+    # A surname that is not used for linkage is useless.
+    stages = (each for each in attack.inferences if isinstance(each, InferSurname) and each.infers in identify.on)
+    stage = next(stages, None)
+    genealogy, own_surnames, in_registry, codes = _surname_tables(stage, world, registry, listed)
     stacked = np.array(columns, dtype=np.int32).reshape(-1, registry.n_rows)
-    for column, where in enumerate(missing):
+    for column, where in zip(stacked, missing, strict=True):
         if where is not None:
-            stacked[column, where] = -1
+            column[where] = -1
     # Sorting of short integers is several times faster.
     order = np.argsort(in_registry.astype(np.min_scalar_type(len(codes))), kind="stable")
-    stage = attack.inferences[0] if attack.inferences else None
-    guessed = world.is_guessed(identify.resource)
-    ancestry, alleles, share, neighbour = Ancestry((0.0,)), np.zeros((n, n_loci), np.int64), 0.0, False
-    if isinstance(stage, InferSurname):
-        ancestry = replace(stage.ancestry, mutation_rates=stage.ancestry.mutation_rates[::-1])
-        alleles, share = world.targets.matrix(stage.loci[::-1]), float(stage.candidate_share)
-        neighbour = stage.method == "nearest-neighbour"
+    alleles = np.zeros((n, n_loci)) if stage is None else world.targets.matrix(stage.loci[::-1])
+    used_stage, guessed = stage or InferSurname((), Ancestry((0.0,))), world.is_guessed(identify.resource)
+    ancestry = replace(used_stage.ancestry, mutation_rates=used_stage.ancestry.mutation_rates[::-1])
     return TwoStageArrays(
-        # A surname that is not used for linkage is useless.
-        infers=stage is not None and stage.infers in identify.on,
-        by_neighbour=neighbour,
+        infers=stage is not None,
+        by_neighbour=used_stage.method == "nearest-neighbour",
         tables=ancestry.tables(),
         genealogy=genealogy,
-        candidate_share=share,
+        candidate_share=float(used_stage.candidate_share),
         threshold=float(attack.confidence_threshold),
-        price=float(stage.price) if stage is not None else 0.0,
+        price=float(used_stage.price),
         overconfident=bool(attack.overconfident),
-        gain=np.broadcast_to(np.asarray(attack.gain, dtype=np.float64), (n,)).copy(),
-        cost=np.broadcast_to(np.asarray(attack.cost, dtype=np.float64), (n,)).copy(),
+        gain=np.full(n, attack.gain, dtype=np.float64),
+        cost=np.full(n, attack.cost, dtype=np.float64),
         target_alleles=np.ascontiguousarray(alleles, dtype=np.int32),
         own_surnames=own_surnames,
         coverage=1.0 if listed is None else listed.coverage,
@@ -903,13 +887,13 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
         target_values=np.ascontiguousarray(np.array(targets, dtype=np.int32).reshape(-1, n).T),
         first=np.searchsorted(in_registry[order], np.arange(len(codes) + 1)),
         as_believed=guessed,
-        inferred_as_believed=guessed or (stage is not None and world.is_guessed(stage.resource)),
+        inferred_as_believed=guessed or world.is_guessed(used_stage.resource),
         surname_codes=codes,
     )
 
 
 def _surname_tables(
-    attack: MultistageAttack, world: MultistageWorld, n_registry: int
+    stage: InferSurname | None, world: MultistageWorld, registry: PersonTable, listed: ListedTargets | None
 ) -> tuple[GenealogyArrays, Integers, Integers, Integers]:
     """Return the genealogy and the surnames, numbered anew from 0.
 
@@ -917,26 +901,18 @@ def _surname_tables(
     registry, and the original codes of the surnames. A target without a surname in a drawn list has `ANY`. People in
     the registry without a surname have the number after the last surname.
     """
-    stage = attack.inferences[0] if attack.inferences else None
-    if not isinstance(stage, InferSurname):
+    if stage is None:
         nobody = genealogy_arrays(np.zeros((1, 0), np.int64), np.zeros(1, np.int64))
-        return nobody, np.zeros(world.targets.n_rows, np.int64), np.zeros(n_registry, np.int64), np.zeros(1, np.int64)
-    men = world.resource(stage.resource)
-    named = men.known((stage.infers,))
+        return nobody, *(np.zeros(n, np.int64) for n in (world.targets.n_rows, registry.n_rows, 1))
+    men, surname = world.resource(stage.resource), stage.infers
+    named = men.known((surname,))
     if not named.any():
-        raise InputError("no person has a value", source=men.name, where=stage.infers)
-    names = [men.column(stage.infers)[named], world.targets.column(stage.infers)]
-    identify = attack.identify
-    registry = world.resource(identify.resource)
-    if stage.infers in identify.on:
-        names.append(registry.column(stage.infers))
+        raise InputError("no person has a value", source=men.name, where=surname)
+    names = [men.column(surname)[named], world.targets.column(surname), registry.column(surname)]
     codes, numbers = numbered(np.concatenate(names))
-    parts = np.split(numbers, np.cumsum([len(part) for part in names])[:-1])
-    own, in_registry = parts[1], parts[2] if len(parts) == 3 else np.zeros(n_registry, np.int64)
-    if stage.infers in identify.on:
-        if stage.infers in registry.missing:
-            in_registry = np.where(registry.missing[stage.infers], len(codes), in_registry)
-        if identify.resource in world.lists:
-            own = in_registry[world.lists[identify.resource].row]
-            own = np.where(own == len(codes), ANY, own)
-    return genealogy_arrays(men.matrix(stage.loci[::-1])[named], parts[0]), own, in_registry, codes
+    of_men, own, in_registry = np.split(numbers, np.cumsum([len(names[0]), len(names[1])]))
+    in_registry = np.where(registry.known((surname,)), in_registry, len(codes))
+    if listed is not None:
+        own = in_registry[listed.row]
+        own = np.where(own == len(codes), ANY, own)
+    return genealogy_arrays(men.matrix(stage.loci[::-1])[named], of_men), own, in_registry, codes

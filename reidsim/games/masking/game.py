@@ -391,7 +391,7 @@ class MaskingGame:
     @property
     def is_compiled(self) -> bool:
         """Whether there are compiled solvers: for a two-stage attack without planner."""
-        return self.planner is None and is_two_stage(self.attack, self.space)
+        return self.planner is None and is_two_stage(self.attack, self.world, self.space)
 
     def one_stage(self) -> MaskingGame:
         """Return the game against the same adversary without inference of surnames.
