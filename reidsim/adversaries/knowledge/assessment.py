@@ -214,15 +214,14 @@ def risks_of(
     InputError
         If a person matches no record.
     """
-    chances = np.atleast_2d(np.asarray(unique, dtype=np.float64))
-    n, low, high = elements.n_persons, *((0, 0) if len(chances) == 1 else (1, 2))
+    n, chances = elements.n_persons, np.broadcast_to(unique, (3, len(sets.sets)))
     parts = _parts(elements, sets.sets)
     place = {attribute: number for number, part in enumerate(parts) for attribute in part}
     paths = [tuple(sorted({place[attribute] for attribute in known})) for known in sets.sets]
     # The sets of a subtree are adjacent, so a difference of cumulative sums is the sum over a subtree.
     order = sorted(range(len(sets.sets)), key=paths.__getitem__)
     p, b = sets.probability[:, order], chances[:, order]
-    weights = np.stack([p, p * b[0], p * b[low], p * b[high], p * b[0] ** 2])
+    weights = np.stack([p, *(p * each for each in b), p * b[0] ** 2])
     n_kinds = 0 if sets.drawn is None else len(p)
     wanted, of_persons = np.zeros(n, dtype=np.bool_), np.zeros((7, n))
     steps, shares = np.zeros((n_kinds, len(sets.sets) + 1)), np.zeros((n_kinds, len(sets.sets)))
@@ -230,13 +229,9 @@ def risks_of(
     sums = (*each, wanted, np.zeros(n, dtype=np.int64), of_persons, steps, shares)
     below = np.concatenate([np.zeros((*weights.shape[:2], 1)), np.cumsum(weights, axis=2)], axis=2)
     # One column for the attributes of each part, and a work array of zeros.
-    columns = []
-    for part in parts:
-        column = elements.columns[part[0]]
-        if len(part) > 1:
-            joined = distinct_rows([elements.columns[attribute] for attribute in part], len(elements.asks))[1]
-            column = joined.astype(np.int32)
-        columns.append((column, np.zeros(int(column.max(initial=0)) + 1, dtype=np.int64)))
+    of_parts = ([elements.columns[attribute] for attribute in part] for part in parts)
+    numbers = [distinct_rows(each, len(elements.asks))[1].astype(np.int32) for each in of_parts]
+    columns = [(column, np.zeros(int(column.max(initial=0)) + 1, dtype=np.int64)) for column in numbers]
     ordered = [paths[number] for number in order]
 
     def visit(split: Split, first: int, last: int, depth: int) -> None:
@@ -251,8 +246,7 @@ def risks_of(
         counted = (elements.asks, elements.records, elements.holders)
         persons, met = _add_up(split, *counted, weight_here, weight_below, sums, first, last)
         if not met:
-            expected = "the record of each person among the released records"
-            raise InputError("no released record matches a person", expected=expected)
+            raise InputError("no released record matches a person", expected="a released record of each person")
         if progress is not None and ends_here:
             progress(first + 1, len(ordered))
         if first + ends_here == last or not len(persons):
@@ -271,11 +265,7 @@ def risks_of(
     if sets.drawn is not None:
         places = np.argsort(order)
         alone = np.cumsum(steps, axis=1)[:, places]
-        totals = {
-            "prosecutor": alone,
-            "journalist": alone * chances[0],
-            "marketer": alone + shares[:, places],
-        }
+        totals = {"prosecutor": alone, "journalist": alone * chances[0], "marketer": alone + shares[:, places]}
     alone, share, square, uniques, low_uniques, high_uniques, unique_square = np.clip(of_persons, 0.0, 1.0)
     return Risks(alone, uniques, share, unique_square, square, low_uniques, high_uniques, totals=totals)
 
@@ -432,7 +422,7 @@ def uniqueness_by_set(
     released: Codes,
     counts: Integers,
     sets: KnowledgeSets,
-    model: FixedUniqueness | EstimatedUniqueness,
+    model: UniquenessModel,
     record: NDArray[np.intp] | None = None,
     row_sets: RowSets | None = None,
 ) -> SetUniqueness:
@@ -446,8 +436,8 @@ def uniqueness_by_set(
         Number of records of each row.
     sets : KnowledgeSets
         Knowledge sets.
-    model : FixedUniqueness or EstimatedUniqueness
-        Fixed probability or estimator.
+    model : FixedUniqueness, EstimatedUniqueness or KnownPopulation
+        Source of the probabilities.
     record : ndarray of int, shape (n_records,), optional
         Row of each record, if records have weights.
     row_sets : RowSets, optional
@@ -458,17 +448,19 @@ def uniqueness_by_set(
     -------
     chances : ndarray of float64, shape (3, n_sets)
         Probability that a sample unique on the set is a population unique, and the lower and upper end of its interval:
-        three equal rows for a fixed probability, and 0 for a set on which no record is unique.
+        three equal rows for a fixed probability, NaN for a known population, and 0 for a set on which no record is
+        unique.
     estimates : tuple of UniquenessEstimate or None
-        Estimate of each set; None for a fixed probability or a set on which no record is unique.
+        Estimate of each set; None without an estimate.
 
     Raises
     ------
     InputError
         If the population is smaller than the sample, or the method cannot be used.
     """
-    if isinstance(model, FixedUniqueness):
-        return np.full((3, len(sets.sets)), model.p_unique_given_sample_unique), (None,) * len(sets.sets)
+    if not isinstance(model, EstimatedUniqueness):
+        chance = model.p_unique_given_sample_unique if isinstance(model, FixedUniqueness) else np.nan
+        return np.full((3, len(sets.sets)), chance), (None,) * len(sets.sets)
     columns = [np.ascontiguousarray(released[:, position]) for position in range(released.shape[1])]
     # Number of people that each record of a row represents, for the methods that use weights.
     people = np.full(len(counts), model.population_size / counts.sum())
@@ -611,6 +603,8 @@ def assess(
         the exact method; if the Monte Carlo method has no generator; or if people have several records, and these are
         generalized in different ways or sets are drawn.
     """
+    if isinstance(uniqueness, KnownPopulation) and released is not None and (released != persons).any():
+        raise InputError("population uniques are defined only for unchanged records", where="released")
     n, kinds = knowledge.n_persons, knowledge.kind_of_person
     by_position = {knowledge.attributes.index(name): tree for name, tree in (trees or {}).items()}
     sets = _sets(persons, knowledge, method, trials, rng)
@@ -635,15 +629,10 @@ def assess(
         row_sets, _ = RowSets.from_rows(record_of, person)
     used = {position: by_position[position] for position in relevant if position in by_position}
     elements = make_elements(persons[first], None if released is None else rows[record], counts, used, row_sets)
+    chances, estimates = uniqueness_by_set(rows[record], counts, sets, uniqueness, record_of, row_sets)
+    risks = risks_of(elements, kinds[first], sets, np.nan_to_num(chances), loads=loads, progress=progress)
     if isinstance(uniqueness, KnownPopulation):
-        if released is not None and (released != persons).any():
-            raise InputError("population uniques are defined only for unchanged records", where="released")
-        uncounted = risks_of(elements, kinds[first], sets, np.zeros(len(sets.sets)), loads=loads, progress=progress)
-        risks = _with_known_population(uncounted, persons[first], kinds[first], sets, uniqueness, used, loads)
-        found: SetUniqueness = np.full((3, len(sets.sets)), np.nan), (None,) * len(sets.sets)
-    else:
-        found = uniqueness_by_set(rows[record], counts, sets, uniqueness, record_of, row_sets)
-        risks = risks_of(elements, kinds[first], sets, found[0], loads=loads, progress=progress)
+        risks = _with_known_population(risks, persons[first], kinds[first], sets, uniqueness, used, loads)
     weights = (np.ones(n) if people is None else people) if person is None else 1 / np.bincount(person)[person]
     shares = np.bincount(kinds, weights=weights, minlength=len(sets.probability)) / max(weights.sum(), 1)
     of_persons: dict[str, Any] = {name: array[cell] for name, array in arrays_of(risks).items()}
@@ -651,8 +640,8 @@ def assess(
         risks=replace(risks, **of_persons, trials=None if sets.drawn is None else trials),
         sets=tuple(tuple(knowledge.attributes[position] for position in known) for known in sets.sets),
         probability=shares @ sets.probability,
-        chances=found[0],
-        uniqueness=found[1],
+        chances=chances,
+        uniqueness=estimates,
         n_cells=len(first),
         drawn=sets.drawn,
     )

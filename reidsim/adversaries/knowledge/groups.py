@@ -22,13 +22,7 @@ from reidsim.core.errors import InputError, listed, locating, require_distinct
 from reidsim.core.files import read_toml, resolve
 from reidsim.core.validation import Section, validated
 from reidsim.core.wording import whole_number
-from reidsim.populations.census import (
-    VOTING_AGE,
-    ListedAttributes,
-    ProfileOverrides,
-    VoterProfile,
-    voter_profile,
-)
+from reidsim.populations.census import VOTING_AGE, ListedAttributes, ProfileOverrides, VoterProfile, voter_profile
 from reidsim.populations.population import Codes, Domain, Members, RecipeHead, Share, distinct_rows, positions_of
 from reidsim.populations.resources import load_social_media
 
@@ -276,9 +270,8 @@ def _tabulated(by_kind: Sequence[Mapping[int, float]]) -> tuple[list[int], Float
     a kind does not have.
     """
     masks = sorted({mask for sets in by_kind for mask in sets}, key=_positions_in)
-    return masks, np.array([[sets.get(mask, 0.0) for mask in masks] for sets in by_kind]).reshape(
-        len(by_kind), len(masks)
-    )
+    rows = [[sets.get(mask, 0.0) for mask in masks] for sets in by_kind]
+    return masks, np.array(rows).reshape(len(by_kind), len(masks))
 
 
 def _positions_in(mask: int) -> tuple[int, ...]:
@@ -458,7 +451,7 @@ class GroupsSource(Section):
             names = dict.fromkeys(name for profile in self.profile for name in profile.when)
             found = ", ".join(f"{name} = {domain[name].categories[people.column(name)[person]]}" for name in names)
             expected = "a profile for each person, such as a last profile without when"
-            raise people.error("no profile fits a person", person, None, found=found, expected=expected)
+            raise people.error("no profile fits a person", person, None, found, expected)
         return Source(self.name, tuple(profiles), profile_of_person)
 
 
@@ -598,7 +591,7 @@ class SocialMediaSource(Section):
             if by_age and isinstance(error.found, int):
                 expected = f"an age of {error.expected}, for which {place} has figures"
                 person = int((of_persons == error.found).argmax())
-                raise people.error(error.problem, person, by_age, found=error.found, expected=expected) from None
+                raise people.error(error.problem, person, by_age, error.found, expected) from None
             raise error.but(source=None, where=place) from None
         rows, profile_of_age = np.unique(np.column_stack([use, *learnable]), axis=0, return_inverse=True)
         profiles = (
@@ -661,12 +654,7 @@ class _ValueOfPersonError(InputError):
 
 
 def load_knowledge(
-    recipe: str | Path,
-    domain: Domain,
-    persons: Codes,
-    *,
-    base: Path | None = None,
-    records: RecordsFile | None = None,
+    recipe: str | Path, domain: Domain, persons: Codes, *, base: Path | None = None, records: RecordsFile | None = None
 ) -> Knowledge:
     """Compute the knowledge of a recipe's sources about persons.
 
@@ -746,7 +734,7 @@ class _People:
                 "the source needs a value that is generalized",
                 f"one of {listed(values)} for each person",
             )
-            raise self.error(problem, int(generalized.argmax()), name, found=None, expected=expected)
+            raise self.error(problem, int(generalized.argmax()), name, None, expected)
         return column
 
     def by_value(self, name: str, look_up: Callable[[str], T]) -> tuple[list[T], NDArray[np.intp]]:
@@ -763,8 +751,7 @@ class _People:
             try:
                 results.append(look_up(self.domain[name].categories[column[person]]))
             except InputError as error:
-                person, expected, hint = int((column == column[person]).argmax()), str(error.expected), error.hint
-                raise self.error(error.problem, person, name, found=error.found, expected=expected, hint=hint) from None
+                raise self.error(error.problem, person, name, error.found, str(error.expected), error.hint) from None
         return results, of_person
 
     def ages(self, age: str | None, year_of_birth: str | None, reference_year: int | None) -> NDArray[np.int64]:
@@ -778,26 +765,25 @@ class _People:
         InputError
             If the attribute is unknown, or a person's value is not a whole number or gives an age outside 0 to 130.
         """
-        problem, expected = "not an age of a living person", "a whole number of years"
-        if born := year_of_birth is not None:
-            problem, expected = "not a year of birth of a living person", f"a year of birth, up to {reference_year}"
-        self.require(
-            [str(year_of_birth or age)], "age" if year_of_birth is None or age is not None else "year_of_birth"
-        )
+        name, key, what, expected = str(age), "age", "an age", "a whole number of years"
+        if year_of_birth is not None:
+            name, key, what = year_of_birth, "year_of_birth", "a year of birth"
+            expected = f"a year of birth, up to {reference_year}"
+        self.require([name], key)
 
         def years(value: str) -> int:
             if (number := whole_number(value)) is None:
                 raise InputError("not a whole number, so the age is unknown", found=value, expected=expected)
-            number = int(reference_year or 0) - number if born else number
+            number = number if year_of_birth is None else int(reference_year or 0) - number
             if not 0 <= number <= _OLDEST:
-                raise InputError(problem, found=value, expected=expected)
+                raise InputError(f"not {what} of a living person", found=value, expected=expected)
             return number
 
-        ages, of_person = self.by_value(str(year_of_birth or age), years)
+        ages, of_person = self.by_value(name, years)
         return np.array(ages, dtype=np.int64)[of_person]
 
     def error(
-        self, problem: str, person: int, attribute: str | None, *, found: object, expected: str, hint: str | None = None
+        self, problem: str, person: int, attribute: str | None, found: object, expected: str, hint: str | None = None
     ) -> InputError:
         """Return, without raising it, the InputError for a person's value.
 
@@ -814,15 +800,10 @@ class _People:
         found : object
             The value, for the message.
         """
-        where = None if attribute is None else f"attribute {attribute!r}"
+        path, where = None, attribute and f"attribute {attribute!r}"
         if self.records is not None:
-            column = None if attribute is None else self.records.columns.get(attribute, attribute)
-            where = f"row {person + 1}" + ("" if column is None else f", column {column!r}")
-        return _ValueOfPersonError(
-            problem,
-            source=None if self.records is None else self.records.path,
-            where=where,
-            found=found,
-            expected=expected,
-            hint="; ".join(part for part in (hint, f"needed by {self.asked_by}") if part),
-        )
+            path, where = self.records.path, f"row {person + 1}"
+            if attribute is not None:
+                where += f", column {self.records.columns.get(attribute, attribute)!r}"
+        hint = (f"{hint}; " if hint else "") + f"needed by {self.asked_by}"
+        return _ValueOfPersonError(problem, source=path, where=where, found=found, expected=expected, hint=hint)

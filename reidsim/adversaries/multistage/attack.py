@@ -832,16 +832,16 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     n, identify, n_loci = world.targets.n_rows, attack.identify, count_bits(attack, space)
     registry, listed = world.resource(identify.resource), world.lists.get(identify.resource)
     forms = space.shape[: len(space.shape) - n_loci]
-    columns, missing, targets, own = [], [], [], []
+    names = [name if name in identify.on else None for name in space.attributes[: len(forms)]]
+    linked = [(name, j, level) for j, name in enumerate(names) if name is not None for level in range(forms[j] - 1)]
+    columns = [space.generalized(j, level, registry.column(name)) for name, j, level in linked]
+    targets = [space.generalized(j, level, world.targets.column(name)) for name, j, level in linked]
+    missing = [registry.missing.get(name) for name, _, _ in linked]
+    each_column = zip(linked, columns, targets, strict=True) if listed is not None else ()
+    own = [world.agrees(identify.resource, name, *both, np.arange(n)) for (name, _, _), *both in each_column]
     column_of = np.full((len(forms), max(forms, default=1)), -1)
-    for j, name in enumerate(space.attributes[: len(forms)]):
-        for level in range(forms[j] - 1 if name in identify.on else 0):
-            column_of[j, level] = len(columns)
-            columns.append(space.generalized(j, level, registry.column(name)))
-            missing.append(registry.missing.get(name))
-            targets.append(space.generalized(j, level, world.targets.column(name)))
-            if listed is not None:
-                own.append(world.agrees(identify.resource, name, columns[-1], targets[-1], np.arange(n)))
+    for column, (_, j, level) in enumerate(linked):
+        column_of[j, level] = column
     levels = np.array(list(np.ndindex(*forms)), dtype=np.int64).reshape(prod(forms), len(forms))
     form_columns = column_of[np.arange(len(forms)), levels]
     form_sizes = np.zeros((len(levels), n), dtype=np.int32)
@@ -858,9 +858,9 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     stage = next(stages, None)
     genealogy, own_surnames, in_registry, codes = _surname_tables(stage, world, registry, listed)
     stacked = np.array(columns, dtype=np.int32).reshape(-1, registry.n_rows)
-    for column, where in zip(stacked, missing, strict=True):
+    for column, where in enumerate(missing):
         if where is not None:
-            column[where] = -1
+            stacked[column, where] = -1
     # Sorting of short integers is several times faster.
     order = np.argsort(in_registry.astype(np.min_scalar_type(len(codes))), kind="stable")
     alleles = np.zeros((n, n_loci)) if stage is None else world.targets.matrix(stage.loci[::-1])
@@ -902,8 +902,8 @@ def _surname_tables(
     the registry without a surname have the number after the last surname.
     """
     if stage is None:
-        nobody = genealogy_arrays(np.zeros((1, 0), np.int64), np.zeros(1, np.int64))
-        return nobody, *(np.zeros(n, np.int64) for n in (world.targets.n_rows, registry.n_rows, 1))
+        nobody, n = genealogy_arrays(np.zeros((1, 0), np.int64), np.zeros(1, np.int64)), world.targets.n_rows
+        return nobody, np.zeros(n, np.int64), np.zeros(registry.n_rows, np.int64), np.zeros(1, np.int64)
     men, surname = world.resource(stage.resource), stage.infers
     named = men.known((surname,))
     if not named.any():

@@ -41,7 +41,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 import numba
 import numpy as np
@@ -51,12 +51,13 @@ from pydantic import model_validator
 from reidsim.adversaries.factored_mdp import METHODS, Action, FactoredMDP, Method, State
 from reidsim.adversaries.rationality import logistic
 from reidsim.adversaries.response import INDIFFERENCE, arrays_of
-from reidsim.core.errors import InputError
+from reidsim.core.errors import InputError, require_among
 from reidsim.core.validation import Section
 from reidsim.populations.population import Money, Share
 
 Floats = NDArray[np.float64]
 Sizes = NDArray[np.int64]
+Timing = Literal["next-state", "at-action"]
 
 # Maximum number of states (exploits made x penalties paid, over all group sizes) of a table.
 _MOST_STATES = 5_000_000_000
@@ -69,6 +70,8 @@ _MOST_PROGRAM_STATES = 300_000
 # Clusters of the group sizes up to this one have more states than `_MOST_PROGRAM_STATES`.
 _MOST_SIZES = 400
 
+# Variables of the process (Table 1); `attack_process` explains them.
+VARIABLES = ("x_t", "x_d", "x_p", "x_s", "x_a", "x_l", "x_g", "x_r")
 TERMINATE, ACCESS, LINK, EXPLOIT = "terminate", "access", "link", "exploit"
 
 
@@ -136,37 +139,23 @@ class SequentialAttack:
     detection_slope: float = 0.0
     prior: float = 1.0
     discount: float = 0.9
-    penalty_timing: Literal["next-state", "at-action"] = "next-state"
+    penalty_timing: Timing = "next-state"
     detection_ends_attack: bool = False
     solver: Method = "backward-induction"
 
     def __post_init__(self) -> None:
-        for names, is_valid, problem, expected in (
-            (
-                "gain access_cost link_cost exploit_cost penalty",
-                lambda x: 0 <= x < np.inf,
-                "amount out of range",
-                "0 or more, finite",
-            ),
-            ("prior discount", lambda x: 0 < x <= 1, "value out of range", "above 0, at most 1"),
-            ("detection_intercept detection_slope", np.isfinite, "value out of range", "a number"),
-            (
-                "max_penalties",
-                lambda x: x is None or (isinstance(x, int) and x >= 1),
-                "value out of range",
-                "a whole number of 1 or more, or no limit",
-            ),
-            (
-                "penalty_timing",
-                ("next-state", "at-action").__contains__,
-                "unknown timing",
-                "'next-state' or 'at-action'",
-            ),
-            ("solver", METHODS.__contains__, "unknown solver", f"one of {', '.join(METHODS)}"),
+        limit = "a whole number of 1 or more, or no limit"
+        for names, is_valid, expected in (
+            ("gain access_cost link_cost exploit_cost penalty", lambda x: 0 <= x < np.inf, "0 or more, finite"),
+            ("prior discount", lambda x: 0 < x <= 1, "above 0, at most 1"),
+            ("detection_intercept detection_slope", np.isfinite, "a number"),
+            ("max_penalties", lambda x: x is None or (isinstance(x, int) and x >= 1), limit),
         ):
             for name in names.split():
                 if not is_valid(value := getattr(self, name)):
-                    raise InputError(problem, where=name, found=value, expected=expected)
+                    raise InputError("value out of range", where=name, found=value, expected=expected)
+        require_among("unknown timing", [self.penalty_timing], get_args(Timing), where="penalty_timing")
+        require_among("unknown solver", [self.solver], METHODS, where="solver")
 
     @property
     def counts_penalties(self) -> bool:
@@ -565,11 +554,10 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float], *, hit
     FactoredMDP
         Its first action is to terminate, so the adversary stops if indifferent.
     """
-    largest, binary = max(belief), (False, True)
-    detection = attack.detection(largest + 1).tolist()
-    counted = min(attack.max_penalties or 0, largest) if attack.counts_penalties else 0
-    later, ends = attack.penalty_timing == "next-state", attack.detection_ends_attack
-    outside = (1.0 - attack.prior) / attack.prior
+    largest, ends = max(belief), attack.detection_ends_attack
+    detection, sizes = attack.detection(largest + 1).tolist(), range(largest + 1)
+    most = min(attack.max_penalties or 0, largest) if attack.counts_penalties else 0
+    later, outside = attack.penalty_timing == "next-state", (1.0 - attack.prior) / attack.prior
 
     def either(probability: float) -> dict[bool, float]:
         return {True: probability, False: 1.0 - probability}
@@ -578,51 +566,29 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float], *, hit
         return x_t or x_s or (x_l and x_r == 0) or (x_d and ends)
 
     def fine(x_p: int) -> float:
-        return -attack.penalty if counted == 0 or x_p < counted else 0.0
+        return -attack.penalty if most == 0 or x_p < most else 0.0
 
-    def count_later(x_p: int, x_d: bool) -> int:
-        return min(x_p + x_d, counted)
+    def may_exploit(x_s: bool, x_l: bool, x_r: int, x_d: bool) -> bool:
+        return x_l and x_r > 0 and not (x_s or (x_d and ends))
 
-    def count_at_once(x_p: int, next_x_d: bool) -> int:
-        return min(x_p + next_x_d, counted)
-
+    access = {"x_a": True, "x_g": belief, "x_r": lambda next_x_g: next_x_g, "x_t": terminates}
+    exploit = {
+        "x_s": lambda x_g, x_r: either(1.0 / (outside * x_g + x_r) if hits else 0.0),  # Eq. 3
+        "x_d": lambda x_g, x_r: either(detection[x_g - x_r]),  # Eq. 4
+        "x_p": (lambda x_p, x_d: min(x_p + x_d, most)) if later else lambda x_p, next_x_d: min(x_p + next_x_d, most),
+        "x_r": lambda x_r: x_r - 1,
+        "x_t": terminates,
+    }
+    expected_fine = 0.0 if later else lambda x_p, x_g, x_r: fine(x_p) * detection[x_g - x_r]
     return FactoredMDP(
-        {
-            "x_t": binary,
-            "x_d": binary,
-            "x_p": range(counted + 1),
-            "x_s": binary,
-            "x_a": binary,
-            "x_l": binary,
-            "x_g": range(largest + 1),
-            "x_r": range(largest + 1),
-        },
+        dict.fromkeys(VARIABLES, (False, True)) | {"x_p": range(most + 1), "x_g": sizes, "x_r": sizes},
         {
             TERMINATE: Action({"x_t": True}),
-            ACCESS: Action(
-                {"x_a": True, "x_g": belief, "x_r": lambda next_x_g: next_x_g, "x_t": terminates},
-                reward=-attack.access_cost,
-                allowed=lambda x_s, x_a: not (x_s or x_a),
-            ),
+            ACCESS: Action(access, -attack.access_cost, lambda x_s, x_a: not (x_s or x_a)),
             LINK: Action(
-                {"x_l": True, "x_t": terminates},
-                reward=-attack.link_cost,
-                allowed=lambda x_s, x_a, x_l: x_a and not (x_s or x_l),
+                {"x_l": True, "x_t": terminates}, -attack.link_cost, lambda x_s, x_a, x_l: x_a and not (x_s or x_l)
             ),
-            EXPLOIT: Action(
-                {
-                    "x_s": lambda x_g, x_r: either(1.0 / (outside * x_g + x_r) if hits else 0.0),  # Eq. 3
-                    "x_d": lambda x_g, x_r: either(detection[x_g - x_r]),  # Eq. 4
-                    "x_p": count_later if later else count_at_once,
-                    "x_r": lambda x_r: x_r - 1,
-                    "x_t": terminates,
-                },
-                reward=(
-                    -attack.exploit_cost,
-                    lambda x_p, x_g, x_r: 0.0 if later else fine(x_p) * detection[x_g - x_r],
-                ),
-                allowed=lambda x_s, x_l, x_r, x_d: x_l and x_r > 0 and not (x_s or (x_d and ends)),
-            ),
+            EXPLOIT: Action(exploit, (-attack.exploit_cost, expected_fine), may_exploit),
         },
         rewards=(lambda x_s: attack.gain * x_s, lambda x_d, x_p: fine(x_p) if later and x_d else 0.0),
         terminal=lambda x_t: x_t,
