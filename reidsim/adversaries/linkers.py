@@ -34,12 +34,7 @@ from reidsim.adversaries.response import Linkage, ListedCandidates, PlanLinkage,
 from reidsim.core.errors import InputError
 from reidsim.linkage.group_sizes import GroupSizes, sizes_among
 from reidsim.linkage.people import OpenRowGroups, RowGroups
-from reidsim.linkage.surname_inference import (
-    NO_SURNAME,
-    SurnameInference,
-    nearest_neighbour_surnames,
-    pack_bits,
-)
+from reidsim.linkage.surname_inference import NO_SURNAME, SurnameInference, nearest_neighbour_surnames, pack_bits
 from reidsim.populations.population import UNKNOWN, Attribute, Codes, Population
 from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy

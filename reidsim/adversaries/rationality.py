@@ -5,7 +5,7 @@ The precision of noisy decisions can be fitted to observed attacks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,13 +15,7 @@ import scipy
 from numpy.typing import NDArray
 from pydantic import Field
 
-from reidsim.adversaries.response import (
-    INDIFFERENCE,
-    Linkage,
-    Response,
-    Weighing,
-    declared_information,
-)
+from reidsim.adversaries.response import INDIFFERENCE, Linkage, Response, Weighing, declared_information
 from reidsim.core.errors import InputError, locating, refuse_rows
 from reidsim.core.tables import numbers, read_table, require_columns, text_table
 from reidsim.core.validation import Section
@@ -317,15 +311,12 @@ class ErringAdversary:
         # An attack with zero worth and zero believed success probability is never made, not even by mistake.
         attacks = (chance > _NEVER) & ((worth != 0) | (attempt.believed_success > 0))
         chance = np.where(attacks, chance, 0.0)
-        return Response(
-            attacks=attacks,
+        return replace(
+            attempt.made(attacks),
             success=attempt.success,
             believed_success=attempt.believed_success,
             adversary_payoff=chance * attempt.payoff,
             exploits=chance * attempt.exploits,
             frequency=None if self.precision is None else np.where(attacks, chance, 1.0),
             pays=None if self.precision is None else pays,
-            gain=attempt.gain,
-            plan=attempt.plan,
-            used=attempt.used,
         )

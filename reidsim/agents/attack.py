@@ -651,11 +651,7 @@ def release_of(setting: Setting, strategies: Strategies) -> tuple[Floats, Floats
 
 
 def record_measures(
-    setting: Setting,
-    released: Equilibrium,
-    participants: Counts,
-    attacks: Attacks,
-    adversary_payoff: float,
+    setting: Setting, released: Equilibrium, participants: Counts, attacks: Attacks, adversary_payoff: float
 ) -> dict[str, float]:
     """Return the measures of a round, averaged over all subjects' records.
 

@@ -184,10 +184,12 @@ def responsibilities(prior: Floats, excluded: Ints, overlaps: Floats, noticed: f
     return np.asarray(np.divide(weight, total, out=np.tile(prior, (len(weight), 1)), where=total > 0.0))
 
 
-def expected_update(parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float) -> Floats:
-    """Return the expected Dirichlet parameters after a round.
+def updated_weights(
+    parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float, draw: float | None = None
+) -> Floats:
+    """Return the Dirichlet parameters after a round, expected or for a drawn observation.
 
-    If no type with a positive prior weight can be present, the parameters are returned unchanged.
+    If no type with a positive prior weight can be present, or no type is, the parameters are returned unchanged.
 
     Parameters
     ----------
@@ -201,31 +203,22 @@ def expected_update(parameters: Floats, attacked: Floats, acting: Floats, presen
         Probability that each type is not excluded from the round; known to the publisher.
     noticed : float
         Probability that an attack is noticed.
+    draw : float, optional
+        Uniform number in [0, 1) that selects the observation. Default: the mean over all observations.
 
     Returns
     -------
     ndarray of float64, shape (n_types,)
     """
-    prior = parameters / parameters.sum() * present
-    if prior.sum() <= 0.0:
+    prior, actors = parameters / parameters.sum() * present, np.flatnonzero(acting)
+    if prior.sum() <= 0.0 or not len(actors):
         return parameters
     overlaps = attack_overlaps(attacked)
     share = responsibilities(prior / prior.sum(), np.arange(len(overlaps)), overlaps, noticed)
-    each = np.stack([observations(overlaps, actor, noticed) for actor in range(len(acting))])
-    return np.asarray(max(1.0 - acting.sum(), 0.0) * parameters + acting @ each @ updated(parameters, share))
-
-
-def sampled_update(
-    parameters: Floats, attacked: Floats, actor: int, present: Floats, noticed: float, draw: float
-) -> Floats:
-    """Return the Dirichlet parameters after a round with a drawn observation.
-
-    `actor` is the index of the present type; `draw`, a uniform number in [0, 1), selects the observation. The result
-    has shape (n_types,). The other parameters are the parameters of `expected_update`.
-    """
-    prior, overlaps = parameters / parameters.sum() * present, attack_overlaps(attacked)
-    excluded = np.array([place_of(observations(overlaps, actor, noticed), draw)])
-    return updated(parameters, responsibilities(prior / prior.sum(), excluded, overlaps, noticed)[0])
+    after = updated(parameters, share)
+    chances = [observations(overlaps, actor, noticed) for actor in actors.tolist()]
+    of_actors = np.stack(chances) @ after if draw is None else after[[place_of(chance, draw) for chance in chances]]
+    return np.asarray(max(1.0 - acting.sum(), 0.0) * parameters + acting[actors] @ of_actors)
 
 
 # Any number of adversaries in a round.
@@ -356,7 +349,7 @@ def expected_presence_update(
     parameters : ndarray of float64, shape (n_types, 2)
         Parameters of the Beta belief about each type's presence before the round: presence, then absence.
     attacked, acting, present, noticed
-        See `expected_update`; any number of types can be present, each with its probability in `acting`.
+        See `updated_weights`; any number of types can be present, each with its probability in `acting`.
     stream : numpy.random.Generator
         Source of the sample if there are too many observations to list; see `groups_of_round`.
 
@@ -666,7 +659,5 @@ def _remembering(versions: Sequence[AdversaryProfile], known: Known, which: Rows
 
     believed = [each.believed for each in versions if each.believed is not None]
     return replace(
-        versions[0],
-        equip=equip,
-        believed=_remembering(believed, known, which, unreleased) if believed else None,
+        versions[0], equip=equip, believed=_remembering(believed, known, which, unreleased) if believed else None
     )

@@ -33,10 +33,9 @@ from reidsim.agents.learning import (
     AccuracyBelief,
     Memory,
     expected_presence_update,
-    expected_update,
     place_of,
     sampled_presence_update,
-    sampled_update,
+    updated_weights,
 )
 from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, ParticipationRule, Setting
 from reidsim.core.errors import InputError
@@ -127,22 +126,8 @@ def learned_risk(
 # Column with the records attacked and re-identified, by the resources used.
 THROUGH = "through"
 # Columns of the table of adversaries and rounds; `Adversary.measures` defines them.
-ADVERSARY_MEASURES = (
-    "adversary",
-    "weight",
-    "belief",
-    "present",
-    "payoff",
-    "attacks",
-    "exploits",
-    "breaches",
-    "detections",
-    "fines",
-    "spent",
-    "holds",
-    "expected_accuracy",
-    THROUGH,
-)
+_ATTACKS = ("payoff", "attacks", "exploits", "breaches", "detections", "fines", "spent")
+ADVERSARY_MEASURES = ("adversary", "weight", "belief", "present", *_ATTACKS, "holds", "expected_accuracy", THROUGH)
 
 
 class ReidentificationModel(mesa.Model):
@@ -648,18 +633,16 @@ class Publisher(mesa.Agent):
             return
         attacked = np.stack([adversary.plan.targets for adversary in model.adversaries])
         acting, present = np.array([(adversary.acts, adversary.was_free) for adversary in model.adversaries]).T
-        noticed, any_number = setting.learning.noticed, setting.meeting == "all"
+        noticed = setting.learning.noticed
         stream = setting.stream("notices", "publisher", model.round_number)
-        if any_number and setting.mode == "expectation":
-            self.parameters = expected_presence_update(self.parameters, attacked, acting, present, noticed, stream)
-        elif any_number:
-            draws = stream.random(len(acting)).tolist()
-            self.parameters = sampled_presence_update(self.parameters, attacked, acting, present, noticed, draws)
+        round_met = attacked, acting, present, noticed
+        if setting.meeting == "one-of":
+            draw = None if setting.mode == "expectation" else float(stream.random())
+            self.parameters = updated_weights(self.parameters, *round_met, draw)
         elif setting.mode == "expectation":
-            self.parameters = expected_update(self.parameters, attacked, acting, present, noticed)
-        elif acting.any():
-            actor = int(acting.argmax())
-            self.parameters = sampled_update(self.parameters, attacked, actor, present, noticed, float(stream.random()))
+            self.parameters = expected_presence_update(self.parameters, *round_met, stream)
+        else:
+            self.parameters = sampled_presence_update(self.parameters, *round_met, stream.random(len(acting)).tolist())
 
 
 class Adversary(mesa.Agent):

@@ -10,11 +10,10 @@ from tiers import examples
 
 from reidsim.agents.learning import (
     attack_overlaps,
-    expected_update,
     observations,
     responsibilities,
-    sampled_update,
     updated,
+    updated_weights,
 )
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Learning
@@ -46,7 +45,7 @@ def test_means_and_second_moments_are_those_of_the_mixture(alpha, data):
 
 def test_of_one_type_alone_every_round_is_that_type():
     assert updated(np.array([0.3]), np.ones(1)).tolist() == [1.3]
-    after = expected_update(np.array([2.0]), np.array([[3.0, 1.0]]), np.array([0.75]), np.ones(1), 0.5)
+    after = updated_weights(np.array([2.0]), np.array([[3.0, 1.0]]), np.array([0.75]), np.ones(1), 0.5)
     np.testing.assert_allclose(after, [2.75], rtol=1e-12)
 
 
@@ -101,11 +100,11 @@ def test_what_is_expected_is_the_mean_of_what_is_drawn():
     attacked = np.array([[2.0, 0.0, 1.0], [0.0, 3.0, 1.0]])
     draws = (np.arange(20_000) + 0.5) / 20_000
     sampled = sum(
-        p * np.mean([sampled_update(alpha, attacked, actor, present, 0.4, d) for d in draws[::40]], axis=0)
-        for actor, p in enumerate(acting)
+        p * np.mean([updated_weights(alpha, attacked, actor, present, 0.4, d) for d in draws[::40]], axis=0)
+        for actor, p in zip(np.eye(2), acting, strict=True)
     )
     sampled += 0.2 * alpha  # no adversary was present
-    np.testing.assert_allclose(expected_update(alpha, attacked, acting, present, 0.4), sampled, atol=5e-3)
+    np.testing.assert_allclose(updated_weights(alpha, attacked, acting, present, 0.4), sampled, atol=5e-3)
 
 
 @pytest.mark.parametrize("mode", ["expectation", "sampling"])
@@ -135,5 +134,5 @@ def test_beliefs_converge_to_a_fixed_type_at_the_stated_rate(mode, town, profile
 )
 def test_excluded_types_keep_their_parameters(acting, present, after):
     alpha, attacked = np.array([1.0, 2.5, 0.5]), np.array([[2.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
-    found = expected_update(alpha, attacked, np.array(acting), np.array(present), 0.5)
+    found = updated_weights(alpha, attacked, np.array(acting), np.array(present), 0.5)
     np.testing.assert_allclose(found, after, rtol=1e-12)

@@ -220,13 +220,12 @@ def count_sets(knowledge: Knowledge) -> int:
 
     It is 1 if there are no persons.
     """
-    return max((prod(map(_most_sets, kind)) for kind in knowledge.kinds), default=1)
 
+    def most(profile: SourceProfile) -> int:
+        uncertain = sum(0 < group.probability < 1 for group in profile.groups)
+        return (profile.presence > 0) * (1 << uncertain) + (profile.presence < 1)
 
-def _most_sets(profile: SourceProfile) -> int:
-    if profile.presence == 0:
-        return 1
-    return (1 << sum(0 < group.probability < 1 for group in profile.groups)) + (profile.presence < 1)
+    return max((prod(map(most, kind)) for kind in knowledge.kinds), default=1)
 
 
 def enumerate_sets(knowledge: Knowledge) -> KnowledgeSets:

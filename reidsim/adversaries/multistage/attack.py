@@ -614,16 +614,6 @@ def _empty_memory(arrays: TwoStageArrays) -> Memory:
 
 
 @borrowing()
-def _place_of(shared: np.uint64, size: int) -> int:
-    """Return the place of a set of loci among a target's `size` places in the cache.
-
-    `size` is a power of two. Each set has its own place if `size` is at least two to the number of loci; otherwise,
-    sets can share a place.
-    """
-    return int((shared ^ (shared // np.uint64(size)) * np.uint64(0x9E3779B1)) & np.uint64(size - 1))
-
-
-@borrowing()
 def surname_of(arrays: TwoStageArrays, memory: Memory, target: int, strategy: int) -> tuple[int, float]:
     """Return the surname inferred from a strategy's released loci, and its confidence.
 
@@ -633,7 +623,9 @@ def surname_of(arrays: TwoStageArrays, memory: Memory, target: int, strategy: in
     shared = np.uint64(~strategy & ((1 << arrays.target_alleles.shape[1]) - 1))
     if shared == 0 or not arrays.infers:
         return NO_SURNAME, 0.0
-    row, place = target % len(memory.owners), _place_of(shared, memory.sets.shape[1])
+    # Each set of loci has its own place if the places are enough for all sets; otherwise, sets can share a place.
+    row, size = target % len(memory.owners), np.uint64(memory.sets.shape[1])
+    place = int((shared ^ (shared // size) * np.uint64(0x9E3779B1)) & (size - np.uint64(1)))
     if memory.owners[row] != target:
         if memory.owners[row] >= 0:
             memory.sets[row] = 0
@@ -837,8 +829,8 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     columns = [space.generalized(j, level, registry.column(name)) for name, j, level in linked]
     targets = [space.generalized(j, level, world.targets.column(name)) for name, j, level in linked]
     missing = [registry.missing.get(name) for name, _, _ in linked]
-    each_column = zip(linked, columns, targets, strict=True) if listed is not None else ()
-    own = [world.agrees(identify.resource, name, *both, np.arange(n)) for (name, _, _), *both in each_column]
+    both = zip(linked, columns, targets, strict=True) if listed is not None else ()
+    own = [world.agrees(identify.resource, name, said, true, np.arange(n)) for (name, _, _), said, true in both]
     column_of = np.full((len(forms), max(forms, default=1)), -1)
     for column, (_, j, level) in enumerate(linked):
         column_of[j, level] = column

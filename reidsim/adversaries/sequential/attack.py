@@ -48,7 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from reidsim.adversaries.factored_mdp import METHODS, Action, FactoredMDP, Method, State
+from reidsim.adversaries.factored_mdp import METHODS, Action, FactoredMDP, Method
 from reidsim.adversaries.rationality import logistic
 from reidsim.adversaries.response import INDIFFERENCE, arrays_of
 from reidsim.core.errors import InputError, require_among
@@ -596,27 +596,18 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float], *, hit
     )
 
 
-def linked_state(group_size: int, exploits: int = 0) -> State:
-    """Return the state of a linked group after some exploits without hit or detection.
-
-    It is a tuple of the values of the variables of `attack_process`, in their order.
-    """
-    return (False, False, 0, False, True, True, group_size, group_size - exploits)
-
-
 @lru_cache(maxsize=4096)
 def _solved(attack: SequentialAttack, size: int) -> tuple[float, float, float, float, int]:
     """Return the fields of `ExploitValues` of one linked group, by a linear program."""
     solution, made = attack_process(attack, {size: 1.0}).solve(attack.solver), 0
-    while solution.policy.get(linked_state(size, made)) == EXPLOIT:
+    # The linked group, before any exploit; see `VARIABLES`.
+    start = (False, False, 0, False, True, True, size, size)
+    while solution.policy.get((*start[:-1], size - made)) == EXPLOIT:
         made += 1
     if not made:
         return 0.0, 0.0, 0.0, 0.0, 0
-    start = linked_state(size)
-    hits, misses = (
-        solution.follow(start),
-        attack_process(attack, {size: 1.0}, hits=False).follow(solution.policy, start),
-    )
+    hits = solution.follow(start)
+    misses = attack_process(attack, {size: 1.0}, hits=False).follow(solution.policy, start)
     return solution.values[start], misses.uses[EXPLOIT], hits.uses[EXPLOIT], misses.value, made
 
 
