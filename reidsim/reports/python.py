@@ -30,22 +30,7 @@ from reidsim.engine.score import ScoreResult
 from reidsim.engine.single_run import AgentAnalysis
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
-from reidsim.figures.studies import (
-    attribute_shares,
-    belief_curves,
-    beliefs_by_round,
-    cross_play_maps,
-    figures_by_policy,
-    found_through_resources,
-    payoffs_by_policy,
-    policy_map,
-    regret_curves,
-    reidentified_by_policy,
-    rounds_by_policy,
-    sensitivity_bars,
-    sweep_figures,
-    switch_lines,
-)
+from reidsim.figures import studies
 from reidsim.figures.style import own_settings, policy_name, save_figure
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
 from reidsim.reports.page.report import report_text, write_report
@@ -87,23 +72,26 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     """
     if isinstance(result, CrossPlayResult):
         if not result.runs.empty:
-            yield "cross-play", cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column))
+            yield (
+                "cross-play",
+                studies.cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column)),
+            )
     elif isinstance(result, AttributesResult):
-        yield "attributes", attribute_shares(result.table, SHOWN)
+        yield "attributes", studies.attribute_shares(result.table, SHOWN)
     elif isinstance(result, SwitchResult):
         bands = result.intervals[["low", "high", "policy"]]
         key = "loss and gain" if result.link_gain else result.key.removeprefix("economics.")
-        yield "switch", switch_lines(result.lines, bands, parameter=key, own=result.own)
+        yield "switch", studies.switch_lines(result.lines, bands, parameter=key, own=result.own)
     elif isinstance(result, StressResult):
         yield from _stress_figures(result)
     elif isinstance(result, BatchResult):
         swept = kind_of_content(result.manifest["content"]).figures(result, of_batch=True)
-        yield from sweep_figures(result) if swept is None else swept
+        yield from studies.sweep_figures(result) if swept is None else swept
     elif isinstance(result, RunResult) and isinstance(result.analysis, AgentAnalysis):
         payoff = next(each.label for each in result.measures if each.column == PUBLISHER_PAYOFF.column)
         yield from _agent_figures(result.analysis, payoff)
     elif isinstance(result, RunResult):
-        yield from figures_by_policy(result)
+        yield from studies.figures_by_policy(result)
         yield from kind_of_content(result.manifest["content"]).figures(result) or ()
 
 
@@ -146,39 +134,39 @@ def plot(result: Result) -> Figure:
             return figure
     if run is None:
         raise InputError("the result has no payoffs to draw", source=result.name, expected="payoffs of policies")
-    return payoffs_by_policy(run.summary.reset_index(), run.measures)
+    return studies.payoffs_by_policy(run.summary.reset_index(), run.measures)
 
 
 def _agent_figures(analysis: AgentAnalysis, payoff: str) -> Iterator[tuple[str, Figure]]:
-    yield "waves" if "wave" in analysis.rounds else "rounds", rounds_by_policy(analysis.rounds)
+    yield "waves" if "wave" in analysis.rounds else "rounds", studies.rounds_by_policy(analysis.rounds)
     learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
     if (learned > 1).any():
-        yield "beliefs", beliefs_by_round(analysis.adversaries)
+        yield "beliefs", studies.beliefs_by_round(analysis.adversaries)
     if len(analysis.through["through"].unique()) > 1:
         note = broken_guarantee_sentences(analysis.broken_guarantees, policy_name, payoff)
-        yield "through", found_through_resources(analysis.through, analysis.rounds, note)
+        yield "through", studies.found_through_resources(analysis.through, analysis.rounds, note)
     if len(analysis.reidentified):
-        yield "reidentified", reidentified_by_policy(analysis.reidentified)
+        yield "reidentified", studies.reidentified_by_policy(analysis.reidentified)
 
 
 def _stress_figures(result: StressResult) -> Iterator[tuple[str, Figure]]:
     tables = {name: table for name, table in result.tables.items() if len(table)}
     measures = {measure.column: measure for measure in outputs_among(measures_in_manifest(result.manifest))}
     if "sensitivity" in tables and tables["sensitivity"]["value"].notna().any():
-        yield "sensitivity", sensitivity_bars(tables["sensitivity"], measures)
+        yield "sensitivity", studies.sensitivity_bars(tables["sensitivity"], measures)
     if "regrets" in tables and tables["regrets"]["regret"].notna().any():
-        yield "regrets", regret_curves(tables["regrets"])
+        yield "regrets", studies.regret_curves(tables["regrets"])
     if "belief_curves" in tables:
         for number, (_, rows) in enumerate(tables["belief_curves"].groupby("key", sort=False, observed=True), start=1):
             own = rows.dropna(subset=["error", "publisher_payoff"])
             if len(own):
-                yield f"beliefs-{number}", belief_curves(own, measures[PUBLISHER_PAYOFF.column])
+                yield f"beliefs-{number}", studies.belief_curves(own, measures[PUBLISHER_PAYOFF.column])
     if "policy_map" in tables:
         chart = tables["policy_map"]
         is_numeric = all(pd.api.types.is_numeric_dtype(chart[axis]) for axis in ("x", "y"))
         if is_numeric and chart[["x", "y"]].nunique().min() > 1:
             section = result.manifest["content"]["stress"]["map"]
-            yield "policy-map", policy_map(chart, section["x"]["key"], section["y"]["key"])
+            yield "policy-map", studies.policy_map(chart, section["x"]["key"], section["y"]["key"])
 
 
 @dataclass(frozen=True, eq=False)

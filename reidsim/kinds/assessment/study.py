@@ -24,20 +24,9 @@ from reidsim.linkage.uniqueness import FixedUniqueness, weights_in
 from reidsim.populations.population import Attribute, Codes, Domain, Population, natural_categories
 from reidsim.releases.hierarchy import SUPPRESSED, hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.lattice import Floats
+from reidsim.scenarios import schema
 from reidsim.scenarios.kind import HOUSEHOLD, PERSON, Keys, digest_of, key_columns, keys_of_records, require_same
 from reidsim.scenarios.scenario import Scenario, Study, World, people_named
-from reidsim.scenarios.schema import (
-    Count,
-    Delimiter,
-    Money,
-    PersonKey,
-    PopulationSeed,
-    ReadIf,
-    ScenarioHead,
-    Share,
-    Text,
-    with_key,
-)
 
 # Columns of the tables of a run, besides the attributes.
 RISK_NAMES = ("journalist", "prosecutor", "marketer", "overall")
@@ -47,7 +36,7 @@ RISK_COLUMNS = (
 )
 WORST_CASE = "worst-case"
 
-Shares = Annotated[tuple[Share, ...], Field(min_length=1)]
+Shares = Annotated[tuple[schema.Share, ...], Field(min_length=1)]
 
 
 class RiskPopulationSection(Section):
@@ -60,7 +49,7 @@ class RiskPopulationSection(Section):
     """
 
     recipe: str
-    seed: PopulationSeed = None
+    seed: schema.PopulationSeed = None
 
 
 class RiskReleaseSection(Section):
@@ -91,16 +80,16 @@ class RiskReleaseSection(Section):
         column that identifies the person's household; with it, results have the measure `household_risk`
     """
 
-    sizes: tuple[Count, ...] = ()
-    samples: Annotated[Count, with_key("sizes")] = 1
-    path: Text | None = None
-    persons: Annotated[Text | None, with_key("path")] = None
-    delimiter: Annotated[Delimiter, with_key("path")] = ","
+    sizes: tuple[schema.Count, ...] = ()
+    samples: Annotated[schema.Count, schema.with_key("sizes")] = 1
+    path: schema.Text | None = None
+    persons: Annotated[schema.Text | None, schema.with_key("path")] = None
+    delimiter: Annotated[schema.Delimiter, schema.with_key("path")] = ","
     attributes: tuple[str, ...] = ()
-    columns: Annotated[dict[str, str], with_key("path")] = Field(default={})
-    weight: Annotated[Text | None, with_key("path")] = None
-    person: Annotated[PersonKey | None, with_key("path")] = None
-    household: Annotated[Text | None, with_key("path")] = None
+    columns: Annotated[dict[str, str], schema.with_key("path")] = Field(default={})
+    weight: Annotated[schema.Text | None, schema.with_key("path")] = None
+    person: Annotated[schema.PersonKey | None, schema.with_key("path")] = None
+    household: Annotated[schema.Text | None, schema.with_key("path")] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> RiskReleaseSection:
@@ -136,8 +125,8 @@ class TreeSection(Section):
     """
 
     groups: dict[str, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default={})
-    file: Text | None = None
-    delimiter: Annotated[Delimiter, with_key("file")] = ";"
+    file: schema.Text | None = None
+    delimiter: Annotated[schema.Delimiter, schema.with_key("file")] = ";"
 
     @model_validator(mode="after")
     def _one_way(self) -> TreeSection:
@@ -145,7 +134,7 @@ class TreeSection(Section):
         return self.unless(((self.file is None) == (not self.groups), problem, "", "either groups or file", None))
 
 
-_ESTIMATES = ReadIf(lambda section, scenario: section.estimates, "with a method that estimates the probability")
+_ESTIMATES = schema.ReadIf(lambda section, scenario: section.estimates, "with a method that estimates the probability")
 
 
 class UniquenessSection(Section):
@@ -164,8 +153,8 @@ class UniquenessSection(Section):
     """
 
     method: Literal["fixed", "pitman", "ewens", "zayatz", "log-linear", "benedetti-franconi", "known"] = "pitman"
-    value: Annotated[Share | None, with_key("method", "fixed")] = None
-    population_size: Annotated[Count | None, _ESTIMATES] = None
+    value: Annotated[schema.Share | None, schema.with_key("method", "fixed")] = None
+    population_size: Annotated[schema.Count | None, _ESTIMATES] = None
     level: Annotated[float, Field(gt=0, lt=1), _ESTIMATES] = 0.95
 
     @model_validator(mode="after")
@@ -194,10 +183,10 @@ class NetworkSection(Section):
         probability that the adversary can confirm a match drawn at random
     """
 
-    p_m: Share = 0.5
-    p_fm: Share = 0.5
-    p_cu: Share = 0.5
-    p_c: Share = 0.5
+    p_m: schema.Share = 0.5
+    p_fm: schema.Share = 0.5
+    p_cu: schema.Share = 0.5
+    p_c: schema.Share = 0.5
 
 
 class ExpectationSection(Section):
@@ -213,7 +202,7 @@ class ExpectationSection(Section):
     """
 
     method: Literal["auto", "exact", "monte-carlo"] = "auto"
-    trials: Annotated[int, Field(ge=2), with_key("method", "auto", "monte-carlo")] = 1000
+    trials: Annotated[int, Field(ge=2), schema.with_key("method", "auto", "monte-carlo")] = 1000
 
 
 class AttackSection(Section):
@@ -227,8 +216,8 @@ class AttackSection(Section):
         adversary's cost of an attempt
     """
 
-    gain: Money
-    cost: Money = 0.0
+    gain: schema.Money
+    cost: schema.Money = 0.0
 
 
 class ThresholdSection(Section):
@@ -254,14 +243,14 @@ class ThresholdSection(Section):
         attributes in which people added from the population have the same shares as the members
     """
 
-    risk_accepted: Share = 0.09
+    risk_accepted: schema.Share = 0.09
     percentile: Annotated[float, Field(gt=0, le=1)] = 0.95
     risk: Literal["marketer", "prosecutor", "journalist", "overall"] = "marketer"
     groups: tuple[str, ...] = ()
-    sizes: tuple[Count, ...] = ()
-    draws: Annotated[Count, with_key("sizes")] = 20
-    newcomers: Annotated[Literal["members", "population"], with_key("sizes")] = "members"
-    like_members: Annotated[tuple[str, ...], with_key("newcomers", "population")] = ()
+    sizes: tuple[schema.Count, ...] = ()
+    draws: Annotated[schema.Count, schema.with_key("sizes")] = 20
+    newcomers: Annotated[Literal["members", "population"], schema.with_key("sizes")] = "members"
+    like_members: Annotated[tuple[str, ...], schema.with_key("newcomers", "population")] = ()
 
 
 class SettingsSection(Section):
@@ -287,8 +276,8 @@ class SettingsSection(Section):
     p_fm: Shares
     p_cu: Shares
     p_c: Shares
-    records: Count | None = None
-    trials: Count | None = None
+    records: schema.Count | None = None
+    trials: schema.Count | None = None
 
 
 class RiskFiguresSection(Section):
@@ -303,7 +292,7 @@ class RiskFiguresSection(Section):
     settings: SettingsSection | None = None
 
 
-class RiskScenario(ScenarioHead):
+class RiskScenario(schema.ScenarioHead):
     """Re-identification risk of a release under partial background knowledge.
 
     Attributes
@@ -337,8 +326,8 @@ class RiskScenario(ScenarioHead):
         "an entry of section knowledge for each adversary, because this kind of scenario has no attacks",
     )
 
-    read_if: ClassVar[Mapping[str, ReadIf]] = {
-        "trees": ReadIf(lambda section, scenario: scenario.release.path, "with release.path")
+    read_if: ClassVar[Mapping[str, schema.ReadIf]] = {
+        "trees": schema.ReadIf(lambda section, scenario: scenario.release.path, "with release.path")
     }
 
     game: Literal["risk"]

@@ -20,20 +20,14 @@ from reidsim.core.numerics import random_stream
 from reidsim.core.validation import Section
 from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.games.cross_play import Game, OptIn, SameForm, withholding
+from reidsim.games.masking import searches
 from reidsim.games.masking.game import MaskingGame
 from reidsim.games.masking.opponents import without_inference
-from reidsim.games.masking.searches import (
-    anytime,
-    best_against_several,
-    best_first,
-    fixed_choice,
-    greedy,
-    masking_backward_induction,
-)
 from reidsim.games.record_game import Choice, Constraint
 from reidsim.games.solvers import backward_induction
 from reidsim.releases.lattice import MaskingSpace
 from reidsim.releases.records import k_anonymous_cells
+from reidsim.scenarios import schema
 from reidsim.scenarios.adversary_schema import (
     AgentsSection,
     EconomicsSection,
@@ -65,20 +59,9 @@ from reidsim.scenarios.resources import (
     check_together,
     drawn_lists_of,
 )
-from reidsim.scenarios.schema import (
-    RECORD_COLUMNS,
-    Count,
-    Delimiter,
-    PopulationSeed,
-    ReadIf,
-    ScenarioHead,
-    Share,
-    Text,
-    with_key,
-)
 
 # Solvers for any adversary; the other solvers need one adversary with a two-stage attack.
-GENERAL_SOLVERS = {"best-first": best_first, "backward-induction": masking_backward_induction}
+GENERAL_SOLVERS = {"best-first": searches.best_first, "backward-induction": searches.masking_backward_induction}
 
 WHERE = "subjects.policies"
 Solver = Literal["scenario", "greedy", "anytime"]
@@ -147,7 +130,7 @@ class Baseline(MaskingPolicy):
         section, rng = study.scenario.subjects, random_stream(study.scenario.seed, "policies", draw)
         linked = {name for each in study.scenario.each.values() for name in each.linked_on}
         rates = {"opt_in_rate": section.opt_in_rate, "sharing_rate": section.sharing_rate}
-        return fixed_choice(study.games(draw)[0], self.name, rng, linked=linked, **rates)
+        return searches.fixed_choice(study.games(draw)[0], self.name, rng, linked=linked, **rates)
 
 
 @POLICIES.register("no-protection")
@@ -266,14 +249,14 @@ class SearchPolicy(MaskingPolicy):
                 raise _refused("several adversaries", WHERE, self.name)
             if solver == "backward-induction":
                 return withholding(played, backward_induction(played, Constraint(no_attack=no_attack)))
-            return withholding(played, best_against_several(played, no_attack=no_attack))
+            return withholding(played, searches.best_against_several(played, no_attack=no_attack))
         if solver in GENERAL_SOLVERS:
             return GENERAL_SOLVERS[solver](played, no_attack=no_attack)
         if not played.is_compiled:
             raise _refused("this adversary", "subjects.solver", solver)
         if solver == "greedy":
-            return greedy(played, no_attack=no_attack)
-        return anytime(played, most_evaluated=section.most_evaluated, no_attack=no_attack)
+            return searches.greedy(played, no_attack=no_attack)
+        return searches.anytime(played, most_evaluated=section.most_evaluated, no_attack=no_attack)
 
 
 @POLICIES.register("masking")
@@ -417,9 +400,9 @@ class PeopleSection(Section):
     """
 
     recipe: str
-    seed: PopulationSeed = None
-    generations: Count | None = None
-    women: Annotated[bool, with_key("generations")] = False
+    seed: schema.PopulationSeed = None
+    generations: schema.Count | None = None
+    women: Annotated[bool, schema.with_key("generations")] = False
     reference_year: int | None = None
     together: Together = 0.0
 
@@ -439,10 +422,10 @@ class TableSection(Section):
         column of the file, by attribute; default: the attribute's name
     """
 
-    size: Count | None = None
-    file: Text | None = None
-    delimiter: Annotated[Delimiter, with_key("file")] = ","
-    columns: Annotated[dict[str, str], with_key("file")] = Field(default={})
+    size: schema.Count | None = None
+    file: schema.Text | None = None
+    delimiter: Annotated[schema.Delimiter, schema.with_key("file")] = ","
+    columns: Annotated[dict[str, str], schema.with_key("file")] = Field(default={})
 
     @model_validator(mode="after")
     def _one_origin(self) -> TableSection:
@@ -460,10 +443,10 @@ class TargetsSection(TableSection):
         column that identifies the person, without repeated values
     """
 
-    person: Annotated[Text | None, with_key("file")] = None
+    person: Annotated[schema.Text | None, schema.with_key("file")] = None
 
 
-_INFERRED_FROM = ReadIf(
+_INFERRED_FROM = schema.ReadIf(
     lambda section, scenario: any(
         stage.stage == "infer-surname" and scenario.resources.get(stage.resource) is section
         for each in scenario.every_adversary.values()
@@ -471,11 +454,11 @@ _INFERRED_FROM = ReadIf(
     ),
     "with a stage that infers surnames from this resource",
 )
-_HOLDS = ReadIf(
+_HOLDS = schema.ReadIf(
     lambda section, scenario: not section.is_list and (section.file is None or section.holds == "targets"),
     'without `kind`, and without a file or with the value "targets"',
 )
-_COUNTED = ReadIf(lambda section, scenario: section.file and not section.is_list, "with a file, without `kind`")
+_COUNTED = schema.ReadIf(lambda section, scenario: section.file and not section.is_list, "with a file, without `kind`")
 
 
 class ResourceSection(DrawnResourceSection, TableSection):
@@ -499,8 +482,8 @@ class ResourceSection(DrawnResourceSection, TableSection):
 
     holds: Annotated[Literal["targets", "others", "anyone"], _HOLDS] = "anyone"
     attributes: tuple[str, ...] = Field(min_length=1)
-    missing_alleles: Annotated[Share | None, _INFERRED_FROM] = None
-    count: Annotated[Text | None, _COUNTED] = None
+    missing_alleles: Annotated[schema.Share | None, _INFERRED_FROM] = None
+    count: Annotated[schema.Text | None, _COUNTED] = None
 
     @model_validator(mode="after")
     def _fits_origin(self) -> ResourceSection:
@@ -530,7 +513,7 @@ class GeneralizedAttribute(Section):
 
     widths: tuple[Annotated[int, Field(ge=2)], ...] = ()
     groups: tuple[tuple[tuple[str, ...], ...], ...] = ()
-    kept: tuple[Share, ...] = Field(min_length=1)
+    kept: tuple[schema.Share, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _one_way(self) -> GeneralizedAttribute:
@@ -585,25 +568,25 @@ class SubjectsSection(Section):
     policies: tuple[PolicyName, ...] = Field(default=("opt-in", "masking", "no-attack-masking"), min_length=1)
     solver: Annotated[
         Literal["best-first", "backward-induction", "greedy", "anytime"],
-        ReadIf(
+        schema.ReadIf(
             lambda section, scenario: any(policy_named(name).search == "scenario" for name in section.policies),
             "with a policy that solves a masking game",
         ),
     ] = "best-first"
     most_evaluated: Annotated[
-        Count,
-        ReadIf(
+        schema.Count,
+        schema.ReadIf(
             lambda section, scenario: section.solver == "anytime" or "anytime-masking" in section.policies,
             'with solver = "anytime" or policy "anytime-masking"',
         ),
     ] = 20_000
     k: Annotated[AnonymityK, WITH_K_ANONYMITY] = 2
-    opt_in_rate: Annotated[Share, with_policy("random-opt-in")] = 0.05
-    sharing_rate: Annotated[Share, with_policy("random-masking")] = 0.15
+    opt_in_rate: Annotated[schema.Share, with_policy("random-opt-in")] = 0.05
+    sharing_rate: Annotated[schema.Share, with_policy("random-masking")] = 0.15
 
     @model_validator(mode="after")
     def _consistent(self) -> SubjectsSection:
-        names, always, reserved = self.attributes, self.always_shared, (*RECORD_COLUMNS, "gap")
+        names, always, reserved = self.attributes, self.always_shared, (*schema.RECORD_COLUMNS, "gap")
         require_distinct("attribute given twice", names, where="attributes")
         for name in names:
             problem = "attribute name reserved for a column of the results"
@@ -625,7 +608,7 @@ class SubjectsSection(Section):
         )
 
 
-_INFERS = ReadIf(
+_INFERS = schema.ReadIf(
     lambda section, scenario: any(stage.stage != "identify" for stage in section.stages),
     "with a stage that infers an attribute",
 )
@@ -648,11 +631,11 @@ class MaskingAdversarySection(PlannerSection):
         with `knowledge`: resource in which the adversary looks people up
     """
 
-    confidence_threshold: Annotated[Share, _INFERS] = 0.5
+    confidence_threshold: Annotated[schema.Share, _INFERS] = 0.5
     stages: tuple[StageSection, ...] = ()
     overconfident: Annotated[bool, _INFERS] = False
     knowledge: str | None = None
-    resource: Annotated[str | None, with_key("knowledge")] = None
+    resource: Annotated[str | None, schema.with_key("knowledge")] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> MaskingAdversarySection:
@@ -683,7 +666,7 @@ class MaskingBeliefsSection(ListBeliefsSection):
         number of people that the subjects believe to be in a drawn resource, by resource
     """
 
-    sizes: dict[str, Count] = Field(default={})
+    sizes: dict[str, schema.Count] = Field(default={})
 
 
 class MaskingFiguresSection(Section):
@@ -696,11 +679,12 @@ class MaskingFiguresSection(Section):
     """
 
     search_path: Annotated[
-        Annotated[int, Field(ge=0)] | None, ReadIf(lambda section, scenario: scenario.agents is None, "without agents")
+        Annotated[int, Field(ge=0)] | None,
+        schema.ReadIf(lambda section, scenario: scenario.agents is None, "without agents"),
     ] = None
 
 
-class MaskingScenario(ScenarioHead):
+class MaskingScenario(schema.ScenarioHead):
     """Data subjects choose the attributes to share; an adversary attacks in stages.
 
     Attributes
@@ -731,19 +715,19 @@ class MaskingScenario(ScenarioHead):
         additional tables and figures
     """
 
-    read_if: ClassVar[Mapping[str, ReadIf]] = {
-        "population": ReadIf(
+    read_if: ClassVar[Mapping[str, schema.ReadIf]] = {
+        "population": schema.ReadIf(
             lambda section, scenario: scenario.targets.size is not None,
             "with tables that are drawn from the population",
         ),
-        "resources.*.coverage": ReadIf(lambda section, scenario: section.is_list, "with `kind`"),
-        "population.together": ReadIf(
+        "resources.*.coverage": schema.ReadIf(lambda section, scenario: section.is_list, "with `kind`"),
+        "population.together": schema.ReadIf(
             lambda section, scenario: len(drawn_lists_of(scenario.resources)) > 1, "with at least two lists"
         ),
     }
 
     game: Literal["masking"]
-    replications: Count = 1
+    replications: schema.Count = 1
     population: PeopleSection | None = None
     targets: TargetsSection
     resources: dict[str, ResourceSection] = Field(min_length=1)

@@ -22,19 +22,8 @@ from reidsim.core.wording import measures_among
 from reidsim.engine.results import require_hash, require_no_standard_output
 from reidsim.populations.catalogue import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.sources import StoredRun
+from reidsim.reports.shared import records
 from reidsim.reports.shared.audited import Limit, Release, classes_of, limit_of, read_back
-from reidsim.reports.shared.records import (
-    DECLARATION,
-    GENERALIZED,
-    NOTHING_KEPT,
-    Kept,
-    SharedRecords,
-    policies_of,
-    records_of_policy,
-    require_file,
-    shared_records,
-    source_records,
-)
 from reidsim.reports.writer import said
 from reidsim.scenarios.kind import unit_sentence
 
@@ -86,7 +75,7 @@ def share_run(
     max_risk: float | None = None,
     accept_risk: bool = False,
     rulebook: Path | None = None,
-    kept: Kept = NOTHING_KEPT,
+    kept: records.Kept = records.NOTHING_KEPT,
     **options: Any,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Write the records that a policy releases, if their risk is within a limit.
@@ -123,7 +112,7 @@ def share_run(
         If an input cannot be used, a column identifies people, kept columns single out too many people, or the risk is
         above the limit; nothing is written.
     """
-    limit, shared = limit_of(max_risk), shared_records(run, kept=kept, **options)
+    limit, shared = limit_of(max_risk), records.shared_records(run, kept=kept, **options)
     sidecar, contradictions = write_shared(path, run, shared, limit, accept_risk=accept_risk, rulebook=rulebook)
     return sidecar, (*shared.warnings, *contradictions)
 
@@ -131,7 +120,7 @@ def share_run(
 def write_shared(
     path: Path,
     run: StoredRun,
-    shared: SharedRecords,
+    shared: records.SharedRecords,
     limit: Limit = NO_LIMIT,
     *,
     accept_risk: bool = False,
@@ -249,13 +238,13 @@ def verify_shared(path: Path) -> dict[str, Any]:
         are not those of the file; the message names the file.
     """
     place = sidecar_of(path)
-    require_file(place, "a sidecar written by reidsim share")
+    records.require_file(place, "a sidecar written by reidsim share")
     sidecar = read_json(place)
     if not isinstance(sidecar, dict) or sidecar.get("format") != FORMAT:
         raise InputError("not a sidecar of reidsim share", source=place, expected=f"format {FORMAT!r}")
     if sealed(sidecar) != sidecar:
         raise InputError("the sidecar changed since it was written", source=place, where=SEAL)
-    require_file(path, "the shared file of the sidecar")
+    records.require_file(path, "the shared file of the sidecar")
     require_hash(path, sidecar["sha256"], "the file changed since the sidecar was written")
     if not sidecar["records"]["shared"]:
         # The file has only a header, which the hash has already verified.
@@ -287,13 +276,13 @@ def _classes(table: pd.DataFrame, quasi: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _facts(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dict[str, Any]:
+def _facts(name: str, digest: str, run: StoredRun, shared: records.SharedRecords) -> dict[str, Any]:
     """Return the entries of a sidecar other than its risk and audit.
 
     Risk and audit require the file to be read back. `name` and `digest` are the name and the SHA-256 hash of the
     released file. Infinite and undefined numbers are None.
     """
-    source, quasi, records = shared.source, shared.quasi_identifiers, len(shared.source.frame)
+    source, quasi, total = shared.source, shared.quasi_identifiers, len(shared.source.frame)
     content: dict[str, Any] = {
         "format": FORMAT,
         "file": name,
@@ -305,7 +294,7 @@ def _facts(name: str, digest: str, run: StoredRun, shared: SharedRecords) -> dic
             else {"name": column, "role": "kept as it is"}
             for column in map(str, shared.table.columns)
         ],
-        "records": {"release": records, "shared": records - shared.withheld, "withheld": shared.withheld},
+        "records": {"release": total, "shared": total - shared.withheld, "withheld": shared.withheld},
     }
     # A policy with a sensitive column may add counterfeit rows.
     if shared.sensitive is not None:
@@ -446,7 +435,7 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     """
     if "release_file" not in run.manifest or "records" not in run.tables or "design" in run.manifest:
         return None
-    source = source_records(run)
+    source = records.source_records(run)
     written = shared_file or (None if run.is_in_memory else _found(run))
     sidecar: dict[str, Any] = {} if written is None else verify_shared(written)
     if sidecar and not _is_of(sidecar, run):
@@ -457,16 +446,16 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
         # The user options for kept columns with which the file was written.
         names = [column["name"] for column in sidecar["columns"] if column["role"] != "quasi-identifier"]
         declared = sidecar["audit"]["singled_out"]["declared_unknown_to_outsiders"]
-        by_option = [column["name"] for column in declared if column["reason"].startswith(DECLARATION)]
-        kept = Kept(identifiers=names, free_text=True, unknown_to_outsiders=by_option, max_singled_out=1.0)
+        by_option = [column["name"] for column in declared if column["reason"].startswith(records.DECLARATION)]
+        kept = records.Kept(identifiers=names, free_text=True, unknown_to_outsiders=by_option, max_singled_out=1.0)
         limit = Limit(sidecar["risk"]["limit"], sidecar["risk"]["limit_is"])
     else:
         # Limits on sensitive columns apply only to files that contain the columns.
         sensitive = [] if source.limited is None else [each.name for each in source.limited.attributes]
-        kept, limit = Kept(identifiers=sensitive, max_singled_out=1.0), limit_of(None)
+        kept, limit = records.Kept(identifiers=sensitive, max_singled_out=1.0), limit_of(None)
     found = {}
-    for policy in policies_of(run):
-        shared = records_of_policy(source, policy, kept)
+    for policy in records.policies_of(run):
+        shared = records.records_of_policy(source, policy, kept)
         found[policy] = read_back(shared, shared.table)
     if sidecar:
         release = found[sidecar["policy"]]
@@ -505,7 +494,7 @@ def _is_of(sidecar: Mapping[str, Any], run: StoredRun) -> bool:
     )
 
 
-def rulebook_of(shared: SharedRecords) -> pd.DataFrame:
+def rulebook_of(shared: records.SharedRecords) -> pd.DataFrame:
     """Return the decision of a policy for every cell of a release.
 
     Parameters
@@ -586,7 +575,9 @@ class AppliedRules:
     delimiter: str = ","
 
 
-def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT, *, encoding: str | None = None) -> AppliedRules:
+def apply_rules(
+    rulebook: Path, new: Path, kept: records.Kept = records.NOTHING_KEPT, *, encoding: str | None = None
+) -> AppliedRules:
     """Apply a rulebook to new records; withhold records that no rule covers.
 
     Parameters
@@ -607,14 +598,14 @@ def apply_rules(rulebook: Path, new: Path, kept: Kept = NOTHING_KEPT, *, encodin
         identifies people.
     """
     rules, values = _read_rulebook(rulebook)
-    require_file(new, "new records")
+    records.require_file(new, "new records")
     refuse_encoding_of_types(new, encoding)
     delimiter = sniff_delimiter(new, encoding)
     frame = read_table(new, delimiter=delimiter, trim=False, encoding=encoding or "utf-8")
     require_columns(frame, [*values, *kept.names], new)
     released = next((name for name in kept.names if name in values), None)
     if released is not None:
-        raise InputError(GENERALIZED, source="--keep", found=released, hint="remove it from --keep")
+        raise InputError(records.GENERALIZED, source="--keep", found=released, hint="remove it from --keep")
     kept.identifying(frame, new)
     found = frame[values].apply(lambda column: column.str.strip()).merge(rules, how="left", on=values)
     columns = {
@@ -638,7 +629,7 @@ def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
         If the file is missing, has other columns than a rulebook, two rules for the same values, or a decision that is
         neither yes nor no.
     """
-    require_file(path, "a rulebook written by reidsim share")
+    records.require_file(path, "a rulebook written by reidsim share")
     rules = read_table(path, trim=False)
     values = list(rules.columns[: max(len(rules.columns) // 2 - 1, 0)])
     if not values or list(rules.columns) != [*values, _FORM, _IS_SHARED, *(f"{_RELEASED}{name}" for name in values)]:
