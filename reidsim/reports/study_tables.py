@@ -38,9 +38,7 @@ _METHOD_NAMES = {
     "log-linear": "Some pairs",
     "log-linear-pairs": "All pairs",
     "benedetti-franconi": "Ben.-Franconi",
-    "pitman": "Pitman",
-    "ewens": "Ewens",
-    "zayatz": "Zayatz",
+    **{name.lower(): name for name in ("Pitman", "Ewens", "Zayatz")},
 }
 
 

@@ -104,6 +104,7 @@ def _environment(macros: str) -> Environment:
         keep_trailing_newline=True,
         finalize=escaped,
     )
+    made.filters |= {function.__name__: function for function in (counted, listed, odds, plain, section, shortened)}
     made.filters |= {
         "as_code": Code,
         "amount": lambda value: f"{value:,.2f}",
@@ -111,19 +112,13 @@ def _environment(macros: str) -> Environment:
         "breakable": lambda text: Markup("<wbr>").join(map(escaped, _JOINTS.split(text))),
         "count": lambda number: f"{number:,}",
         "count_or_dash": lambda number: "-" if number is None else f"{number:,}",
-        "counted": counted,
-        "listed": listed,
         "loss": loss_text,
         "losses": _losses_text,
         "listing": lambda text: escape(printable(text, keep="\n")),
         "number": number_text,
-        "odds": odds,
         "squeeze": lambda text: Markup(" ".join(str(escaped(text)).split())),
-        "plain": plain,
         "quoted": repr,
         "precise_amount": amount_text,
-        "section": section,
-        "shortened": shortened,
     }
     made.tests["unbroken"] = lambda text: len(text) <= _SHORT and not _JOINTS.search(text)
     made.globals["w"] = made.get_template(f"{macros}.jinja").module

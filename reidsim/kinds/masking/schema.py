@@ -27,7 +27,7 @@ from reidsim.games.record_game import Choice, Constraint
 from reidsim.games.solvers import backward_induction
 from reidsim.releases.lattice import MaskingSpace
 from reidsim.releases.records import k_anonymous_cells
-from reidsim.scenarios import schema
+from reidsim.scenarios import registry, schema
 from reidsim.scenarios.adversary_schema import (
     AgentsSection,
     EconomicsSection,
@@ -36,20 +36,6 @@ from reidsim.scenarios.adversary_schema import (
     check_adversaries,
 )
 from reidsim.scenarios.agents import named, scenario_alone
-from reidsim.scenarios.registry import (
-    ANONYMITY_PATTERN,
-    K_ANONYMITY,
-    WITH_K_ANONYMITY,
-    AnonymityK,
-    Look,
-    OwnPolicy,
-    PartName,
-    Policies,
-    Policy,
-    k_of,
-    with_each_k,
-    with_policy,
-)
 from reidsim.scenarios.resources import (
     DrawnResourceSection,
     IdentifySection,
@@ -67,7 +53,7 @@ WHERE = "subjects.policies"
 Solver = Literal["scenario", "greedy", "anytime"]
 
 
-class MaskingPolicy(Policy):
+class MaskingPolicy(registry.Policy):
     """Base class of policies of data subjects who mask attributes of their records.
 
     Attributes
@@ -97,12 +83,12 @@ class MaskingPolicy(Policy):
         return without_inference(game) if self.in_another_game else game
 
 
-class OwnMaskingPolicy(OwnPolicy, MaskingPolicy):
+class OwnMaskingPolicy(registry.OwnPolicy, MaskingPolicy):
     """User-defined policy in a masking scenario; see `OwnPolicy`."""
 
 
 # In the order of figures: baselines before games.
-POLICIES: Policies[MaskingPolicy] = Policies()
+POLICIES: registry.Policies[MaskingPolicy] = registry.Policies()
 
 
 def policy_named(name: str) -> MaskingPolicy:
@@ -148,7 +134,7 @@ class DemographicsOnly(Baseline):
     """
 
     label, description = "Demographics only", "only the attributes by which the adversary looks people up are shared"
-    in_another_game, look, row = True, Look(GREY, "D"), 7
+    in_another_game, look, row = True, registry.Look(GREY, "D"), 7
 
 
 @POLICIES.register("random-opt-in")
@@ -159,7 +145,7 @@ class RandomOptIn(Baseline):
     """
 
     label, description = "Random opt-in", "all attributes or none are shared, at random"
-    look, row = Look(ORANGE, "<"), 8
+    look, row = registry.Look(ORANGE, "<"), 8
 
 
 @POLICIES.register("random-masking")
@@ -170,17 +156,17 @@ class RandomMasking(Baseline):
     """
 
     label, description = "Random masking", "each attribute is shared or masked at random"
-    masks, look, row = True, Look(BLACK, "P"), 9
+    masks, look, row = True, registry.Look(BLACK, "P"), 9
 
 
-@POLICIES.register(K_ANONYMITY)
+@POLICIES.register(registry.K_ANONYMITY)
 class KAnonymous(MaskingPolicy):
     """Policy that masks values until the table of the subjects is k-anonymous.
 
     Each record then shares its released values with at least k - 1 other records.
     """
 
-    label, is_rule, masks, look, row = "k-anonymity", True, True, Look(GREY, "h"), 10
+    label, is_rule, masks, look, row = "k-anonymity", True, True, registry.Look(GREY, "h"), 10
     description = (
         "values are masked, at small cost in utility, until each record is in a group of at least "
         "k records with the same shared values"
@@ -197,7 +183,7 @@ class KAnonymous(MaskingPolicy):
             If the scenario gives several k and the policy's name has none.
         """
         section, (own, _) = study.scenario.subjects, study.games(draw)
-        values, k = own.world.targets.matrix(section.attributes), k_of(self, section.k, "subjects.k")
+        values, k = own.world.targets.matrix(section.attributes), registry.k_of(self, section.k, "subjects.k")
         strategies = own.space.masking(k_anonymous_cells(values, k, study.weights(own.world)))
         return Choice(strategies, self.name, np.zeros(len(strategies), dtype=np.int64), exact=False)
 
@@ -211,7 +197,7 @@ class OptInGame(MaskingPolicy):
 
     label = "Opt-in game"
     description = "all attributes are shared if the subject's payoff is positive, otherwise none"
-    takes_best, look, row = True, Look(GREEN, "o"), 5
+    takes_best, look, row = True, registry.Look(GREEN, "o"), 5
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the `Choice` of the better of two strategies for each subject.
@@ -263,7 +249,7 @@ class SearchPolicy(MaskingPolicy):
 class Masking(SearchPolicy):
     """Masking game of Wan et al. 2021: best strategy of each subject."""
 
-    label, masks, look, row = "Masking game", True, Look(BLUE, "^"), 0
+    label, masks, look, row = "Masking game", True, registry.Look(BLUE, "^"), 0
     description = (
         "set of shared attributes with the highest payoff for the subject, whether or not the record is attacked"
     )
@@ -273,7 +259,7 @@ class Masking(SearchPolicy):
 class NoAttackMasking(SearchPolicy):
     """Masking game limited to strategies under which no attack pays."""
 
-    label, masks, forbids_attacks, look, row = "No-attack masking game", True, True, Look(SKY_BLUE, ">"), 1
+    label, masks, forbids_attacks, look, row = "No-attack masking game", True, True, registry.Look(SKY_BLUE, ">"), 1
     description = "set of shared attributes with the highest payoff among the sets without an attack"
 
 
@@ -281,7 +267,7 @@ class NoAttackMasking(SearchPolicy):
 class OneStageMasking(SearchPolicy):
     """The masking game against an adversary who infers no attribute before it links."""
 
-    label, masks, in_another_game, look, row = "One-stage masking game", True, True, Look(VERMILION, "X"), None
+    label, masks, in_another_game, look, row = "One-stage masking game", True, True, registry.Look(VERMILION, "X"), None
     description = "masking game against an adversary who makes no inferences"
 
 
@@ -289,7 +275,7 @@ class OneStageMasking(SearchPolicy):
 class SameStrategy(MaskingPolicy):
     """The strategy, equal for all subjects, with the largest total payoff."""
 
-    label, masks, takes_best, look, row = "Same strategy for all", True, True, Look(BLACK, "*"), 4
+    label, masks, takes_best, look, row = "Same strategy for all", True, True, registry.Look(BLACK, "*"), 4
     description = "set of shared attributes, equal for all subjects, with the highest total payoff"
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
@@ -319,7 +305,7 @@ class AnytimeMasking(SearchPolicy):
     description = "masking game, solved with a limited number of evaluated strategies; not exact"
 
 
-PolicyName = Annotated[str, PartName(POLICIES, ANONYMITY_PATTERN)]
+PolicyName = Annotated[str, registry.PartName(POLICIES, registry.ANONYMITY_PATTERN)]
 
 
 def _compiled(game: Game) -> Game:
@@ -355,8 +341,8 @@ def check_policies(study: Any, game: MaskingGame) -> None:
     heuristic = [policy.name for policy in policies if policy.search not in (None, "scenario")]
     if several and heuristic:
         raise _refused("several adversaries", WHERE, heuristic[0]).located(source)
-    anonymous = [policy for policy in policies if policy.name.startswith(K_ANONYMITY)]
-    most = max((k_of(policy, section.k, "subjects.k") for policy in anonymous), default=0)
+    anonymous = [policy for policy in policies if policy.name.startswith(registry.K_ANONYMITY)]
+    most = max((registry.k_of(policy, section.k, "subjects.k") for policy in anonymous), default=0)
     with locating(source):
         expected = f"at most {game.n_records}, the number of subjects"
         refuse_first((most > game.n_records, "too few records for k-anonymity", "subjects.k", most, expected))
@@ -580,9 +566,9 @@ class SubjectsSection(Section):
             'with solver = "anytime" or policy "anytime-masking"',
         ),
     ] = 20_000
-    k: Annotated[AnonymityK, WITH_K_ANONYMITY] = 2
-    opt_in_rate: Annotated[schema.Share, with_policy("random-opt-in")] = 0.05
-    sharing_rate: Annotated[schema.Share, with_policy("random-masking")] = 0.15
+    k: Annotated[registry.AnonymityK, registry.WITH_K_ANONYMITY] = 2
+    opt_in_rate: Annotated[schema.Share, registry.with_policy("random-opt-in")] = 0.05
+    sharing_rate: Annotated[schema.Share, registry.with_policy("random-masking")] = 0.15
 
     @model_validator(mode="after")
     def _consistent(self) -> SubjectsSection:
@@ -592,14 +578,14 @@ class SubjectsSection(Section):
             problem = "attribute name reserved for a column of the results"
             self.refuse_if(name in reserved, problem, "attributes", found=name)
         # A policy with several values of k has one name for each k.
-        object.__setattr__(self, "policies", with_each_k(self.policies, self.k))
+        object.__setattr__(self, "policies", registry.with_each_k(self.policies, self.k))
         require_distinct("policy given twice", self.policies, where="policies")
         for name in self.generalize:
             where, problem = f"generalize.{name}", "an always shared attribute is generalized"
             refuse_first((name in always, problem, where, None, None))
             if name not in names:
                 raise InputError("not an attribute that can be shared", where=where, hint=nearest(name, names))
-        first, anonymous = names[: len(always)], any(name.startswith(K_ANONYMITY) for name in self.policies)
+        first, anonymous = names[: len(always)], any(name.startswith(registry.K_ANONYMITY) for name in self.policies)
         later = "always shared attributes are not first in the list of attributes"
         suppressed = "policy k-anonymity can suppress every attribute"
         return self.unless(
@@ -639,7 +625,7 @@ class MaskingAdversarySection(PlannerSection):
 
     @model_validator(mode="after")
     def _consistent(self) -> MaskingAdversarySection:
-        informed, registry = self.knowledge is not None, self.sequential.registry
+        informed, names_registry = self.knowledge is not None, self.sequential.registry is not None
         if bool(self.stages) == informed:
             problem = "the attack is given twice" if self.stages else "the attack is missing"
             hint = "in an override, set adversary.stages=[] to remove the stages" if self.stages else None
@@ -647,7 +633,7 @@ class MaskingAdversarySection(PlannerSection):
         unknown, masking = self.plans_sequentially and self.sequential.belief == "unknown", "in masking scenarios"
         named, people = "no registry; the last stage names it", "the resource in which the adversary finds people"
         return self.unless(
-            (registry is not None, f"a registry is not supported {masking}", "sequential.registry", named),
+            (names_registry, f"a registry is not supported {masking}", "sequential.registry", named),
             (unknown, f'belief "unknown" is not supported {masking}', "sequential.belief", "known"),
             (informed and self.resource is None, "key missing", "resource", people),
         )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reidsim.core.errors import InputError, listed
+from reidsim.core.errors import InputError, listed, locating, refuse_rows
 from reidsim.core.files import read_json
 from reidsim.core.tables import delimited_line, read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
 from reidsim.core.wording import measures_among
@@ -283,17 +283,13 @@ def _facts(name: str, digest: str, run: StoredRun, shared: records.SharedRecords
     released file. Infinite and undefined numbers are None.
     """
     source, quasi, total = shared.source, shared.quasi_identifiers, len(shared.source.frame)
+    roles = {name: {"role": "quasi-identifier", "attribute": attribute} for name, attribute in quasi.items()}
     content: dict[str, Any] = {
         "format": FORMAT,
         "file": name,
         "sha256": digest,
         "delimiter": source.columns.delimiter,
-        "columns": [
-            {"name": column, "role": "quasi-identifier", "attribute": quasi[column]}
-            if column in quasi
-            else {"name": column, "role": "kept as it is"}
-            for column in map(str, shared.table.columns)
-        ],
+        "columns": [{"name": name, **roles.get(name, {"role": "kept as it is"})} for name in map(str, shared.table)],
         "records": {"release": total, "shared": total - shared.withheld, "withheld": shared.withheld},
     }
     # A policy with a sensitive column may add counterfeit rows.
@@ -460,14 +456,10 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
     if sidecar:
         release = found[sidecar["policy"]]
         risk, audit = json.loads(json.dumps([release.risk.facts(limit), release.audit]))
-        differing = [key for key in audit if audit[key] != sidecar["audit"].get(key)]
         if risk != sidecar["risk"] or audit != sidecar["audit"]:
-            raise InputError(
-                "the sidecar differs from the release of the run",
-                source=written,
-                found=differing or ["risk"],
-                hint="share the records again",
-            )
+            differing = [key for key in audit if audit[key] != sidecar["audit"].get(key)] or ["risk"]
+            problem, hint = "the sidecar differs from the release of the run", "share the records again"
+            raise InputError(problem, source=written, found=differing, hint=hint)
     return Releases(found, limit, written, sidecar)
 
 
@@ -516,38 +508,30 @@ def rulebook_of(shared: records.SharedRecords) -> pd.DataFrame:
         records, which rules by values cannot express; or if there is no quasi-identifier.
     """
     source, forms = shared.source, shared.forms
-    if shared.sensitive is not None:
-        raise InputError(
-            f"policy {shared.policy!r} decides by column {shared.sensitive.name!r} and adds records, which rules by "
-            "values cannot express",
-            source=source.run.folder,
-            where="--rulebook",
-            expected="another policy",
-        )
     column_of = source.columns.column_of
+    with locating(source.run.folder, "--rulebook"):
+        if shared.sensitive is not None:
+            way = f"decides by column {shared.sensitive.name!r} and adds records, which rules by values cannot express"
+            raise InputError(f"policy {shared.policy!r} {way}", expected="another policy")
+        if not column_of:
+            raise InputError("the release has no quasi-identifier for rules")
     names = {attribute: column if source.columns.header else attribute for attribute, column in column_of.items()}
-    if not names:
-        raise InputError("the release has no quasi-identifier for rules", source=source.run.folder, where="--rulebook")
     rules = pd.DataFrame({names[name]: source.frame[column].str.strip() for name, column in column_of.items()})
     values = list(rules.columns)
     rules[_FORM] = forms.strategies.to_numpy()
     rules[_IS_SHARED] = np.where(forms.shared, _YES, _NO)
     for name in column_of:
         rules[f"{_RELEASED}{names[name]}"] = forms.labels[name].where(forms.shared, "").to_numpy()
-    distinct = rules.assign(row=np.arange(len(rules))).drop_duplicates(list(rules.columns))
+    distinct = rules.drop_duplicates()
     twice = distinct.duplicated(values)
     if twice.any():
-        again = distinct[twice].iloc[0]
+        again = distinct.index[twice][0]
+        first = distinct.index[(distinct[values] == distinct.loc[again, values]).all(axis=1)][0]
         why = ", because all rows of a person have the same generalization" if source.columns.person else ""
-        first = distinct[(distinct[values] == again[values]).all(axis=1)].iloc[0]
-        raise InputError(
-            "no rulebook: two rows have the same values but different releases" + why,
-            source=source.path,
-            where="--rulebook",
-            found=f"rows {first['row'] + 1} and {again['row'] + 1}",
-            expected="a policy with the same generalization for equal rows",
-        )
-    return distinct.drop(columns="row").sort_values(values, kind="stable").reset_index(drop=True)
+        problem = f"no rulebook: two rows have the same values but different releases{why}"
+        found, expected = f"rows {first + 1} and {again + 1}", "a policy with the same generalization for equal rows"
+        raise InputError(problem, source=source.path, where="--rulebook", found=found, expected=expected)
+    return distinct.sort_values(values, kind="stable").reset_index(drop=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -635,11 +619,8 @@ def _read_rulebook(path: Path) -> tuple[pd.DataFrame, list[str]]:
     if not values or list(rules.columns) != [*values, _FORM, _IS_SHARED, *(f"{_RELEASED}{name}" for name in values)]:
         found, expected = listed(rules.columns), "a file written with --rulebook of share"
         raise InputError("not a rulebook of reidsim share", source=path, where="header", found=found, expected=expected)
-    for wrong, problem in (
-        (rules.duplicated(values), "two rules for the same values"),
-        (~rules[_IS_SHARED].isin([_YES, _NO]), f"the decision is neither {_YES} nor {_NO}"),
-    ):
-        if wrong.any():
-            row = int(wrong.to_numpy().argmax())
-            raise InputError(problem, source=path, where=f"row {row + 1}", found=", ".join(rules.iloc[row][values]))
+    words = list(map(", ".join, rules[values].itertuples(index=False)))
+    refuse_rows(rules.duplicated(values), "two rules for the same values", source=path, found=words)
+    undecided = ~rules[_IS_SHARED].isin([_YES, _NO])
+    refuse_rows(undecided, f"the decision is neither {_YES} nor {_NO}", source=path, found=words)
     return rules, values

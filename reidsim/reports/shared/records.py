@@ -89,13 +89,9 @@ class Kept:
 
     def __post_init__(self) -> None:
         most, kept = self.max_singled_out, f"one of {listed(self.names)}"
-        refuse_first(
-            (not 0 <= most <= 1, "share out of range", "--max-singled-out", most, "0 to 1"),
-            *(
-                (name not in self.names, "the column is not kept", DECLARATION, name, kept)
-                for name in self.unknown_to_outsiders
-            ),
-        )
+        refuse_first((not 0 <= most <= 1, "share out of range", "--max-singled-out", most, "0 to 1"))
+        for name in self.unknown_to_outsiders:
+            refuse_first((name not in self.names, "the column is not kept", DECLARATION, name, kept))
 
     @property
     def names(self) -> list[str]:
@@ -117,11 +113,7 @@ class Kept:
         return dict.fromkeys(self.unknown_to_outsiders, f"{DECLARATION} of reidsim share") | in_scenario
 
     def identifying(
-        self,
-        frame: pd.DataFrame,
-        source: Path,
-        persons: NDArray[np.int64] | None = None,
-        declared: Collection[str] = (),
+        self, frame: pd.DataFrame, source: Path, persons: Codes | None = None, declared: Collection[str] = ()
     ) -> dict[str, str]:
         """Return the reason why a column identifies most people, by kept column.
 
@@ -149,26 +141,16 @@ class Kept:
             for name in self.names
             if (why := why_identifying(name, frame[name], persons, unique=name not in declared))
         }
-        refused = next((name for name in identifying if name not in self.identifiers), None)
-        if refused is not None:
-            raise InputError(
-                f"the column could identify most people: {identifying[refused]}",
-                source=source,
-                where="--keep",
-                found=refused,
-                expected="a column that does not identify people",
-                hint=f"use --keep-identifier {refused} to keep the column anyway",
-            )
+
+        def refused(name: str, problem: str, option: str) -> InputError:
+            hint = f"use {option} to keep the column anyway"
+            return InputError(f"the column {problem}", source=source, where="--keep", found=name, hint=hint)
+
+        for name in (name for name in identifying if name not in self.identifiers):
+            raise refused(name, f"could identify most people: {identifying[name]}", f"--keep-identifier {name}")
         for name in () if self.free_text else self.columns:
             if is_free_text([value for value in frame[name].unique() if value]):
-                raise InputError(
-                    "the column holds free text, which may name people",
-                    source=source,
-                    where="--keep",
-                    found=name,
-                    expected="a column of categories or numbers",
-                    hint="use --keep-free-text to keep the column anyway",
-                )
+                raise refused(name, "holds free text, which may name people", "--keep-free-text")
         return identifying
 
 
@@ -176,11 +158,7 @@ NOTHING_KEPT = Kept()
 
 
 def singled_out(
-    quasi_identifiers: pd.DataFrame,
-    kept: pd.DataFrame,
-    person: NDArray[np.int64],
-    declared: Mapping[str, str],
-    most: float,
+    quasi_identifiers: pd.DataFrame, kept: pd.DataFrame, person: Codes, declared: Mapping[str, str], most: float
 ) -> dict[str, Any]:
     """Count the people singled out by quasi-identifiers and kept columns of a file.
 
@@ -345,8 +323,6 @@ class ChosenForms:
 
     Parameters
     ----------
-    policy : str
-        Name of the policy.
     labels : DataFrame
         One text column per quasi-identifier, one row per record in the order of the source file; ``*`` if suppressed or
         masked.
@@ -358,7 +334,6 @@ class ChosenForms:
         Strategy of each record as in results, such as levels ``"0,3,1"``.
     """
 
-    policy: str
     labels: pd.DataFrame
     shared: NDArray[np.bool_]
     success: NDArray[np.float64]
@@ -562,7 +537,7 @@ def chosen_forms(
         # With agents, people who do not participate also have a strategy, but their records are not released.
         shared = shared & table["participates"].to_numpy(dtype=bool)
     success = np.where(shared, table["success_probability"].fillna(0.0).to_numpy(dtype=np.float64), 0.0)
-    return ChosenForms(policy, labels, shared, success, table["strategy"].astype("str"))
+    return ChosenForms(labels, shared, success, table["strategy"].astype("str"))
 
 
 def source_records(run: StoredRun, *, data: Path | None = None, allow_code: bool = False) -> SourceRecords:
@@ -683,15 +658,12 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
             if not columns.header and name in columns.column_of:
                 raise InputError("a quasi-identifier has this name", source=where, found=name)
     sensitive, limited = source.kind.sensitive_column(source.scenario, policy), source.limited
-    protected = {
-        each.name: "publisher.sensitive protects the column from inference"
-        for each in (limited.attributes if limited else ())
-    }
+    protecting = {each.name: "publisher.sensitive" for each in (limited.attributes if limited else ())}
     if sensitive is not None:
-        protected[sensitive.name] = f"policy {policy} protects the column from inference"
-    protected = {name: why for name, why in protected.items() if name in kept.names}
+        protecting[sensitive.name] = f"policy {policy}"
     declared = kept.declared(run.content)
-    declared |= {name: why for name, why in protected.items() if name not in declared}
+    for name in (name for name in protecting if name in kept.names):
+        declared.setdefault(name, f"{protecting[name]} protects the column from inference")
     identifying = kept.identifying(frame, source.path, source.persons, declared)
     chosen = [str(name) for name in frame.columns if name in attribute_of or name in kept.names]
     if not chosen:
@@ -721,7 +693,7 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
         headings=[name for name in map(str, table) if re.match(_FORMULA, name)],
         counterfeits=int((own < 0).sum()),
     )
-    return SharedRecords(forms.policy, table, quasi, forms, source, own, sensitive, declared, kept, tuple(warnings))
+    return SharedRecords(policy, table, quasi, forms, source, own, sensitive, declared, kept, tuple(warnings))
 
 
 def _counterfeits(
