@@ -20,16 +20,10 @@ import pandas as pd
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import random_stream
 from reidsim.core.wording import columns_of
-from reidsim.engine.results import (
-    Result,
-    begun,
-    common_fields,
-)
+from reidsim.engine.results import Result, begun, common_fields
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK, UTILITY, averages
 from reidsim.releases.lattice import Floats
-from reidsim.scenarios.kind import (
-    Progress,
-)
+from reidsim.scenarios.kind import Progress
 from reidsim.scenarios.scenario import Scenario
 
 # Returns the values of a set of parts, shape (n_values,). The set is an integer; bit i is 1 if part i is in the set.

@@ -7,7 +7,7 @@ separate game.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -318,10 +318,7 @@ def has_several_plays(scenario: ScenarioHead) -> bool:
 
 
 def cross_play_loaded(
-    loaded: Scenario[Any],
-    options: CrossPlayOptions | None = None,
-    executor: Executor | None = None,
-    **keeping: Any,
+    loaded: Scenario[Any], options: CrossPlayOptions | None = None, executor: Executor | None = None, **keeping: Any
 ) -> CrossPlayResult:
     """Play every defender against every adversary of a scenario.
 
@@ -441,10 +438,8 @@ def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
     concepts. `runs` are the rows of the point.
     """
     means = runs.groupby([*ROWS, "adversary"], sort=False, observed=True)
-    wide = [
-        means[measure.column].mean().unstack("adversary", sort=False)
-        for measure in (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, REGRET)
-    ]
+    measures = (PUBLISHER_PAYOFF, ADVERSARY_PAYOFF, REGRET)
+    wide = [means[each.column].mean().unstack("adversary", sort=False) for each in measures]
     known = np.isfinite(wide[0].to_numpy()).all(axis=1)
     rows, adversaries = wide[0].index[known], wide[0].columns.tolist()
     reason = "left out of equilibria, because payoffs against some adversaries are missing"
@@ -452,25 +447,24 @@ def _of_point(runs: pd.DataFrame) -> tuple[dict[str, pd.DataFrame], list[str]]:
     if not known.any():
         return {}, gone
     payoff, adversary_payoff, regret = (table.to_numpy()[known] for table in wide)
-    value = zero_sum(payoff)
-    games = {
-        MAXIMIN: (payoff, -payoff),
-        MINIMAX_REGRET: (-regret, regret),
-        BEST: (payoff, adversary_payoff),
-        WORST: (payoff, adversary_payoff),
+    value, general = zero_sum(payoff), (payoff, adversary_payoff)
+    solutions: dict[str, tuple[tuple[Floats, Floats], Callable[[], Mixtures]]] = {
+        MAXIMIN: ((payoff, -payoff), lambda: value),
+        MINIMAX_REGRET: ((-regret, regret), lambda: zero_sum(-regret)),
+        BEST: (general, lambda: equilibrium(*general, for_rows="best")),
+        WORST: (general, lambda: equilibrium(*general, for_rows="worst")),
     }
-    found: dict[str, Mixtures] = {MAXIMIN: value, MINIMAX_REGRET: zero_sum(-regret)}
-    for concept, which in ((BEST, "best"), (WORST, "worst")):
-        try:
-            found[concept] = equilibrium(payoff, adversary_payoff, for_rows=which)  # type: ignore[arg-type]
-        except InputError as error:
-            gone.append(f"{concept}: {error}")
     players = [("defender", *each) for each in rows] + [("adversary", name, "") for name in adversaries]
     equilibria, mixtures = [], []
-    for concept, mixed in found.items():
-        payoffs = (float(mixed.rows @ each @ mixed.columns) for each in (payoff, adversary_payoff))
+    for concept, (game, solution) in solutions.items():
+        try:
+            mixed = solution()
+        except InputError as error:
+            gone.append(f"{concept}: {error}")
+            continue
+        payoffs = (float(mixed.rows @ each @ mixed.columns) for each in general)
         worth = -mixed.row_payoff if concept == MINIMAX_REGRET else mixed.row_payoff
-        equilibria.append((concept, *payoffs, worth, exploitability(*games[concept], mixed)))
+        equilibria.append((concept, *payoffs, worth, exploitability(*game, mixed)))
         probabilities = zip(players, (*mixed.rows.tolist(), *mixed.columns.tolist()), strict=True)
         mixtures += [(concept, *who, probability) for who, probability in probabilities if probability > 0]
     reply = adversary_payoff.argmax(axis=1)

@@ -665,11 +665,7 @@ def quantiles_of_people(found: Mapping[str, Reidentified]) -> list[dict[str, Any
     possible number; see `Distribution.quantile`.
     """
     return [
-        {
-            "policy": policy,
-            "measure": PEOPLE,
-            **{name: each.people.quantile(level) for name, level in LEVELS.items()},
-        }
+        {"policy": policy, "measure": PEOPLE, **{name: each.people.quantile(level) for name, level in LEVELS.items()}}
         for policy, each in found.items()
     ]
 

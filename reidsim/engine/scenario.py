@@ -368,14 +368,9 @@ class Scenario(BaseScenario[Any]):
             If a point is invalid, a file cannot be used or changes, an option cannot be used, or the folder is not
             empty or, with `resume` or `rerun_failed`, is missing or holds another batch. A failed run is no error.
         """
-        return run_batch_loaded(
-            self,
-            self._executor(executor, workers=workers, scheduler=scheduler, timeout=timeout),
-            folder=_results_folder(folder, resume or rerun_failed),
-            resume=resume,
-            rerun_failed=rerun_failed,
-            progress=progress,
-        )
+        processes: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "timeout": timeout}
+        keeping = self._for_batch(folder, executor, resume=resume, rerun_failed=rerun_failed, **processes)
+        return run_batch_loaded(self, **keeping, progress=progress)
 
     @scenario_method
     def sweep(
@@ -478,14 +473,8 @@ class Scenario(BaseScenario[Any]):
         equilibrium: bool = False,
         double_oracle: Sum | None = None,
         tolerance: float = 0.01,
-        executor: str = "auto",
-        workers: int | None = None,
-        scheduler: str | None = None,
-        timeout: float | None = None,
-        folder: str | Path | None = None,
-        resume: bool = False,
-        rerun_failed: bool = False,
         progress: Progress | None = None,
+        **batch: Any,
     ) -> CrossPlayResult:
         """Play every defender against every adversary, at every point and replication.
 
@@ -505,10 +494,10 @@ class Scenario(BaseScenario[Any]):
             harms the defender most, or the adversary that gains most itself.
         tolerance : float
             Tolerance of the double oracle, in currency units per record.
-        executor, workers, scheduler, timeout, folder, resume, rerun_failed
-            As in `batch`, for scenarios with replications, a sweep or uncertain parameters.
         progress : callable, optional
             As in `run`.
+        **batch
+            Arguments of `batch`, such as ``folder``, for scenarios with replications, a sweep or uncertain parameters.
 
         Raises
         ------
@@ -516,23 +505,14 @@ class Scenario(BaseScenario[Any]):
             If a file of the scenario or an option cannot be used, the scenario has no policies, or `workers`,
             `scheduler`, `timeout` or `folder` is given for a scenario that is a single run.
         """
-        processes = {"workers": workers, "scheduler": scheduler, "timeout": timeout}
-        used, into = self._executor(executor, **processes), _results_folder(folder, resume or rerun_failed)
-        given = next((name for name, value in {**processes, "folder": folder}.items() if value is not None), None)
+        keeping, names = self._for_batch(**batch), ("workers", "scheduler", "timeout", "folder")
+        given = next((name for name in names if batch.get(name) is not None), None)
         if given is not None and not has_several_plays(self.scenario):
             expected = "replications, sweep or uncertainty in the scenario"
             raise InputError("the scenario is a single run", source=self.path, found=given, expected=expected)
-        options = CrossPlayOptions(
-            knowledge,
-            None if stages is None else str(stages),
-            attack_rate,
-            equilibrium=equilibrium,
-            double_oracle=double_oracle,
-            tolerance=tolerance,
-        )
-        return cross_play_loaded(
-            self, options, executor=used, folder=into, resume=resume, rerun_failed=rerun_failed, progress=progress
-        )
+        recipe = None if stages is None else str(stages)
+        options = CrossPlayOptions(knowledge, recipe, attack_rate, equilibrium, double_oracle, tolerance)
+        return cross_play_loaded(self, options, **keeping, progress=progress)
 
     @scenario_method
     def switch(
@@ -621,6 +601,28 @@ class Scenario(BaseScenario[Any]):
         used = executor_named(name or "auto", **options)
         is_alone = self.objects and name in (None, "auto") and not (options.get("workers") or options.get("timeout"))
         return SerialExecutor() if is_alone else used
+
+    def _for_batch(
+        self,
+        folder: str | Path | None = None,
+        executor: str = "auto",
+        *,
+        resume: bool = False,
+        rerun_failed: bool = False,
+        **processes: Any,
+    ) -> dict[str, Any]:
+        """Return the arguments of `run_job` for those of `batch`; `processes` are options of `executor_named`.
+
+        Raises
+        ------
+        InputError
+            If an option of the executor cannot be used, or a batch is to be resumed without a folder.
+        """
+        used = self._executor(executor, **processes)
+        if folder is None and (resume or rerun_failed):
+            raise InputError("no folder to resume from", where="folder", expected="the folder of a batch")
+        into = None if folder is None else Path(folder)
+        return {"executor": used, "folder": into, "resume": resume, "rerun_failed": rerun_failed}
 
 
 def run(
@@ -811,9 +813,3 @@ def _distribution(key: str, given: Any) -> Any:
         expected = "the lowest and the highest value, such as (100, 500)"
         raise InputError("not a range", source=SOURCE, where=key, found=given, expected=expected)
     return {"distribution": "uniform", "low": bounds[0], "high": bounds[1]}
-
-
-def _results_folder(folder: str | Path | None, goes_on: bool) -> Path | None:
-    if goes_on and folder is None:
-        raise InputError("no folder to resume from", where="folder", expected="the folder of a batch")
-    return None if folder is None else Path(folder)

@@ -11,20 +11,10 @@ import pandas as pd
 
 from reidsim.core.numerics import random_stream
 from reidsim.core.wording import Measure, measures_among
-from reidsim.engine.results import (
-    Result,
-    begun,
-    common_fields,
-    release_file_facts,
-    sha256_of,
-)
+from reidsim.engine.results import Result, begun, common_fields, release_file_facts, sha256_of
 from reidsim.games.outcomes import averages, measures_table, reidentified_in
 from reidsim.scenarios.agents import left_out_of_rounds
-from reidsim.scenarios.kind import (
-    Progress,
-    counted_units,
-    equilibria_of,
-)
+from reidsim.scenarios.kind import Progress, counted_units, equilibria_of
 from reidsim.scenarios.scenario import Scenario
 
 

@@ -428,11 +428,7 @@ EXPECTED_LOSSES = "expected_losses"
 
 
 def run_once(
-    loaded: Scenario[Any],
-    *,
-    study: Study[Any] | None = None,
-    progress: Progress | None = None,
-    explain: bool = False,
+    loaded: Scenario[Any], *, study: Study[Any] | None = None, progress: Progress | None = None, explain: bool = False
 ) -> RunResult:
     """Return the result of one run of a scenario, at its own values.
 

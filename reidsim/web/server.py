@@ -29,7 +29,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse
 
 from reidsim.core.errors import InputError
 from reidsim.core.validation import override, validated_after, value_if_any
-from reidsim.engine.batch.design import data_key, error_line
+from reidsim.engine.batch.design import at_point, data_key, error_line
 from reidsim.engine.results import RunResult
 from reidsim.engine.single_run import run_once
 from reidsim.releases.hierarchy import SUPPRESSED
@@ -41,10 +41,6 @@ from reidsim.scenarios.agents import are_equipped
 from reidsim.scenarios.kind import HOUSEHOLD, PERSON, Value, kind_of, unit_sentence
 from reidsim.scenarios.scenario import Scenario, Study
 from reidsim.scenarios.schema import RECORD_COLUMNS, ScenarioHead
-
-# Sections and keys that a single solution of a scenario does not need.
-_LEFT_OUT = ("figures", "replications", "sweep", "uncertainty", "stress")
-
 
 FORMS = ("as it is", "generalized", "suppressed", "withheld")
 
@@ -145,7 +141,7 @@ class Explorer:
                 loaded = changed(self.loaded, values)
                 return Explored(self._run(loaded if with_rounds else one_game(loaded)))
             except InputError as error:
-                return Explored(self._run(one_game(without(self.loaded, *_LEFT_OUT))), str(error))
+                return Explored(self._run(one_game(at_point(self.loaded, {}))), str(error))
 
     def _run(self, shown: Scenario[ScenarioHead]) -> RunResult:
         key = data_key(shown)
@@ -165,7 +161,7 @@ def changed(loaded: Scenario[ScenarioHead], values: Mapping[str, Value]) -> Scen
     InputError
         If a value is not allowed, or the values are inconsistent.
     """
-    content = deepcopy(without(loaded, *_LEFT_OUT).content)
+    content = deepcopy(at_point(loaded, {}).content)
     # Remove keys without a value, so that the scenario uses the key or default that replaces them.
     stated = {key: value for key, value in values.items() if value is not None}
     override(content, stated)
@@ -187,17 +183,9 @@ def one_game(loaded: Scenario[ScenarioHead]) -> Scenario[ScenarioHead]:
     # The weights of adversaries that attack together may not sum to 1, as those of a single adversary do.
     together = agents is not None and bool(getattr(scenario, "adversaries", None)) and scenario.agents.together == "all"
     if agents is None or not (together or are_equipped(scenario)):
-        return without(loaded, "agents")
+        return loaded.with_content({key: value for key, value in loaded.content.items() if key != "agents"})
     kept = {key: value for key, value in agents.items() if key not in ("participation", "learning")}
     return loaded.with_content({**loaded.content, "agents": {**kept, "rounds": 1, "mode": "expectation", "draws": 1}})
-
-
-def without(loaded: Scenario[ScenarioHead], *keys: str) -> Scenario[ScenarioHead]:
-    """Return a copy of a scenario without some sections or other top-level keys.
-
-    Keys that the scenario lacks are ignored.
-    """
-    return loaded.with_content({key: value for key, value in loaded.content.items() if key not in keys})
 
 
 def form_shares(records: pd.DataFrame, attributes: list[str], policy: str) -> pd.DataFrame:

@@ -29,14 +29,7 @@ from reidsim.core.errors import InputError, listed
 from reidsim.core.files import BUNDLED, bundled_folder, data_file, read_toml, require_parquet_fits
 from reidsim.core.interrupts import tell_kept
 from reidsim.core.validation import validated
-from reidsim.engine.batch.design import (
-    Design,
-    RunOutcome,
-    RunTask,
-    at_point,
-    code_version,
-    error_line,
-)
+from reidsim.engine.batch.design import Design, RunOutcome, RunTask, at_point, code_version, error_line
 from reidsim.engine.batch.statistics import batch_tables
 from reidsim.engine.results import (
     keep_private,

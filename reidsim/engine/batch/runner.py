@@ -371,12 +371,7 @@ class Repeated:
 
 
 def rerun_one(
-    folder: Path,
-    key: str,
-    *,
-    progress: Progress | None = None,
-    with_records: bool = False,
-    allow_code: bool = False,
+    folder: Path, key: str, *, progress: Progress | None = None, with_records: bool = False, allow_code: bool = False
 ) -> Repeated:
     """Repeat one run of a batch, in this process.
 

@@ -54,14 +54,8 @@ def batch_tables(name: str, design: Design, outcomes: Iterable[RunOutcome]) -> d
     names = dict.fromkeys(chain(("runs",), *(outcome.tables for outcome in ordered)))
     tables = {table: _stacked(table, ordered) for table in names}
     runs, number = tables["runs"]
-    of_run = pd.DataFrame(
-        {
-            "state": [outcome.state for outcome in ordered],
-            "error": [outcome.error for outcome in ordered],
-            "run": [outcome.task.key for outcome in ordered],
-            "seed": [outcome.task.seed for outcome in ordered],
-        }
-    )
+    ends = [(outcome.state, outcome.error, outcome.task.key, outcome.task.seed) for outcome in ordered]
+    of_run = pd.DataFrame(ends, columns=["state", "error", "run", "seed"])
     runs = pd.concat([runs, of_run.iloc[number].reset_index(drop=True)], axis=1).assign(scenario=name)
     first = ["scenario", "point", "replication", *(column for column in GROUP_COLUMNS if column in runs)]
     runs = runs[[*first, *(column for column in runs if column not in (*first, *_LAST)), *_LAST]]

@@ -651,11 +651,8 @@ class _Stress:
             require_among("not among the compared policies", chosen, self._policies, where=where)
         for where, outputs in wanted.items():
             if RISK_QUANTILE.column in outputs and not at_once and section.risk_level not in QUANTILE_COLUMNS:
-                problem, levels = (
-                    "batches do not compute this quantile",
-                    listed(x for x in LEVELS.values() if 0 < x < 1),
-                )
-                found, expected = section.risk_level, f"one of {levels}"
+                problem, found = "batches do not compute this quantile", section.risk_level
+                expected = f"one of {listed(level for level in LEVELS.values() if 0 < level < 1)}"
                 raise InputError(problem, where="stress.risk_level", found=found, expected=expected)
             require_among(f"not an output of game {kind.name!r}", outputs, sorted(has), where=where, shown=20)
         if section.guarantee and not kind.plans_under_amounts(scenario):
@@ -695,8 +692,7 @@ class _Stress:
             clock.lap("guarantee")
         # Each part reads the data files itself; all parts must have read the same data.
         files.require_unchanged()
-        tables = {name: self._tables[name] for name in TABLES if name in self._tables}
-        return StressResult(tables, **common_fields(self._loaded, clock.laps, facts, self._warnings))
+        return StressResult(self._tables, **common_fields(self._loaded, clock.laps, facts, self._warnings))
 
     def _columns(self, outcomes: Outcomes) -> list[str]:
         """Return the columns of the chosen outputs that exist in a table of outcomes.
@@ -717,13 +713,14 @@ class _Stress:
     def _robustness(self, section: schema.RobustnessSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
         (points, outcomes), policies, scenario = found, self._policies, self._scenario
         keys, kind = tuple(map(str, points.columns)), kind_of(scenario)
-        informed = pd.Series(dtype=np.float64)
+        informed, strategies = pd.Series(dtype=np.float64), dict[str, pd.DataFrame]()
         if at_once := can_be_played_at_once(scenario, keys):
             anew = self._evaluator.at(points, "informed", "robustness")
             informed = anew.table.groupby("policy", observed=True)[PAYOFF].mean()
         if section.criteria and kind.plans_under_amounts(scenario):
             if set(keys) <= set(kind.amount_keys):
-                outcomes = self._with_robust_strategies(points, outcomes, section)
+                rows, strategies["robust_strategies"] = self._robust_strategies(points, section)
+                outcomes = replace(outcomes, table=pd.concat([outcomes.table, rows]))
                 policies += tuple(f"robust-{criterion}" for criterion in section.criteria)
             else:
                 reason = "robust strategies need payoff parameters as the only uncertain parameters"
@@ -736,19 +733,18 @@ class _Stress:
         payoffs = outcomes.matrix(PAYOFF, policies, len(points))
         table = robustness_table(policies, payoffs, section.quantile)
         self._tables["robustness"] = table.assign(informed_payoff=informed.reindex(list(policies)).to_numpy())
-        self._tables["regrets"] = regret_table(points, policies, payoffs)
+        self._tables |= {"regrets": regret_table(points, policies, payoffs), **strategies}
         if (discovery := self._section.discovery) is not None:
             chosen = policies if discovery.policy is None else (discovery.policy,)
             self._tables["boxes"] = box_table(points, uncertainty_of(scenario), outcomes, chosen, discovery)
 
-    def _with_robust_strategies(
-        self, points: pd.DataFrame, outcomes: Outcomes, section: schema.RobustnessSection
-    ) -> Outcomes:
-        """Return the outcomes with robust strategies as further policies.
+    def _robust_strategies(
+        self, points: pd.DataFrame, section: schema.RobustnessSection
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return the outcomes of robust strategies as rows of further policies, and their strategy table.
 
         `points` has one row per point and columns of payoff parameters only. A robust strategy is chosen for each
-        record by a criterion over all points; the policy is named ``robust-`` plus the criterion. Also stores table
-        ``robust_strategies``.
+        record by a criterion over all points; the policy is named ``robust-`` plus the criterion.
         """
         truths, plans = [truth for truth, _ in self._evaluator.economics(points)], self._evaluator.plans
         choices = robust_choices(
@@ -763,8 +759,7 @@ class _Stress:
             for policy, plan in played.items()
             for point, truth in enumerate(truths)
         ]
-        self._tables["robust_strategies"] = strategy_table(kind_of(self._scenario), plans.study, choices)
-        return Outcomes(pd.concat([outcomes.table, pd.DataFrame(rows)]), outcomes.failures)
+        return pd.DataFrame(rows), strategy_table(kind_of(self._scenario), plans.study, choices)
 
     def _belief_curves(
         self, curves: Sequence[schema.BeliefCurveSection], *found: tuple[pd.DataFrame, Outcomes]
@@ -781,20 +776,6 @@ class _Stress:
         self._tables["policy_map"] = map_table(section, found[0], self._policies, found[1])
 
 
-# Tables of a stress test, in the order of the analysis.
-TABLES = (
-    "sensitivity",
-    "samples",
-    "robustness",
-    "regrets",
-    "robust_strategies",
-    "boxes",
-    "belief_curves",
-    "policy_map",
-    "guarantee",
-)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class StressResult(Result):
     """The result of a stress test; see `Result` for further parameters.
@@ -802,7 +783,7 @@ class StressResult(Result):
     Parameters
     ----------
     tables : dict of str to DataFrame
-        The requested tables of `TABLES`: ``sensitivity`` (see `sensitivity_table`), ``samples`` (the outputs of each
+        The requested tables, in this order: ``sensitivity`` (see `sensitivity_table`), ``samples`` (the outputs of each
         policy at its points), ``robustness`` (see `robustness_table`; additional column ``informed_payoff``: mean
         payoff if the policy is planned anew with the values of each point; missing if points need separate runs),
         ``regrets``, ``robust_strategies``, ``boxes``, ``belief_curves``, ``policy_map`` and ``guarantee`` (see
