@@ -14,7 +14,7 @@ import socket
 import textwrap
 import threading
 import warnings
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,6 +26,8 @@ import numpy as np
 import pandas as pd
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.status import WS_1007_INVALID_FRAME_PAYLOAD_DATA, WS_1008_POLICY_VIOLATION
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from reidsim.core.errors import InputError
 from reidsim.core.validation import override, validated_after, value_if_any
@@ -250,16 +252,6 @@ def offered() -> Explorer:
     return _offered[0]
 
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-# Code with which a websocket is rejected before it opens; uvicorn answers with HTTP status 403.
-_POLICY_VIOLATION = 1008
-_INVALID_DATA = 1007
-
 _log = logging.getLogger("reidsim")
 
 
@@ -283,7 +275,7 @@ class Guard:
         Address of the page with the token, to be opened in a browser.
     """
 
-    def __init__(self, application: Application, host: str, port: int) -> None:
+    def __init__(self, application: ASGIApp, host: str, port: int) -> None:
         self._application = application
         self._hosts = tuple(f"{name}:{port}" for name in (host, "localhost"))
         self._cookie = f"reidsim-{port}"
@@ -306,7 +298,8 @@ class Guard:
         if not problem and not has_token and not self._is_token(request.cookies.get(self._cookie, "")):
             problem = "open the complete address that reidsim serve printed, with its token"
         if problem and scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": problem})
+            # A websocket is rejected before it opens; uvicorn answers with HTTP status 403.
+            await send({"type": "websocket.close", "code": WS_1008_POLICY_VIOLATION, "reason": problem})
         elif problem:
             await PlainTextResponse(f"reidsim: {problem}\n", 403)(scope, receive, send)
         elif has_token:
@@ -329,7 +322,7 @@ class Guard:
             if scope["type"] == "websocket":
                 # The application may already have closed the connection.
                 with contextlib.suppress(Exception):
-                    await send({"type": "websocket.close", "code": _INVALID_DATA})
+                    await send({"type": "websocket.close", "code": WS_1007_INVALID_FRAME_PAYLOAD_DATA})
 
     def _problem(self, headers: Mapping[str, str]) -> str:
         """Return why a request does not come from the page's address; "" if it does.

@@ -18,7 +18,9 @@ import pandas as pd
 
 from reidsim.core.errors import InputError, listed
 from reidsim.core.wording import counted
+from reidsim.engine import results
 from reidsim.engine.batch import folder as store
+from reidsim.engine.batch import statistics
 from reidsim.engine.batch.design import (
     COMPLETE,
     GROUP_COLUMNS,
@@ -39,34 +41,13 @@ from reidsim.engine.batch.design import (
     tasks_of,
 )
 from reidsim.engine.batch.executors import AutomaticExecutor, Executor
-from reidsim.engine.batch.statistics import (
-    ERROR,
-    BatchAnalysis,
-    BatchResult,
-    batch_tables,
-    batch_warnings,
-    differences_table,
-    measured,
-    statistics_table,
-)
-from reidsim.engine.results import (
-    Illustrator,
-    Result,
-    RunResult,
-    begun,
-    make_folder,
-    make_manifest,
-    removing_unused,
-    require_free,
-    require_no_links,
-)
 from reidsim.engine.single_run import run_once
 from reidsim.scenarios.kind import AnalysisTables, Progress
 from reidsim.scenarios.scenario import Scenario
 
 _LOGGER = logging.getLogger(__name__)
 
-R = TypeVar("R", bound=Result)
+R = TypeVar("R", bound=results.Result)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +91,7 @@ def run_job(
     resume: bool = False,
     rerun_failed: bool = False,
     progress: Progress | None = None,
-    illustrate: Illustrator | None = None,
+    illustrate: results.Illustrator | None = None,
 ) -> R:
     """Run every point and replication of a scenario; return the result.
 
@@ -136,7 +117,7 @@ def run_job(
     design = design_of(loaded)
     check_points(loaded, design)
     makers = makers_of(loaded, design)
-    _, clock, report = begun(loaded, progress)
+    _, clock, report = results.begun(loaded, progress)
     work = replace(work, loaded=replace(loaded, path=loaded.path.absolute()))
     tasks = tasks_of(loaded, design, {**content_of_run(loaded), **work.options})
     files = store.DataFiles(loaded, design, work.options, source=folder)
@@ -154,18 +135,14 @@ def run_job(
         **({"parts": makers} if makers else {}),
         **work.options,
     }
-    manifest = make_manifest(loaded, {}, facts)
+    manifest = results.make_manifest(loaded, {}, facts)
     clock.lap("build")
-    with contextlib.ExitStack() as held:
-        damaged = 0
-        if folder is not None:
-            journal = folder / store.JOURNAL
-            stored = held.enter_context(_opened(folder, manifest, go_on=resume or rerun_failed))
-            if stored is not None:
-                tables = store.read_stored_tables(folder, stored, work.table)
-                report("running", design.n_runs, design.n_runs)
-                return result_of(Ended(loaded, design, tables, stored, tuple(stored.get("warnings", ())), report, True))
-            damaged = store.damaged_lines(journal)
+    with _opened(folder, manifest, go_on=resume or rerun_failed) as stored:
+        if folder is not None and stored is not None:
+            tables = store.read_stored_tables(folder, stored, work.table)
+            report("running", design.n_runs, design.n_runs)
+            return result_of(Ended(loaded, design, tables, stored, tuple(stored.get("warnings", ())), report, True))
+        damaged = 0 if folder is None else store.damaged_lines(folder / store.JOURNAL)
         again = NOT_COMPLETE if rerun_failed else ()
         outcomes = run_tasks(work, tasks, executor, progress=report, folder=folder, again=again, files=files)
         clock.lap("runs")
@@ -176,8 +153,8 @@ def run_job(
             "timings_seconds": {name: round(seconds, 3) for name, seconds in clock.laps.items()},
             "seconds_of_runs": round(sum(outcome.seconds for outcome in outcomes), 3),
         }
-        tables = batch_tables(loaded.name, design, outcomes)
-        warnings = batch_warnings(outcomes, design, tables["runs"])
+        tables = statistics.batch_tables(loaded.name, design, outcomes)
+        warnings = statistics.batch_warnings(outcomes, design, tables["runs"])
         if damaged:
             lines = f"{counted(damaged, 'line')} of {store.JOURNAL}"
             warnings += (f"{lines} could not be read; the runs of these lines were repeated",)
@@ -190,30 +167,33 @@ def run_job(
             if result.manifest["state"] == COMPLETE:
                 # The tables hold the same data.
                 with contextlib.suppress(OSError):
-                    journal.unlink()
+                    (folder / store.JOURNAL).unlink()
     return result
 
 
 @contextlib.contextmanager
 def _made(folder: Path) -> Iterator[None]:
     """Create and lock a folder; remove it if the block fails and the folder is empty."""
-    with removing_unused(folder):
-        make_folder(folder)
+    with results.removing_unused(folder):
+        results.make_folder(folder)
         with store.only_writer(folder):
             yield
 
 
 @contextlib.contextmanager
-def _opened(folder: Path, manifest: Mapping[str, Any], *, go_on: bool) -> Iterator[dict[str, Any] | None]:
-    """Lock the folder of a new or resumed batch (`go_on`), and write its manifest.
+def _opened(folder: Path | None, manifest: Mapping[str, Any], *, go_on: bool) -> Iterator[dict[str, Any] | None]:
+    """Lock the folder of a new or resumed batch (`go_on`), if it has one, and write its manifest.
 
     An `InputError` is raised if a new batch has a folder that is not empty, or a resumed one has none or another batch.
     Yields the stored manifest if the batch is already complete, so that the folder needs no change; otherwise None. If
     the block fails, a new folder in which no run has finished is removed.
     """
+    if folder is None:
+        yield None
+        return
     if go_on and not folder.is_dir():
         raise InputError("no batch to continue", source=folder, expected="the folder of a batch")
-    (require_no_links if go_on else require_free)(folder)
+    (results.require_no_links if go_on else results.require_free)(folder)
     with _made(folder):
         if go_on and store.require_same(folder, manifest) == COMPLETE and not store.keeps_runs(folder):
             yield store.read_manifest(folder)
@@ -345,7 +325,7 @@ def evaluate(
     tasks = tasks_of(loaded, design, {**content_of_run(loaded), **work.options, "files": files.hashes})
     with contextlib.nullcontext() if folder is None else _made(folder):
         outcomes = run_tasks(work, tasks, executor, progress=progress, folder=folder, files=files)
-    return batch_tables(loaded.name, design, outcomes)
+    return statistics.batch_tables(loaded.name, design, outcomes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,9 +345,9 @@ class Repeated:
     """
 
     task: RunTask
-    run: RunResult
+    run: results.RunResult
     verdict: str
-    single: RunResult | None
+    single: results.RunResult | None
 
 
 def rerun_one(
@@ -428,14 +408,13 @@ def rerun_one(
         raise InputError(problem, where=where, found=key, expected=expected)
     (progress or (lambda task, done, total: None))("running", 0, 1)
     tables, warnings = ScenarioWork(replace(loaded, path=loaded.path.absolute()))(task)
-    runs = batch_tables(loaded.name, design, [RunOutcome(task, COMPLETE, tables)])["runs"]
+    runs = statistics.batch_tables(loaded.name, design, [RunOutcome(task, COMPLETE, tables)])["runs"]
     changed = store.changed_files(manifest["design"].get("files", {}), store.DataFiles(loaded, design).hashes)
     groups = tuple(column for column in GROUP_COLUMNS if column in runs and column != "sample")
     others = {"point", "replication", "seed", "sample", *groups}
-    measures = tuple(
-        name for name in map(str, runs.select_dtypes("number")) if name not in others and not name.endswith(ERROR)
-    )
-    run = RunResult(
+    numbers = map(str, runs.select_dtypes("number"))
+    measures = tuple(name for name in numbers if name not in others and not name.endswith(statistics.ERROR))
+    run = results.RunResult(
         runs, pd.DataFrame(), AnalysisTables(), groups, measures, name=loaded.name, manifest=manifest, warnings=warnings
     )
     verdict = _verdict(stored, runs, task, manifest, changed)
@@ -461,7 +440,7 @@ def _verdict(
 
 def run_loaded(
     loaded: Scenario[Any], *, executor: Executor | None = None, progress: Progress | None = None
-) -> RunResult:
+) -> results.RunResult:
     """Return the result of a scenario: of a batch if it is one, else of a single run.
 
     Results are only kept in memory. `executor` does the runs of a batch; see `is_batch`. A single run also looks for
@@ -472,7 +451,7 @@ def run_loaded(
     return run_once(loaded, progress=progress, explain=True)
 
 
-def run_batch_loaded(loaded: Scenario[Any], executor: Executor | None = None, **keeping: Any) -> RunResult:
+def run_batch_loaded(loaded: Scenario[Any], executor: Executor | None = None, **keeping: Any) -> results.RunResult:
     """Return the result of all points and replications of a loaded scenario.
 
     `keeping` are further arguments of `run_job`, such as ``folder`` and ``progress``. For the class of the result, see
@@ -481,7 +460,7 @@ def run_batch_loaded(loaded: Scenario[Any], executor: Executor | None = None, **
     return run_job(ScenarioWork(loaded), batch_result, executor, **keeping)
 
 
-def batch_result(ended: Ended) -> RunResult:
+def batch_result(ended: Ended) -> results.RunResult:
     """Return the result of a batch, with measures and statistics, as a `BatchResult`.
 
     If the scenario only has numbered replications, which a single run could draw itself, this is the `RunResult` of
@@ -491,14 +470,14 @@ def batch_result(ended: Ended) -> RunResult:
     if has_numbered_replications(scenario) and not is_batch(scenario):
         return _with_first_draw(ended)
     if not ended.stored:
-        found = measured(tables["runs"], ended.design)
-        tables |= {"statistics": statistics_table(found), "differences": differences_table(found)}
-    known = {each.name: tables[each.name] for each in fields(BatchAnalysis) if each.name in tables}
-    analysis = BatchAnalysis(**dict[str, Any](known))
-    return BatchResult(tables["runs"], pd.DataFrame(), analysis, design=ended.design, **ended.common)
+        found = statistics.measured(tables["runs"], ended.design)
+        tables |= {"statistics": statistics.statistics_table(found), "differences": statistics.differences_table(found)}
+    known = {each.name: tables[each.name] for each in fields(statistics.BatchAnalysis) if each.name in tables}
+    analysis = statistics.BatchAnalysis(**dict[str, Any](known))
+    return statistics.BatchResult(tables["runs"], pd.DataFrame(), analysis, design=ended.design, **ended.common)
 
 
-def _with_first_draw(ended: Ended) -> RunResult:
+def _with_first_draw(ended: Ended) -> results.RunResult:
     """Return the result of replications that a single run could draw itself.
 
     `ended` is the batch of these replications. The result equals that of one run: records and figure tables are from

@@ -48,23 +48,7 @@ from reidsim.engine.batch.runner import evaluate
 from reidsim.engine.cross_play import CrossPlayOptions, Players
 from reidsim.engine.results import LEVELS, Clock, Result, begun, common_fields
 from reidsim.engine.single_run import check_once
-from reidsim.engine.stress.analyses import (
-    PAYOFF,
-    Outcomes,
-    at_points,
-    box_table,
-    curve_table,
-    guarantee_table,
-    map_table,
-    numbers_or_text,
-    regret_table,
-    robustness_table,
-    sensitivity_design,
-    sensitivity_table,
-    sensitivity_warnings,
-    strategy_table,
-    stress_seeds,
-)
+from reidsim.engine.stress import analyses
 from reidsim.games.cross_play import Opponent
 from reidsim.games.outcomes import REIDENTIFIED, RISK_QUANTILE, averages, reidentified_in
 from reidsim.games.solvers import robust_choices
@@ -145,7 +129,7 @@ class Evaluator:
         kind = kind_of(self.loaded.scenario)
         return kind.amount_points(kind.build(self.loaded))
 
-    def at(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:
+    def at(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> analyses.Outcomes:
         """Return the outputs of every policy at every point.
 
         Parameters
@@ -169,7 +153,7 @@ class Evaluator:
             return self.at_once(points, planning, task)
         return self.by_batch(points, planning, task)
 
-    def at_once(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:
+    def at_once(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> analyses.Outcomes:
         """Return the outputs at points that differ in payoff parameters only.
 
         See `at` for the arguments. No runs of the batch engine are needed, and none can fail.
@@ -182,9 +166,9 @@ class Evaluator:
                     plan = self.plans.plan(policy, believed)
                 rows.append({"point": point, "policy": policy, **self.measures(plan, truth, point)})
             self.report(task, point + 1, len(points))
-        return Outcomes(pd.DataFrame(rows), pd.DataFrame({"point": pd.Series(dtype=np.int64), "error": []}))
+        return analyses.Outcomes(pd.DataFrame(rows), pd.DataFrame({"point": pd.Series(dtype=np.int64), "error": []}))
 
-    def by_batch(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> Outcomes:
+    def by_batch(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> analyses.Outcomes:
         """Return the outputs at points of any keys, computed as runs of the batch engine.
 
         See `at`. If points name the adversary that policies meet, the publisher plans against this adversary
@@ -228,7 +212,7 @@ class Evaluator:
         table = grouped[measures].mean().reset_index()
         # A mean over only the successful replications could not be compared with other points.
         table.loc[table["point"].isin(failures["point"]), measures] = np.nan
-        return Outcomes(table, failures)
+        return analyses.Outcomes(table, failures)
 
     def measures(self, plan: Any, truth: payoffs.EconomicsSection, point: int) -> dict[str, float]:
         """Return the outputs of a plan under the true parameters of a point, by column.
@@ -541,7 +525,7 @@ def parts_of(scenario: schema.ScenarioHead, section: schema.StressSection) -> It
     """
     if section.sensitivity is not None:
         uncertainty = uncertainty_of(scenario)
-        points = sensitivity_design(uncertainty, section.sensitivity, scenario.seed).points(uncertainty)
+        points = analyses.sensitivity_design(uncertainty, section.sensitivity, scenario.seed).points(uncertainty)
         yield "sensitivity", section.sensitivity, section.planning, [points]
     if section.robustness is not None:
         uncertainty = uncertainty_of(scenario)
@@ -688,35 +672,35 @@ class _Stress:
             clock.lap(part)
         if self._section.guarantee:
             _, believed = payoffs.economics_of(self._scenario)
-            self._tables["guarantee"] = guarantee_table(self._evaluator.plans, self._policies, believed)
+            self._tables["guarantee"] = analyses.guarantee_table(self._evaluator.plans, self._policies, believed)
             clock.lap("guarantee")
         # Each part reads the data files itself; all parts must have read the same data.
         files.require_unchanged()
         return StressResult(self._tables, **common_fields(self._loaded, clock.laps, facts, self._warnings))
 
-    def _columns(self, outcomes: Outcomes) -> list[str]:
+    def _columns(self, outcomes: analyses.Outcomes) -> list[str]:
         """Return the columns of the chosen outputs that exist in a table of outcomes.
 
         The publisher's payoff comes first, also if it is not chosen.
         """
-        return [name for name in dict.fromkeys((PAYOFF, *self._outputs)) if name in outcomes.table]
+        return [name for name in dict.fromkeys((analyses.PAYOFF, *self._outputs)) if name in outcomes.table]
 
-    def _sensitivity(self, section: schema.SensitivitySection, found: tuple[pd.DataFrame, Outcomes]) -> None:
+    def _sensitivity(self, section: schema.SensitivitySection, found: tuple[pd.DataFrame, analyses.Outcomes]) -> None:
         (points, outcomes), seed = found, self._scenario.seed
-        design = sensitivity_design(uncertainty_of(self._scenario), section, seed)
-        self._tables["sensitivity"] = sensitivity_table(
-            design, outcomes, self._policies, self._outputs, stress_seeds(seed)[1]
-        )
-        self._tables["samples"] = at_points(points, outcomes.table[["point", "policy", *self._columns(outcomes)]])
-        self._warnings += sensitivity_warnings(self._tables["sensitivity"], section)
+        design = analyses.sensitivity_design(uncertainty_of(self._scenario), section, seed)
+        bootstrap = analyses.stress_seeds(seed)[1]
+        table = analyses.sensitivity_table(design, outcomes, self._policies, self._outputs, bootstrap)
+        samples = outcomes.table[["point", "policy", *self._columns(outcomes)]]
+        self._tables |= {"sensitivity": table, "samples": analyses.at_points(points, samples)}
+        self._warnings += analyses.sensitivity_warnings(table, section)
 
-    def _robustness(self, section: schema.RobustnessSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
+    def _robustness(self, section: schema.RobustnessSection, found: tuple[pd.DataFrame, analyses.Outcomes]) -> None:
         (points, outcomes), policies, scenario = found, self._policies, self._scenario
         keys, kind = tuple(map(str, points.columns)), kind_of(scenario)
         informed, strategies = pd.Series(dtype=np.float64), dict[str, pd.DataFrame]()
         if at_once := can_be_played_at_once(scenario, keys):
             anew = self._evaluator.at(points, "informed", "robustness")
-            informed = anew.table.groupby("policy", observed=True)[PAYOFF].mean()
+            informed = anew.table.groupby("policy", observed=True)[analyses.PAYOFF].mean()
         if section.criteria and kind.plans_under_amounts(scenario):
             if set(keys) <= set(kind.amount_keys):
                 rows, strategies["robust_strategies"] = self._robust_strategies(points, section)
@@ -730,13 +714,13 @@ class _Stress:
             f"robustness: {key} has no counterpart in beliefs; the publisher knows its value at every point"
             for key in known_keys(scenario, plain)
         ]
-        payoffs = outcomes.matrix(PAYOFF, policies, len(points))
-        table = robustness_table(policies, payoffs, section.quantile)
+        payoffs = outcomes.matrix(analyses.PAYOFF, policies, len(points))
+        table = analyses.robustness_table(policies, payoffs, section.quantile)
         self._tables["robustness"] = table.assign(informed_payoff=informed.reindex(list(policies)).to_numpy())
-        self._tables |= {"regrets": regret_table(points, policies, payoffs), **strategies}
+        self._tables |= {"regrets": analyses.regret_table(points, policies, payoffs), **strategies}
         if (discovery := self._section.discovery) is not None:
             chosen = policies if discovery.policy is None else (discovery.policy,)
-            self._tables["boxes"] = box_table(points, uncertainty_of(scenario), outcomes, chosen, discovery)
+            self._tables["boxes"] = analyses.box_table(points, uncertainty_of(scenario), outcomes, chosen, discovery)
 
     def _robust_strategies(
         self, points: pd.DataFrame, section: schema.RobustnessSection
@@ -759,21 +743,21 @@ class _Stress:
             for policy, plan in played.items()
             for point, truth in enumerate(truths)
         ]
-        return pd.DataFrame(rows), strategy_table(kind_of(self._scenario), plans.study, choices)
+        return pd.DataFrame(rows), analyses.strategy_table(kind_of(self._scenario), plans.study, choices)
 
     def _belief_curves(
-        self, curves: Sequence[schema.BeliefCurveSection], *found: tuple[pd.DataFrame, Outcomes]
+        self, curves: Sequence[schema.BeliefCurveSection], *found: tuple[pd.DataFrame, analyses.Outcomes]
     ) -> None:
         parts = (
-            curve_table(*belief_pair(self._scenario, curve.key), *each, self._columns(each[1]))
+            analyses.curve_table(*belief_pair(self._scenario, curve.key), *each, self._columns(each[1]))
             for curve, each in zip(curves, found, strict=True)
         )
         table = pd.concat(parts, ignore_index=True)
-        plain = {column: numbers_or_text(table[column].tolist()) for column in ("true", "believed")}
+        plain = {column: analyses.numbers_or_text(table[column].tolist()) for column in ("true", "believed")}
         self._tables["belief_curves"] = table.assign(**plain)
 
-    def _policy_map(self, section: schema.PolicyMapSection, found: tuple[pd.DataFrame, Outcomes]) -> None:
-        self._tables["policy_map"] = map_table(section, found[0], self._policies, found[1])
+    def _policy_map(self, section: schema.PolicyMapSection, found: tuple[pd.DataFrame, analyses.Outcomes]) -> None:
+        self._tables["policy_map"] = analyses.map_table(section, found[0], self._policies, found[1])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
