@@ -16,7 +16,8 @@ from reidsim.core.wording import Measure, columns_of, measures_among
 from reidsim.engine.batch.design import GROUP_COLUMNS
 from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.results import RUN_COLUMNS, make_manifest, write_json
-from reidsim.engine.stress.run import Evaluator, Outcomes, check_stress, outputs_among
+from reidsim.engine.stress.analyses import Outcomes
+from reidsim.engine.stress.run import Evaluator, check_stress, outputs_among
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.outcomes import MEASURES, RECORD_RISK, RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.kinds.tables import kind as tables_kind

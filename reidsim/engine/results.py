@@ -676,7 +676,7 @@ def distributions_of_result(result: RunResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With agents, the table ``distributions`` of the result; see `reidsim.engine.single_run.AgentAnalysis`. Otherwise
+        With agents, the table ``distributions`` of the result; see `reidsim.engine.single_run.analysis_of`. Otherwise
         rows as in `quantile_rows`, by policy (in assessments, by ``records``, the size of the release, and
         ``knowledge``). The risk of a record that is not attacked is 0. In scenarios that count people, each person
         counts once. The table is empty if the result has no records, or if these have none of the grouping columns.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,56 +54,11 @@ from reidsim.scenarios.scenario import Scenario, Study
 
 # Measures of the table of runs that are means over all rounds.
 _MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))
-# Measures of `AgentAnalysis.broken_guarantees`.
+# Measures of `broken_guarantees`.
 _OF_GUARANTEES = columns_of((PUBLISHER_PAYOFF, UTILITY, PARTICIPATION, SHARE_ATTACKED, BREACHES, DISTINCT))
 # Measures that are quantiles over the records of all rounds, taken together.
 _RISKS = [column for column in columns_of(RUN_MEASURES) if column in RISK_QUANTILES]
 _PLACE = ["replication", "draw", "policy", "round", "adversary"]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RoundTables(AnalysisTables):
-    """Tables of a run or batch of a scenario with agents, mostly by round.
-
-    ``replication`` is the draw of the records, ``draw`` the repetition of all rounds on these records. A batch has
-    columns ``point`` and ``replication`` of the run.
-
-    Parameters
-    ----------
-    rounds : DataFrame
-        Measures of each round (`ROUND_MEASURES`), one row per draw, policy and round.
-    adversaries : DataFrame
-        Measures of each adversary in each round (`ADVERSARY_MEASURES`), one row per draw, policy, round and adversary.
-    through : DataFrame
-        Numbers of records attacked (``attacks``) and re-identified (``breaches``), one row per draw, policy, round,
-        adversary and combination of resources used in its attacks (``through``).
-    distributions : DataFrame
-        Quantiles over the records of all rounds and draws, one row per policy and outcome; see
-        `quantile_rows`. Quantiles of the number of people re-identified in a round are added. A batch has them also for
-        scenarios without agents.
-    """
-
-    rounds: pd.DataFrame = field(default_factory=pd.DataFrame)
-    adversaries: pd.DataFrame = field(default_factory=pd.DataFrame)
-    through: pd.DataFrame = field(default_factory=pd.DataFrame)
-    distributions: pd.DataFrame = field(default_factory=pd.DataFrame)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class AgentAnalysis(RoundTables):
-    """Tables of one run of a scenario with agents.
-
-    Parameters
-    ----------
-    counterfeits : DataFrame
-        One row per draw, policy, round and counterfeit record: ``record`` is the record with the same generalization,
-        ``value_of`` the record with the same sensitive value.
-    broken_guarantees : DataFrame
-        Policies under which attacks occurred although the policy rules out attacks; see `broken_guarantees`.
-    """
-
-    counterfeits: pd.DataFrame = field(default_factory=pd.DataFrame)
-    broken_guarantees: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 class PlayedPolicy(NamedTuple):
@@ -114,7 +69,7 @@ class PlayedPolicy(NamedTuple):
     policy : str
     tables : dict of str to DataFrame
         Tables ``rounds``, ``adversaries``, ``through`` and ``counterfeits`` of this draw and policy; see
-        `AgentAnalysis`.
+        `analysis_of`.
     last : Equilibrium
         Outcome of the last round.
     participants : ndarray of bool, shape (n_subjects,)
@@ -304,7 +259,7 @@ def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -
     if explain:
         wrong = getattr(getattr(scenario, "beliefs", None), "model_fields_set", ())
         broken = broken_guarantees(ended, lambda policy: setting_of(policy, 0, 0), sorted(wrong))
-        analysis = replace(analysis, broken_guarantees=broken)
+        analysis = replace(analysis, further={**analysis.further, "broken_guarantees": broken})
     return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)
 
 
@@ -368,16 +323,27 @@ def _over_draws(
     return people, records
 
 
-def analysis_of(played: Sequence[PlayedPolicy]) -> AgentAnalysis:
-    """Return an `AgentAnalysis`: the combined tables of all policies and draws.
+def analysis_of(played: Sequence[PlayedPolicy]) -> AnalysisTables:
+    """Return the combined tables of all policies and draws.
 
-    Its table ``broken_guarantees`` is empty.
+    Column ``replication`` is the draw of the records, ``draw`` the repetition of all rounds on these records.
+
+    Returns
+    -------
+    AnalysisTables
+        With the tables ``rounds``: measures of each round (`ROUND_MEASURES`), one row per draw, policy and round;
+        ``adversaries``: measures of each adversary in each round (`ADVERSARY_MEASURES`); ``through``: numbers of
+        records attacked (``attacks``) and re-identified (``breaches``), one row per draw, policy, round, adversary and
+        combination of resources used in its attacks (``through``); ``distributions``: quantiles over the records of all
+        rounds and draws, one row per policy and outcome (see `quantile_rows`), and quantiles of the number of people
+        re-identified in a round; ``counterfeits``: one row per draw, policy, round and counterfeit record, where
+        ``record`` is the record with the same generalization, ``value_of`` the record with the same sensitive value.
     """
     people, records = _over_draws(played)
     rows = [row for policy, each in records.items() for row in quantile_rows({"policy": policy}, *each)]
-    tables: dict[str, Any] = {name: _stacked([each.tables[name] for each in played]) for name in played[0].tables}
+    tables = {name: _stacked([each.tables[name] for each in played]) for name in played[0].tables}
     tables["distributions"] = pd.DataFrame([*rows, *quantiles_of_people(people)])
-    return AgentAnalysis(reidentified=distribution_table(people), **tables)
+    return AnalysisTables(reidentified=distribution_table(people), further=tables)
 
 
 def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:

@@ -27,7 +27,6 @@ from reidsim.engine.cross_play import CrossPlayResult
 from reidsim.engine.results import Result, RunResult, keep_private, measures_in_manifest, write_results
 from reidsim.engine.scenario import Scenario
 from reidsim.engine.score import ScoreResult
-from reidsim.engine.single_run import AgentAnalysis
 from reidsim.engine.stress.run import StressResult, outputs_among
 from reidsim.engine.switch import SwitchResult
 from reidsim.figures import studies
@@ -40,7 +39,7 @@ from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
 from reidsim.reports.study_tables import SHOWN
 from reidsim.reports.verdict import broken_guarantee_sentences, has_verdict, measures_table, verdict_of
 from reidsim.reports.writer import render
-from reidsim.scenarios.kind import Progress, key_columns, kind_of_content
+from reidsim.scenarios.kind import AnalysisTables, Progress, key_columns, kind_of_content
 
 
 def illustrate(result: Result, folder: Path) -> list[str]:
@@ -87,7 +86,7 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     elif isinstance(result, BatchResult):
         swept = kind_of_content(result.manifest["content"]).figures(result, of_batch=True)
         yield from studies.sweep_figures(result) if swept is None else swept
-    elif isinstance(result, RunResult) and isinstance(result.analysis, AgentAnalysis):
+    elif isinstance(result, RunResult) and len(result.analysis.rounds):
         payoff = next(each.label for each in result.measures if each.column == PUBLISHER_PAYOFF.column)
         yield from _agent_figures(result.analysis, payoff)
     elif isinstance(result, RunResult):
@@ -137,7 +136,7 @@ def plot(result: Result) -> Figure:
     return studies.payoffs_by_policy(run.summary.reset_index(), run.measures)
 
 
-def _agent_figures(analysis: AgentAnalysis, payoff: str) -> Iterator[tuple[str, Figure]]:
+def _agent_figures(analysis: AnalysisTables, payoff: str) -> Iterator[tuple[str, Figure]]:
     yield "waves" if "wave" in analysis.rounds else "rounds", studies.rounds_by_policy(analysis.rounds)
     learned = analysis.adversaries.groupby(["policy", "adversary"], observed=True)["belief"].nunique()
     if (learned > 1).any():

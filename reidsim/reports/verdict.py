@@ -306,7 +306,7 @@ def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callabl
     Parameters
     ----------
     rounds : DataFrame
-        One row per draw, policy and round; see `reidsim.engine.single_run.AgentAnalysis`.
+        One row per draw, policy and round; see `reidsim.engine.single_run.analysis_of`.
     policies : sequence of str
         Names of the policies to describe.
     name : callable

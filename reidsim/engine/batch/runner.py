@@ -10,7 +10,7 @@ import logging
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from reidsim.engine.batch.design import (
     COMPLETE,
     GROUP_COLUMNS,
     NOT_COMPLETE,
+    ROUND_TABLES,
     Design,
     RunOutcome,
     RunTask,
@@ -472,8 +473,9 @@ def batch_result(ended: Ended) -> results.RunResult:
     if not ended.stored:
         found = statistics.measured(tables["runs"], ended.design)
         tables |= {"statistics": statistics.statistics_table(found), "differences": statistics.differences_table(found)}
-    known = {each.name: tables[each.name] for each in fields(statistics.BatchAnalysis) if each.name in tables}
-    analysis = statistics.BatchAnalysis(**dict[str, Any](known))
+    names = (*ROUND_TABLES, "distributions", "statistics", "differences")
+    further = {name: tables[name] for name in names if name in tables}
+    analysis = AnalysisTables(runtimes=tables.get("runtimes", pd.DataFrame()), further=further)
     return statistics.BatchResult(tables["runs"], pd.DataFrame(), analysis, design=ended.design, **ended.common)
 
 

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from reidsim.engine.batch.design import COMPLETE, GROUP_COLUMNS, Design, RunOutcome, scenario_columns
 from reidsim.engine.results import RunResult
-from reidsim.engine.single_run import RoundTables
 
 # Columns that come after the measures in the table of runs.
 _LAST = ("state", "error", "seed", "run")
@@ -95,29 +94,13 @@ def _typed(values: list[Any]) -> pd.Series[Any]:
     return pd.Series([None if value is None else str(value) for value in values], dtype="str")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class BatchAnalysis(RoundTables):
-    """Statistics of a batch, and tables of its runs other than their measures.
-
-    Tables have one row per run; for further ones, see `RoundTables`.
-
-    Parameters
-    ----------
-    statistics : DataFrame
-        Means with confidence intervals, and quantiles over runs, of each measure; see `statistics_table`.
-    differences : DataFrame
-        Means with confidence intervals of differences between policies in the same run; see `differences_table`.
-    """
-
-    statistics: pd.DataFrame = field(default_factory=pd.DataFrame)
-    differences: pd.DataFrame = field(default_factory=pd.DataFrame)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchResult(RunResult):
     """The result of a batch.
 
-    Its table of records is empty; `analysis` has quantiles over the records of each run instead.
+    Its table of records is empty; `analysis` has quantiles over the records of each run instead (``distributions``),
+    the tables of rounds with ``point`` and ``replication`` of the run (see `reidsim.engine.single_run.analysis_of`),
+    and the tables ``statistics`` and ``differences``.
 
     Parameters
     ----------
@@ -134,7 +117,7 @@ class BatchResult(RunResult):
         One row per point of the sweep, policy and measure; see `statistics_table`. The table is empty if no run is
         complete.
         """
-        return getattr(self.analysis, "statistics", pd.DataFrame())
+        return self.analysis.statistics  # type: ignore[no-any-return]
 
     @property
     def differences(self) -> pd.DataFrame:
@@ -142,7 +125,7 @@ class BatchResult(RunResult):
 
         See `differences_table`. The table is empty if there are no two policies to compare.
         """
-        return getattr(self.analysis, "differences", pd.DataFrame())
+        return self.analysis.differences  # type: ignore[no-any-return]
 
     @property
     def summary(self) -> pd.DataFrame:
