@@ -90,34 +90,33 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
         household, loss, gain, cost or weight; if a record has no person in a population that must contain all records;
         or if the lattice is too large for the search that the scenario needs.
     """
-    scenario = loaded.scenario
+    scenario, section = loaded.scenario, loaded.scenario.release
     with locating(loaded.path):
-        records, section, source = read_release(loaded), scenario.release, scenario.release.weight
-        n, frame = len(records.codes), records.frame
+        records = read_release(loaded)
+        n, frame, source = len(records.codes), records.frame, records.source
         given, amounts = _amounts(scenario, records)
-        weights = None if source is None else weights_in(frame, source, records.source)
+        weights = None if section.weight is None else weights_in(frame, section.weight, source)
         if section.sampling_fraction is not None:
             weights = np.full(n, 1 / section.sampling_fraction)
         # Numbers of the person and household of each record, from 0; None without a key.
         person, household = (
-            None if key is None else keys_of_records(frame, key, records.source)
-            for key in (section.person, section.household)
+            None if key is None else keys_of_records(frame, key, source) for key in (section.person, section.household)
         )
         if person is not None:
-            for price in [name for name in given if name != "benefit"]:
-                column = str(getattr(scenario.economics.columns, price))
-                require_same(given[price], person, price, records.source, column)
-            if weights is not None and source is not None:
-                keys = frame[list(key_columns(section.person))]
-                require_same(weights, person, "weight", records.source, source, keys)
-            if household is not None:
-                require_same(household, person, "household", records.source, str(section.household))
+            columns = {**dict(scenario.economics.columns), "household": section.household}
+            same = {price: values for price, values in given.items() if price != "benefit"}
+            for what, values in (same if household is None else same | {"household": household}).items():
+                require_same(values, person, what, source, str(columns[what]))
+            if weights is not None and section.weight is not None:
+                require_same(
+                    weights, person, "weight", source, section.weight, frame[list(key_columns(section.person))]
+                )
 
         def rows_of(name: str, hierarchy: Table) -> list[list[str]]:
             where = f"publisher.sensitive_hierarchies.{name}.file"
             return hierarchy_rows(hierarchy, loaded.folder, set(frame[name].astype("str").str.strip()), {name}, where)
 
-        sensitive = sensitive_attributes(scenario.publisher, frame, records.source, rows_of)
+        sensitive = sensitive_attributes(scenario.publisher, frame, source, rows_of)
         waves = read_waves(scenario.releases, records, person, sensitive) if scenario.releases is not None else None
         kinds, kind_of_record = _kinds(amounts)
         first, cell_of_record = distinct_rows([*records.codes.T, kind_of_record], n)
@@ -128,26 +127,22 @@ def build_study(loaded: Scenario[Any]) -> TablesStudy:
             refuse_first((found >= levels, "no such level", where, found, f"at most {levels - 1}"))
         if scenario.figures.strategies is not None:
             coded_record(lattice.domain, scenario.figures.strategies, "figures.strategies")
-        kind, persons, unit = kind_of_record[first], None, ("record", "records")
+        kind, persons = kind_of_record[first], None
         people = Population.from_records(lattice.domain, lattice.codes, np.bincount(cell_of_record), name=_RELEASED)
         if person is not None:
             by_benefit = amounts[first, _BENEFIT] if "benefit" in given else None
             persons = ReleasedPeople.from_lattice(lattice, cell_of_record, person, by_benefit)
-            people, unit = persons.counted(_RELEASED), ("person of the release", "people of the release")
+            people = persons.counted(_RELEASED)
             # The benefit of a person is the mean over the person's records; other amounts are equal in all of them.
             sets = persons.row_sets
             of_sets = amounts[first[sets.cells[sets.start[:-1]]]]
             if by_benefit is not None:
                 of_sets[:, _BENEFIT] = sets.means(by_benefit)
             kinds, kind = _kinds(of_sets)
-            household = household if household is None else household[np.unique(person, return_index=True)[1]]
-        holds = None if scenario.population is None else scenario.population.holds_release
-        if holds is None:
-            # With "nobody", the scenario declares that some records have no person in the population.
-            declared = any(attribute.unknown == "nobody" for attribute in scenario.attributes.values())
-            holds = scenario.publisher.unit == "table" and not declared
-        if records.population is not None and holds:
+            household = None if household is None else household[np.unique(person, return_index=True)[1]]
+        if records.population is not None and scenario.holds_release:
             of_people = GeneralizationLattice(records.hierarchies, people.cells, counted)
+            unit = ("record", "records") if person is None else ("person of the release", "people of the release")
             require_part_of(of_people, people.counts.astype(np.int64), records.population, unit)
         study = TablesStudy(
             loaded,

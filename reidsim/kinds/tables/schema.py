@@ -164,16 +164,12 @@ _TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_siz
 _WITHOUT_PATH = ReadIf(lambda section, scenario: section.path is None, "without path, which replaces it")
 
 
-_OF_CSV = ReadIf(
-    lambda section, scenario: (
-        section.format == "csv"
-        and any(
-            path is not None and not path.endswith(".parquet")
-            for path in (section.path, scenario.population and scenario.population.path)
-        )
-    ),
-    "with a CSV file in release.path or population.path",
-)
+def _has_csv_file(section: Any, scenario: Any) -> bool:
+    paths = (section.path, scenario.population and scenario.population.path) if section.format == "csv" else ()
+    return any(path and not path.endswith(".parquet") for path in paths)
+
+
+_OF_CSV = ReadIf(_has_csv_file, "with a CSV file in release.path or population.path")
 
 
 class PopulationSection(Section):
@@ -754,6 +750,14 @@ class TablesScenario(ScenarioHead):
         return tuple(name for name, section in self.resources.items() if section.is_list)
 
     @property
+    def holds_release(self) -> bool:
+        """Whether every record must match a person of the population; see `PopulationSection`."""
+        if self.population is not None and self.population.holds_release is not None:
+            return self.population.holds_release
+        # With "nobody", the scenario declares that some records have no person in the population.
+        return self.publisher.unit == "table" and all(each.unknown != "nobody" for each in self.attributes.values())
+
+    @property
     def in_rounds(self) -> bool:
         """Whether the game has rounds: with agents or with several releases."""
         return self.agents is not None or self.releases is not None
@@ -788,85 +792,76 @@ def _cases(scenario: TablesScenario) -> Iterator[Case]:
     three must not be sensitive. Otherwise, columns of people, households, weights and releases may be equal to each
     other.
     """
-    release, population, publisher, agents = scenario.release, scenario.population, scenario.publisher, scenario.agents
-    attributes, figures, lists, risks = scenario.attributes, scenario.figures, scenario.lists, scenario.risks
-    sections, looks_up = scenario.every_adversary, scenario.looks_up
+    release, population, publisher, lists = scenario.release, scenario.population, scenario.publisher, scenario.lists
+    attributes, figures, risks, in_rounds = scenario.attributes, scenario.figures, scenario.risks, scenario.in_rounds
+    person, home, weight, fraction = release.person, release.household, release.weight, release.sampling_fraction
+    sections, looks_up, sampled = scenario.every_adversary, scenario.looks_up, "sample" in risks
     expected = "a section such as [attributes.age] for each quasi-identifier"
     yield not attributes, "no quasi-identifiers", "attributes", {}, expected
     missing, expected = release.path is None and release.table is None, "a path, or the name of a table"
     yield missing, "the records are missing", "release", None, expected
-    both, expected = release.weight and release.sampling_fraction, "either release.weight or release.sampling_fraction"
-    problem, fraction = "weights and a sampling fraction exclude each other", release.sampling_fraction
-    yield both, problem, "release.sampling_fraction", fraction, expected
+    key, expected = "release.sampling_fraction", "either release.weight or release.sampling_fraction"
+    yield weight and fraction, "weights and a sampling fraction exclude each other", key, fraction, expected
+    unweighted = sampled and weight is None and fraction is None
+    yield unweighted, "sample risk needs weights or a sampling fraction", "release", None, expected
     missing = population is not None and population.path is None and population.recipe is None
     yield missing, "the population is missing", "population", None, "a recipe, or the path of a file"
-    reserved = {*_TAKEN, release.person and PERSON, release.household and HOUSEHOLD}
+    reserved = {*_TAKEN, person and PERSON, home and HOUSEHOLD}
     for name in attributes:
         yield name in reserved, "attribute name reserved for a column of the results", "attributes", name, None
-    drawn = [name for name, attribute in attributes.items() if attribute.draw]
-    reason = f"to draw attribute {drawn[0]!r}" if drawn else "for journalist risk"
-    needed = population is None and (drawn or "journalist" in risks)
-    yield needed, "section missing", "population", None, f"a population, {reason}"
-    all_drawn, expected = len(drawn) == len(attributes), "at least one attribute of the records"
-    yield all_drawn, "every attribute is drawn", "attributes", None, expected
-    unweighted = release.weight is None and release.sampling_fraction is None and "sample" in risks
-    problem = "sample risk needs weights or a sampling fraction"
-    yield unweighted, problem, "release", None, "release.weight or release.sampling_fraction"
+    drawn = [f"to draw attribute {name!r}" for name, attribute in attributes.items() if attribute.draw]
+    journalist = ["for journalist risk"] * ("journalist" in risks)
+    for reason in (*drawn, *journalist, *(f"from which {name!r} is drawn" for name in lists)):
+        yield population is None, "section missing", "population", None, f"a population, {reason}"
+    expected = "at least one attribute of the records"
+    yield len(drawn) == len(attributes), "every attribute is drawn", "attributes", None, expected
     planned = not scenario.adversaries and scenario.adversary.plans_sequentially and not scenario.adversary.errs
     expected = 'only [adversary], with planner = "fmdp", perfect rationality, and prosecutor or journalist risk'
     problem = "the figures need a single sequential adversary without errors"
-    yield figures.sequential and (not planned or "sample" in risks), problem, "figures.sequential", None, expected
-    in_rounds = {"agents": agents is not None, "releases": scenario.releases is not None}
+    yield figures.sequential and (not planned or sampled), problem, "figures.sequential", None, expected
     (first, same), *others = sections.items()
-    for key, name in itertools.product(dict(others) if looks_up else (), ("direction", "risk")):
-        found, needed = getattr(sections[key], name), getattr(same, name)
-        problem, expected = "adversaries have different directions or risks", f"{needed}, as {first}.{name}"
-        yield found != needed, problem, f"{key}.{name}", found, expected
+    direction = f"{first}.direction = {same.direction!r}"
+    for (key, section), name in itertools.product(others if looks_up else (), ("direction", "risk")):
+        problem, needed = "adversaries have different directions or risks", getattr(same, name)
+        found = getattr(section, name)
+        yield found != needed, problem, f"{key}.{name}", found, f"{needed}, as {first}.{name}"
     for where, used in {
-        **in_rounds,
+        "agents": scenario.agents,
+        "releases": scenario.releases,
         "publisher.solver": publisher.solver == "lattice-search" and publisher.unit == "record",
         "figures.strategies": figures.strategies is not None,
-        "figures.sequential": figures.sequential is not None,
-        "resources": bool(lists),
+        "figures.sequential": figures.sequential,
+        "resources": lists,
     }.items():
-        problem = f"{where} needs {SEPARATE_RECORDS}, which {first}.direction = {same.direction!r} does not provide"
+        problem = f"{where} needs {SEPARATE_RECORDS}, which {direction} does not provide"
         yield used and looks_up, problem, where, None, f'{first}.direction = "record"'
     gains = [f"{key}.gains_from" for key, section in sections.items() if section.gains_from != "identity"]
     limits = [f"publisher.{key}" for key, limit in vars(publisher.attribute_limits).items() if limit is not None]
     for key in [*gains, *limits][:1]:
         yield publisher.sensitive is None, "no sensitive column", key, None, "a column in publisher.sensitive"
+        problem, expected = f"not supported together with {key}", f"this key only without {key}"
         for where, used in {
-            **in_rounds,
-            "release.household": release.household is not None and bool(gains),
-            "beliefs.risk": scenario.beliefs.risk not in (None, "prosecutor") and bool(gains),
+            "agents": scenario.agents,
+            "releases": scenario.releases,
+            "release.household": home and gains,
+            "beliefs.risk": gains and scenario.beliefs.risk not in (None, "prosecutor"),
         }.items():
-            yield used, f"not supported together with {key}", where, None, f"this key only without {key}"
-        both, expected = release.person is not None and looks_up, 'adversary.direction = "record"'
-        yield both, f"not supported together with {key}", "release.person", None, expected
+            yield used, problem, where, None, expected
+        yield person and looks_up, problem, "release.person", None, 'adversary.direction = "record"'
     expected = "this key only without sections agents and releases"
-    at_home = scenario.in_rounds and release.household
-    yield at_home, "household risk is not supported in rounds", "release.household", release.household, expected
-    modelled = release.person and "sample" in risks and release.estimator == "log-linear"
-    problem, expected = "the log-linear model assumes one row per person", "benedetti-franconi"
-    yield modelled, problem, "release.estimator", "log-linear", expected
-    problem, expected = "lists need one record per person", "no drawn resources"
-    yield release.person and lists, problem, "release.person", release.person, expected
-    expected = f"a population, from which {next(iter(lists), '')!r} is drawn"
-    yield lists and population is None, "section missing", "population", None, expected
+    yield in_rounds and home, "household risk is not supported in rounds", "release.household", home, expected
+    modelled, expected = person and sampled and release.estimator == "log-linear", "benedetti-franconi"
+    yield modelled, "the log-linear model assumes one row per person", "release.estimator", "log-linear", expected
+    yield person and lists, "lists need one record per person", "release.person", person, "no drawn resources"
     of_attributes = [attribute.column or name for name, attribute in attributes.items() if not attribute.draw]
     sensitive, releases = key_columns(publisher.sensitive), scenario.releases
-    for key, columns in {
-        "release.person": key_columns(release.person),
-        "release.household": key_columns(release.household),
-        "release.weight": key_columns(release.weight),
-        **{f"releases.{key}": (column,) for key, column in (releases.columns if releases else {}).items()},
-        "publisher.sensitive": sensitive,
-    }.items():
-        for name in columns:
-            problem, expected = "the column is a quasi-identifier", "a column that is no attribute"
-            yield name in of_attributes, problem, key, name, expected
-            kept = key.startswith("release.") and name in sensitive
-            yield kept, "the column is also the sensitive column", key, name, "another column"
+    columns = {f"release.{key}": key_columns(getattr(release, key)) for key in ("person", "household", "weight")}
+    columns |= {f"releases.{key}": (column,) for key, column in (releases.columns if releases else {}).items()}
+    columns["publisher.sensitive"] = sensitive
+    for key, name in ((key, name) for key, names in columns.items() for name in names):
+        yield name in of_attributes, "the column is a quasi-identifier", key, name, "a column that is no attribute"
+        kept = key.startswith("release.") and name in sensitive
+        yield kept, "the column is also the sensitive column", key, name, "another column"
 
 
 def _check_capabilities(scenario: TablesScenario) -> None:
