@@ -266,13 +266,15 @@ def listed(names: Iterable[object], limit: int = 8) -> str:
 Case = tuple[object, str, str | None, object, str | None]
 
 
-def refuse_first(*cases: Case) -> None:
+def refuse_first(*cases: Case, source: str | Path | None = None) -> None:
     """Raise the error of the first case whose condition is true.
 
     Parameters
     ----------
     cases : tuple
         Condition, problem, key, value found and value expected; the last three may be None.
+    source : str or path, optional
+        File that contains the problem.
 
     Raises
     ------
@@ -281,4 +283,4 @@ def refuse_first(*cases: Case) -> None:
     """
     for holds, problem, where, found, expected in cases:
         if holds:
-            raise InputError(problem, where=where, found=found, expected=expected)
+            raise InputError(problem, source=source, where=where, found=found, expected=expected)

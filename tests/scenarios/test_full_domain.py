@@ -143,7 +143,7 @@ def test_minimum_levels_and_safe_harbor(folder):
         ({"economics__columns": {"loss": "sex"}}, "row 1, column 'sex': not a number of 0 or more; found 'F'"),
         (JOURNALIST, "population: section missing; expected a population, for journalist risk"),
         ({"beliefs__risk": "journalist"}, "population: section missing"),
-        ({"attributes__sex__top_code": 3}, "population: top codes are redrawn from a population"),
+        ({"attributes__sex__top_code": 3}, "expected a population, to redraw attribute 'sex'"),
         ({"attributes__age__minimum_level": 3}, "attributes.age.minimum_level: no such level; found 3"),
         ({"publisher__policies": ["safe-harbor"]}, "safe_harbor: policy .* needs the attributes"),
         ({"publisher__search": "anytime"}, "the anytime search needs a budget"),

@@ -75,9 +75,6 @@ _BENEFIT = PRICES.index("benefit")
 _RELEASED = "the released records"
 # Bytes of memory needed per row of a released file, and per value in it.
 _OF_ROW, _OF_VALUE = 300, 17
-# Largest number of cached equipments. A learning adversary expects a different accuracy in each round, so that the
-# cache would otherwise grow with the rounds.
-_MOST_MADE = 64
 
 
 def build_study(loaded: Scenario[Any]) -> TablesStudy:
@@ -311,12 +308,10 @@ def _drawn_lists(loaded: Scenario[TablesScenario], study: TablesStudy) -> DrawnL
     with locating(where="population.counts"):
         world = Individuals.from_population(population)
     sections = {name: scenario.resources[name] for name in scenario.lists}
+    values = {name: world.column(name).astype(np.int64) for name in world.domain.names}
     lists = lists_of_people(
         sections,
-        People(
-            {name: world.column(name).astype(np.int64) for name in world.domain.names},
-            {attribute.name: attribute.categories for attribute in world.domain.attributes},
-        ),
+        People(values, {each.name: each.categories for each in world.domain.attributes}),
         loaded.folder,
         section.together,
         attributes=lambda name: sections[name].attributes,
@@ -363,7 +358,8 @@ def _equip(study: TablesStudy, section: WeightedSection, planners: tuple[Adversa
         knowledge = knowledge_held(resources, holds, lattice.domain.names, lattice.n_records)
         return KnowledgeLinker(lattice, study.people(risk), knowledge)
 
-    @lru_cache(_MOST_MADE)
+    # A learning adversary expects a different accuracy in each round, so that an unlimited cache would grow.
+    @lru_cache(64)
     def equip(holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment | None:
         if section.needs_resources and not holds:
             return None
@@ -528,23 +524,19 @@ def play_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
         in released rows. The error names the file, and the row and column of a wrong cell.
     """
     problem = "a released file is evaluated only against adversaries with direction record"
-    direction = study.scenario.adversary.direction
-    with locating(study.loaded.path):
-        refuse_first((study.scenario.looks_up, problem, "adversary.direction", direction, "record"))
-    with locating(path):
-        refuse_first((not path.is_file(), "no such file", None, None, "a released file"))
-    free = free_memory()
+    looks_up, direction = study.scenario.looks_up, study.scenario.adversary.direction
+    refuse_first((looks_up, problem, "adversary.direction", direction, "record"), source=study.loaded.path)
+    given, free = study.scenario.columns, free_memory()
     frame = read_table(path, delimiter=sniff_delimiter(path))
-    rows, width = frame.shape
-    require_memory(rows * (_OF_ROW + _OF_VALUE * width), "too large for memory", source=path, free=free)
-    given = study.scenario.columns
+    needed = len(frame) * (_OF_ROW + _OF_VALUE * frame.shape[1])
+    require_memory(needed, "too large for memory", source=path, free=free)
     columns = {name: each for name, column in given.items() for each in (name, column) if each in frame}
     # A missing attribute counts as suppressed in every row.
     cells = {name: frame[columns[name]] if name in columns else SUPPRESSED for name in given}
     labels = pd.DataFrame(cells, index=frame.index, dtype="str")
-    problem, expected = "the file has no quasi-identifier", f"some of {listed(given.values())}"
+    expected = f"some of {listed(given.values())}"
     with locating(path):
-        refuse_first((not columns, problem, None, listed(frame.columns), expected))
+        refuse_first((not columns, "the file has no quasi-identifier", None, listed(frame.columns), expected))
         file = ReleasedFile.read(study, labels, _records_of(study, frame, key, path), columns)
     note = "the attribute counts as suppressed in every row"
     notes = tuple(f"the file has no column for {name}: {note}" for name in given if name not in columns)
@@ -642,11 +634,10 @@ class ReleasedFile:
         for position, hierarchy in enumerate(lattice.hierarchies):
             attribute, name = hierarchy.attribute, hierarchy.attribute.name
             refuse = partial(refuse_rows, column=columns.get(name), found=labels[name])
-            reader = CellReader(hierarchy, study.scenario.attributes[name].values)
             of_row, texts = pd.factorize(labels[name])
-            read = [reader.read(text) for text in texts]
-            unread = np.array([members is None for members in read])[of_row]
+            read = [*map(CellReader(hierarchy, study.scenario.attributes[name].values).read, texts)]
             expected = "a value, a label of its hierarchy, *, an interval such as [20, 30[, or a set such as {a, b}"
+            unread = np.array([members is None for members in read])[of_row]
             refuse(unread, "the cell cannot be read", expected=expected)
             members = np.array(read, dtype=np.bool_).reshape(len(read), attribute.size)
             distinct, number = np.unique(members, axis=0, return_inverse=True)
@@ -839,5 +830,4 @@ def _with_withheld(found: Equilibrium, row_of: Rows, record: Rows, n_records: in
     arrays: dict[str, Any] = {name: array[rows] for name, array in arrays_of(found).items()}
     for name, array in arrays.items():
         array[rows < 0] = {"strategies": WITHHELD, "generalization_intensity": 1, "frequency": 1}.get(name, 0)
-    attempts = None if found.attempts is None else found.attempts.expand(rows)
-    return replace(found, **arrays, exact=False, attempts=attempts)
+    return replace(found, **arrays, exact=False, attempts=found.attempts and found.attempts.expand(rows))

@@ -67,20 +67,12 @@ _GROUP_SIZE = "Group size in the registry (records)"
 _BASELINE = "Baseline (Eq. 7)"
 # Sign of the risk difference, marker shape, edge colour, face colour and label. Shapes and fills differ, so that the
 # markers can be distinguished in greyscale.
-_SIGNS = (
-    (1, "^", "white", VERMILION, "the group is known"),
-    (-1, "o", BLUE, "none", "it is unknown"),
-)
-# Columns that `by_group_size` draws, by name of the figure, and their axis labels.
-GROUP_SIZE_CURVES = {
-    "risk-by-group-size": "risk",
-    "payoff-by-group-size": "value",
-    "exploits-by-group-size": "exploits",
-}
-_CURVE_LABELS = {
-    "risk": "Probability of re-identification",
-    "value": f"Adversary's expected payoff\nat the outset ({style.UNIT})",
-    "exploits": "Candidates exploited before terminating\n(none hit, none detected)",
+_SIGNS = ((1, "^", "white", VERMILION, "the group is known"), (-1, "o", BLUE, "none", "it is unknown"))
+# Columns that `by_group_size` draws, with the first word of the figure's name and the axis label.
+_CURVES = {
+    "risk": ("risk", "Probability of re-identification"),
+    "value": ("payoff", f"Adversary's expected payoff\nat the outset ({style.UNIT})"),
+    "exploits": ("exploits", "Candidates exploited before terminating\n(none hit, none detected)"),
 }
 # Axis labels of known parameters; panels follow this order.
 _PARAMETER_LABELS = {
@@ -109,8 +101,8 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
         records = once_each(result.records, content)
         yield "payoff-differences", payoff_difference_curves(records)
         yield "payoff-scatter", payoff_difference_scatter(records)
-    for name, column in (GROUP_SIZE_CURVES if "attacks" in tables else {}).items():
-        yield name, by_group_size(tables["attacks"], column)
+    for column, (name, _) in _CURVES.items() if "attacks" in tables else ():
+        yield f"{name}-by-group-size", by_group_size(tables["attacks"], column)
     if "beliefs" in tables:
         yield "belief-risks", belief_risks(tables["beliefs"])
 
@@ -169,8 +161,7 @@ def _payouts(swept: Swept) -> pd.DataFrame | None:
     risk = lines["beliefs.risk"] if "beliefs.risk" in lines else pd.Series("", index=lines.index)
     # Rules do not plan, so that the planned risk does not apply to them.
     risk = risk.mask(lines["policy"].map(lambda policy: policy_named(policy).is_rule), "")
-    payout = lines["publisher_payoff"] / float(economics["benefit"])
-    lines = lines.assign(relative_payout=payout, risk=risk)
+    lines = lines.assign(relative_payout=lines["publisher_payoff"] / float(economics["benefit"]), risk=risk)
     return lines.drop_duplicates(["parameter", "value", "policy", "risk"])
 
 
@@ -309,8 +300,7 @@ def payoff_difference_curves(records: pd.DataFrame, reference: str = REFERENCE) 
     figure, grid = style.new_figure(1, 2, panel=(4.5, 3.4), sharey=True)
     for (measure, player), axes, letter in zip(_SIDES, grid[0], "ab", strict=True):
         for policy, look in style.looks(list(differences)).items():
-            shares = differences[policy][measure.column].to_numpy()
-            style.draw_shares(axes, shares, look, style.policy_name(policy))
+            style.draw_shares(axes, differences[policy][measure.column].to_numpy(), look, style.policy_name(policy))
         handles = list(axes.get_lines())
         axes.axvline(0, color=GREY, linewidth=0.8, zorder=0.5)
         x = f"{measure.label} minus that under {style.policy_name(reference)}\n({style.UNIT})"
@@ -350,8 +340,7 @@ def payoff_difference_scatter(records: pd.DataFrame, reference: str = REFERENCE)
             title = f"({next(letters, '')}) {style.policy_name(policy)}: {player.lower()}"
             style.label_axes(axes, title=title, y=f"Payoff difference\n({style.UNIT})", numbers="y")
     for (measure, _), axes in zip(_SIDES, grid[-1], strict=True):
-        x_label = f"{measure.label} under {style.policy_name(reference)} ({style.UNIT})"
-        style.label_axes(axes, x=x_label, numbers="x")
+        style.label_axes(axes, x=f"{measure.label} under {style.policy_name(reference)} ({style.UNIT})", numbers="x")
     return figure
 
 
@@ -483,19 +472,18 @@ def by_group_size(attacks: pd.DataFrame, column: str) -> Figure:
     everybody = column == "exploits"
     baseline = attacks[attacks["planner"] == ("" if everybody else "baseline")]
     planned = attacks[attacks["planner"] == "fmdp"].groupby("setting", sort=False, observed=True)
-    lines = {str(name): rows for name, rows in planned}
     bases = {f"{_BASELINE}, {name}": rows for name, rows in baseline.groupby("setting", sort=False, observed=True)}
     wide = baseline.pivot(index="group_size", columns="setting", values=column)
     if bases and np.isclose(wide, wide.iloc[:, [0]], rtol=1e-9, atol=0).all():
         bases = {_BASELINE: next(iter(bases.values()))}
     figure, [[axes]] = style.new_figure(1, 1, panel=(6.4, 3.6))
-    handles = _draw_lines(axes, lines | bases, "group_size", column)
+    handles = _draw_lines(axes, {str(name): rows for name, rows in planned} | bases, "group_size", column)
     sizes = np.unique(attacks["group_size"])
     style.scale_axis(axes, "x", sizes)
     if axes.get_xscale() == "linear":
         _whole_ticks(axes.xaxis)
     style.zero_line(axes)
-    style.label_axes(axes, x=_GROUP_SIZE, y=_CURVE_LABELS[column], numbers="y")
+    style.label_axes(axes, x=_GROUP_SIZE, y=_CURVES[column][1], numbers="y")
     if everybody:
         axes.set_ylim(axes.get_ylim())
         # A straight line is curved on a logarithmic axis, which needs many points.
@@ -586,19 +574,13 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         handles = _draw_lines(axes, {name: here[here["setting"] == name] for name in look}, "value", "threshold")
         style.scale_axis(axes, "x", np.unique(here["value"]))
         _count_axis(axes, here["threshold"].dropna().to_numpy())
+        edge = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+        on_edge: dict[str, Any] = edge | {"linestyle": "none", "markerfacecolor": "none"}
         for number, (setting, own) in enumerate(look.items(), start=1):
             beyond = here.loc[(here["setting"] == setting) & here["threshold"].isna(), "value"]
             # Markers of later settings are smaller, so that they fit inside earlier ones.
-            axes.plot(
-                *(beyond, np.ones(len(beyond))),
-                color=own.colour,
-                marker=own.marker,
-                markersize=5 + 3.5 * (len(look) - number),
-                markerfacecolor="none",
-                linestyle="none",
-                transform=axes.get_xaxis_transform(),
-                clip_on=False,
-            )
+            size = 5 + 3.5 * (len(look) - number)
+            axes.plot(beyond, np.ones(len(beyond)), color=own.colour, marker=own.marker, markersize=size, **on_edge)
         # The padding keeps the title clear of markers on the upper edge.
         axes.set_title(f"({letter})" * several, fontsize=10, loc="left", pad=11)
         x = _PARAMETER_LABELS.get(parameter, parameter)
@@ -631,18 +613,10 @@ def _draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str) -
     """
     handles, look = [], style.looks(list(lines))
     for number, (name, line) in enumerate(lines.items()):
-        points, every = line.sort_values(x), max(1, len(line) // 10)
-        handles += style.draw_line(
-            axes,
-            points[x],
-            points[y],
-            look[name],
-            name,
-            linewidth=2.5 - 1.2 * number / max(1, len(lines) - 1),
-            markevery=(every * number // len(lines), every),
-            markeredgewidth=1.2,
-            markerfacecolor="white" if every > 1 else "none",
-        )
+        points, every, width = line.sort_values(x), max(1, len(line) // 10), 2.5 - 1.2 * number / max(1, len(lines) - 1)
+        marks: dict[str, Any] = {"markeredgewidth": 1.2, "markerfacecolor": "white" if every > 1 else "none"}
+        marks["markevery"] = (every * number // len(lines), every)
+        handles += style.draw_line(axes, points[x], points[y], look[name], name, linewidth=width, **marks)
     return handles
 
 
@@ -653,8 +627,7 @@ def _count_axis(axes: Axes, values: NDArray[np.float64]) -> None:
         style.log_ticks(axes.yaxis, values.max() / values.min())
     else:
         axes.set_ylim(0, 1.1 * values.max(initial=0) or 1)
-        whole = (values == np.round(values)).all()
-        (_whole_ticks if whole else style.number_ticks)(axes.yaxis)
+        (_whole_ticks if (values == np.round(values)).all() else style.number_ticks)(axes.yaxis)
 
 
 def _whole_ticks(axis: Any) -> None:

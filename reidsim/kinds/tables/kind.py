@@ -223,8 +223,8 @@ class TablesKind(Kind):
         alone, *others = study.each.values()
         adversary, plan = alone.scenario.adversary, alone.scenario.adversary.sequential
         # A threshold exists only for known group sizes, confirmed matches and a single adversary without errors.
-        errs = others or adversary.errs or plan.unconfirmed
-        if adversary.plans_sequentially and plan.belief == "known" and not errs:
+        known = adversary.plans_sequentially and plan.belief == "known" and not plan.unconfirmed
+        if known and not others and not adversary.errs:
             found = attack_threshold(alone.sequential_attack(alone.scenario.economics))
             measures["attack_threshold"] = np.nan if found is None else float(found)
         searched = {name: one for name, one in equilibria.items() if one.solver == "lattice-search"}
@@ -331,11 +331,9 @@ class TablesKind(Kind):
             sets, alone = distinct_people(sampled.sample), sampled.sample.counts == 1
             unique = int(alone.sum() if sets is None else np.maximum.reduceat(alone[sets.cells], sets.start[:-1]).sum())
             if unique and sampled.total > sampled.sample.total:
+                of_sample = f"{unique:,} of {int(sampled.sample.total):,} {unit[1]} are unique in the sample"
                 hint = ': compare release.estimator = "log-linear"' * (sets is None)
-                yield (
-                    f"{unique:,} of {int(sampled.sample.total):,} {unit[1]} are unique in "
-                    f"the sample; their risk by Benedetti and Franconi may be inaccurate{hint}"
-                )
+                yield f"{of_sample}; their risk by Benedetti and Franconi may be inaccurate{hint}"
         if study.scenario.publisher.unit == "table":
             counts, lattice = study.dataset.counts.astype(np.int64), replace(study.lattice, codes=study.dataset.cells)
             if population is not None and (outside := records_outside(lattice, counts, population)):
@@ -769,8 +767,8 @@ def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> di
                 beyond += int(study.weights[released][~admissible.at(node, released)].sum())
         measures |= {} if admissible is None else {"beyond_limits": beyond / study.n_subjects}
     if study.household_of is not None:
-        risk = largest_in_groups(equilibrium.risk[study.row_of_subject], study.household_of)
-        measures[HOUSEHOLD] = float(risk.mean())
+        risks = equilibrium.risk[study.row_of_subject]
+        measures[HOUSEHOLD] = float(largest_in_groups(risks, study.household_of).mean())
     return measures
 
 

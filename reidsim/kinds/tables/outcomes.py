@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
@@ -21,7 +21,7 @@ from reidsim.adversaries.sequential.planning import (
     plan_known,
     plan_unknown,
 )
-from reidsim.core.errors import InputError, locating, refuse_first
+from reidsim.core.errors import InputError, refuse_first
 from reidsim.core.numerics import dot, random_stream
 from reidsim.games.composite import PeopleLinkage
 from reidsim.games.cross_play import record_game_of
@@ -314,8 +314,8 @@ class DroppedColumns:
             if policy.has_lowest_level and not (greedy and policy.scope(publisher) == "unit")
         )
         problem, expected = "no policy supports a minimum level of a column", "a policy such as basic or no-attack"
-        with locating(study.loaded.path):
-            refuse_first((not self.policies, problem, WHERE, list(publisher.policies), expected))
+        found = list(publisher.policies)
+        refuse_first((not self.policies, problem, WHERE, found, expected), source=study.loaded.path)
         # Branch and bound is also exact, and searches only the remaining generalizations.
         solver = {"solver": "branch-and-bound"} if publisher.unit == "record" else {}
         self._study = study.with_sections(publisher=publisher.model_copy(update=solver))
@@ -323,18 +323,13 @@ class DroppedColumns:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Texts on omitted policies, and on columns that keep several groups when dropped."""
-        return (
-            *(
-                f"policy {name} is left out: the policy does not support a minimum level of a column"
-                for name in self._study.scenario.publisher.policies
-                if name not in self.policies
-            ),
-            *(
-                f"column {name} keeps {each.n_groups[-1]} groups when it is dropped: the highest level of its hierarchy"
-                for name, each in zip(self.names, self._study.lattice.hierarchies, strict=True)
-                if each.n_groups[-1] > 1
-            ),
-        )
+        policies, hierarchies = self._study.scenario.publisher.policies, self._study.lattice.hierarchies
+        reason = "the policy does not support a minimum level of a column"
+        left_out = [f"policy {name} is left out: {reason}" for name in policies if name not in self.policies]
+        text = "when it is dropped: the highest level of its hierarchy"
+        groups = {name: each.n_groups[-1] for name, each in zip(self.names, hierarchies, strict=True)}
+        kept = [f"column {name} keeps {number} groups {text}" for name, number in groups.items() if number > 1]
+        return (*left_out, *kept)
 
     def play(self, kept: Collection[str]) -> Mapping[str, Equilibrium]:
         """Return the `Equilibrium` of each policy if only columns `kept` may be released.
@@ -400,8 +395,7 @@ def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFram
     InputError
         If a value is missing or unknown, or the adversary is supported only on the records of the scenario.
     """
-    codes = coded_record(study.lattice.domain, record, "figures.strategies")
-    alone = study.on_records(codes)
+    alone = study.on_records(coded_record(study.lattice.domain, record, "figures.strategies"))
     lattice, every = alone.lattice, np.arange(alone.lattice.size)
     outcomes = [alone.truth.outcome(strategy) for strategy in every.tolist()]
     outcome_table = pd.DataFrame(
@@ -543,6 +537,7 @@ class PointPlan:
     one_shot_success: Floats | None = None
 
 
+@dataclass(frozen=True, eq=False)
 class SolvedPoints:
     """Planner that solves the study again for every plan; for any adversary.
 
@@ -551,8 +546,7 @@ class SolvedPoints:
     study : TablesStudy
     """
 
-    def __init__(self, study: TablesStudy) -> None:
-        self.study = study
+    study: TablesStudy
 
     def plan(self, policy: str, believed: EconomicsSection) -> PointPlan:
         """Solve the game with believed payoff parameters, and return the `PointPlan`.
@@ -573,15 +567,20 @@ class SolvedPoints:
         return PointPlan(strategies, lambda truth: evaluate(self.study.game(truth), choice))
 
 
+@dataclass(frozen=True, eq=False)
 class OneShotPoints(SolvedPoints):
     """Faster `SolvedPoints` that compares only undominated strategies of each record.
 
     A strategy is kept if it is optimal at some payoff parameters against a one-shot adversary.
+
+    Parameters
+    ----------
+    study : TablesStudy
+    thinned : dict
+        Cache of the undominated strategies, by whether a policy has minimum levels.
     """
 
-    def __init__(self, study: TablesStudy) -> None:
-        super().__init__(study)
-        self._thinned: dict[bool, Options] = {}
+    thinned: dict[bool, Options] = field(default_factory=dict, repr=False)
 
     def plan(self, policy: str, believed: EconomicsSection) -> PointPlan:
         """Return the `PointPlan` of the best of the undominated strategies of each record.
@@ -600,9 +599,9 @@ class OneShotPoints(SolvedPoints):
             return self.play(rule.form(self.study))
         constraint = rule.constraint(self.study)
         restricted = constraint.minimum is not None
-        if restricted not in self._thinned:
-            self._thinned[restricted] = undominated_options(self.study.space, self.study.truth.linker, constraint)
-        options = self._thinned[restricted]
+        if restricted not in self.thinned:
+            self.thinned[restricted] = undominated_options(self.study.space, self.study.truth.linker, constraint)
+        options = self.thinned[restricted]
         amounts = (believed.benefit, believed.loss, believed.adversary_gain, believed.cost)
         chosen = best_options(options, *amounts, no_attack=constraint.no_attack)
         withheld, nothing = chosen < 0, np.zeros(len(chosen))

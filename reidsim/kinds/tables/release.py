@@ -6,7 +6,7 @@ These are also the sensitive columns, the waves of several releases, and attacks
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -113,8 +113,8 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
     Raises
     ------
     InputError
-        If a file cannot be used, a value is not in its hierarchy (the error names the value, its row and the
-        hierarchy), or top codes are to be redrawn without a population.
+        If a file cannot be used, or a value is not in its hierarchy; the error names the value, its row and the
+        hierarchy.
     """
     scenario, attributes = loaded.scenario, loaded.scenario.attributes
     (source, frame), columns = _records(loaded), scenario.columns
@@ -150,12 +150,9 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
         for position, name in enumerate(attributes):
             if name in labels:
                 codes[:, position] = domain[name].encode(labels[name], in_records[name])
-    top_codes = {name: a.top_code for name, a in attributes.items() if a.top_code is not None}
-    problem, expected = "top codes are redrawn from a population", "a recipe or path"
-    refuse_first((population is None and top_codes, problem, "population", None, expected))
     if population is not None:
-        for name, top_code in top_codes.items():
-            codes = redraw_top_code(population, codes, name, top_code, rng)
+        for name, a in attributes.items():
+            codes = codes if a.top_code is None else redraw_top_code(population, codes, name, a.top_code, rng)
         with locating(source):
             codes = complete_records(population, codes, rng)
     hierarchies = tuple(
@@ -222,8 +219,7 @@ def _table(loaded: Scenario[TablesScenario], section: ReleaseSection, path: Path
     header, *others = map(str, frame.columns)
     joined = not others and len(loaded.scenario.attributes) > 1 and any(each in header for each in DELIMITERS)
     expected = f"columns separated by {section.delimiter!r}, or another release.delimiter"
-    with locating(path):
-        refuse_first((joined, "the file has one column", "header", header, expected))
+    refuse_first((joined, "the file has one column", "header", header, expected), source=path)
     return frame
 
 
@@ -419,8 +415,6 @@ def read_waves(
     return Waves(labels, first[one], last[one], sensitive[0].codes[one] if sensitive else None)
 
 
-# Code of an unknown allele.
-_NO_ALLELE = 0
 # Limit of `PersonTable` on the people in a row; checked here to name the place in the file.
 _MOST_PEOPLE = 2**31
 
@@ -477,8 +471,7 @@ def staged_attack(
         groups = RowGroups([registry.column(name) for name in on], registry.n_rows)
         # The person of a record counts as listed if a registry row agrees in all attributes on which the attack links.
         listed = np.asarray(groups.find([world.targets.column(name) for name in on], world.targets.n_rows) >= 0)
-        world = MultistageWorld(world.targets, world.resources, listed)
-        return LatticeAttackLinker(attack, world, lattice)
+        return LatticeAttackLinker(attack, replace(world, registered=listed), lattice)
 
 
 def _resource(name: str, recipe: AttackRecipe, folder: Path) -> tuple[str, pd.DataFrame, Integers | None]:
@@ -564,7 +557,7 @@ def _alleles(texts: pd.Series[str], name: str) -> Integers:
     InputError
         If a value is not a whole number of at most nine digits.
     """
-    column = texts.mask(texts == "", str(_NO_ALLELE))
+    column = texts.mask(texts == "", "0")
     wrong, problem = ~column.str.fullmatch(r"\d{1,9}").to_numpy(), "not a whole number of repeats"
     expected = "a whole number, or an empty cell if unknown"
     refuse_rows(wrong, problem, column=name, found=column, expected=expected)

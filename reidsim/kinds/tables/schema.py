@@ -810,8 +810,9 @@ def _cases(scenario: TablesScenario) -> Iterator[Case]:
     for name in attributes:
         yield name in reserved, "attribute name reserved for a column of the results", "attributes", name, None
     drawn = [f"to draw attribute {name!r}" for name, attribute in attributes.items() if attribute.draw]
+    redrawn = [f"to redraw attribute {name!r}" for name, each in attributes.items() if each.top_code is not None]
     journalist = ["for journalist risk"] * ("journalist" in risks)
-    for reason in (*drawn, *journalist, *(f"from which {name!r} is drawn" for name in lists)):
+    for reason in (*drawn, *redrawn, *journalist, *(f"from which {name!r} is drawn" for name in lists)):
         yield population is None, "section missing", "population", None, f"a population, {reason}"
     expected = "at least one attribute of the records"
     yield len(drawn) == len(attributes), "every attribute is drawn", "attributes", None, expected

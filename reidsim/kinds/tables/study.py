@@ -328,7 +328,7 @@ class TablesStudy(Study[TablesScenario]):
         The result is a list of two. Each is a number if it is equal for all kinds of record, else an array of shape
         (n_rows,). `prices` has the parameters of every kind.
         """
-        both = prices.gain, prices.cost
+        both = (prices.gain, prices.cost)
         return [float(each[0]) if (each == each[0]).all() else each[self.kind] for each in both]
 
     # Constraints of generalizations
