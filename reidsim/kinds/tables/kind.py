@@ -69,10 +69,6 @@ from reidsim.scenarios.schema import spelled_out
 
 # Sections that affect games, but not the data of the study.
 _NOT_OF_THE_STUDY = ("economics", "beliefs", "publisher", "title", "source")
-# Keys of an adversary that do not affect linkage: prior weight and payoff parameters.
-_NOT_OF_LINKAGE = ("weight", "gain", "cost")
-# Keys of a sequential attack that affect linkage; the others affect only its payoffs.
-_PLAN_OF_THE_STUDY = ("registry", "belief")
 _WORDS = read_toml(Path(__file__).with_name("measures.toml"))
 _MEASURES = (*RUN_MEASURES, HOUSEHOLD_RISK, *measures_worded(_WORDS["own"]).values())
 # Prefix of sensitive columns in the dict of hierarchies, so that their names differ from names of attributes.
@@ -140,11 +136,10 @@ class TablesKind(Kind):
         """
         content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
         scenario, publisher = loaded.scenario, loaded.scenario.publisher
-        several = content.pop("adversaries", {}) | {"": content.pop("adversary", {})}
-        for name, adversary in several.items():
-            plan = {key: adversary.get("sequential", {}).get(key) for key in _PLAN_OF_THE_STUDY}
-            kept = {key: value for key, value in adversary.items() if key not in _NOT_OF_LINKAGE}
-            content[f"linkage.{name}"] = kept | {"sequential": plan}
+        for name, adversary in (content.pop("adversaries", {}) | {"": content.pop("adversary", {})}).items():
+            # Prior weight, payoff parameters and other keys of a sequential attack do not affect linkage.
+            plan = {key: adversary.get("sequential", {}).get(key) for key in ("registry", "belief")}
+            content[f"linkage.{name}"] = adversary | {"weight": None, "gain": None, "cost": None, "sequential": plan}
         return content | {
             # By default, the unit decides whether records must be people of the population.
             "publisher.unit": publisher.unit,
@@ -438,39 +433,8 @@ class TablesKind(Kind):
 
     # Columns and released files
 
-    def dropped_columns(self, study: TablesStudy) -> DroppedColumns:
-        """Return a `DroppedColumns`, which plays the study without some columns.
-
-        Raises
-        ------
-        InputError
-            If no policy of the scenario can be played with dropped columns.
-        """
-        return DroppedColumns(study)
-
-    def play_released(
-        self, study: TablesStudy, path: Path, key: str | None = None
-    ) -> tuple[Equilibrium, tuple[str, ...]]:
-        """Return the outcome of a released file by data subject, and notes on the file.
-
-        Each cell of the file represents a set of values of its attribute. A quasi-identifier without a column counts as
-        suppressed, with a note, which is a text.
-
-        Parameters
-        ----------
-        study : TablesStudy
-        path : Path
-            Released file, of any tool.
-        key : str, optional
-            Column that identifies the record of each row; by default, rows are in the order of the records. See
-            `read_released`.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read, matched or evaluated against the scenario's adversaries.
-        """
-        return play_released(study, path, key)
+    dropped_columns = staticmethod(DroppedColumns)
+    play_released = staticmethod(play_released)
 
     def release_file(self, scenario: TablesScenario) -> str | None:
         """Return the path of the records' file, as written; None for a bundled population."""
@@ -622,8 +586,7 @@ class TablesKind(Kind):
         if adversary is None or not study.links_with_everybody or "sample" in scenario.risks:
             return None
         people = study.people(adversary.risk)
-        whole = np.issubdtype(people.counts.dtype, np.integer)
-        return int(people.total) + study.n_records if whole else None
+        return int(people.total) + study.n_records if np.issubdtype(people.counts.dtype, np.integer) else None
 
     # Reports and controls
 
@@ -749,19 +712,17 @@ def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> di
     """
     measures, policy, strategies = dict[str, float](), policy_named(name), equilibrium.strategies
     if study.scenario.looks_up:
-        price = exposed = np.nan
+        measures = {"utility_price": np.nan, "exposed_by_record": np.nan}
         if isinstance(policy, SolvedPolicy) and not policy.is_rule:
             before = evaluate(study.truth, policy.choose(study, by_record(study.belief), 0))
-            price = float(np.mean(before.utility) - np.mean(equilibrium.utility))
-            exposed = float(np.mean(before.attack_probability))
-        weighted = exposed_to_weighted(study, strategies)
-        measures |= {"utility_price": price, "exposed_by_record": exposed, "exposed_to_weighted": weighted}
+            measures["utility_price"] = float(np.mean(before.utility) - np.mean(equilibrium.utility))
+            measures["exposed_by_record"] = float(np.mean(before.attack_probability))
+        measures["exposed_to_weighted"] = exposed_to_weighted(study, strategies)
     if study.scenario.infers:
         groups, admissible, beyond = study.sensitive_groups, study.admissible, 0
         measures["inference"] = 0.0
         for node, released in shared_rows(strategies):
-            success = groups.success("attribute", node)
-            success = success if study.persons is None else study.row_sets.combined(np.maximum, success)
+            success = study.row_sets.combined(np.maximum, groups.success("attribute", node))
             measures["inference"] = max(measures["inference"], float(success[released].max()))
             if admissible is not None:
                 beyond += int(study.weights[released][~admissible.at(node, released)].sum())

@@ -148,8 +148,8 @@ class SolvedPolicy(TablesPolicy):
             return self.pick(study, played, report)
         planned = self.planned(study, played)
         if self.optimizes == "record" or self.scope(publisher) == "unit":
-            start = self.choose(study, by_record(played), 0)
-            return best_release(planned, linker, start, **self.improvement(study))
+            start, limits = self.choose(study, by_record(played), 0), self.limits(study)
+            return best_release(planned, linker, start, **limits, may_withhold=self.optimizes == "record")
         choice = self.pick(study, planned, no_progress)
         if not self.forbids_attacks:
             return choice
@@ -166,10 +166,10 @@ class SolvedPolicy(TablesPolicy):
         """
         raise NotImplementedError
 
-    def improvement(self, study: TablesStudy) -> dict[str, Any]:
-        """Return keyword arguments of `best_release`, which improves records one by one.
+    def limits(self, study: TablesStudy) -> dict[str, Any]:
+        """Return the limits with which `best_release` improves records one by one.
 
-        They hold at least the constraint on each record, ``constraint``.
+        They are its keyword arguments ``constraint`` and, if only some strategies are possible, ``forms``.
         """
         return {"constraint": self.constraint(study)}
 
@@ -322,10 +322,6 @@ class RecordLevel(SolvedPolicy):
 
     every_node = True
     optimizes = "record"
-
-    def improvement(self, study: TablesStudy) -> dict[str, Any]:
-        """Return keyword arguments of `best_release`: constraint, withholding allowed."""
-        return {"constraint": self.constraint(study), "may_withhold": True}
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return a `TablesChoice`: each record's best generalization, or withholding.
@@ -510,14 +506,13 @@ class OptInPolicy(SolvedPolicy):
     has_lowest_level = False
     optimizes = "record"
 
-    def improvement(self, study: TablesStudy) -> dict[str, Any]:
-        """Return keyword arguments of `best_release` that allow two strategies per record.
+    def limits(self, study: TablesStudy) -> dict[str, Any]:
+        """Return the limits of `best_release`: the only form is the unchanged record.
 
-        These are the unchanged record, and withholding. The keys are ``constraint``, ``may_withhold`` and ``forms``.
-        The unchanged record must be within the limits on sensitive columns.
+        It must be within the limits on sensitive columns.
         """
         unchanged = np.arange(study.lattice.size) == study.lattice.most_specific
-        return {"constraint": Constraint(admissible=study.admissible), "may_withhold": True, "forms": unchanged}
+        return {"constraint": Constraint(admissible=study.admissible), "forms": unchanged}
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return the `Choice` between the unchanged record (0) and withholding (-1).

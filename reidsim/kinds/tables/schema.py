@@ -841,13 +841,13 @@ def _cases(scenario: TablesScenario) -> Iterator[Case]:
     for key in [*gains, *limits][:1]:
         yield publisher.sensitive is None, "no sensitive column", key, None, "a column in publisher.sensitive"
         problem, expected = f"not supported together with {key}", f"this key only without {key}"
-        for where, used in {
+        for where, conflicts in {
             "agents": scenario.agents,
             "releases": scenario.releases,
             "release.household": home and gains,
             "beliefs.risk": gains and scenario.beliefs.risk not in (None, "prosecutor"),
         }.items():
-            yield used, problem, where, None, expected
+            yield conflicts, problem, where, None, expected
         yield person and looks_up, problem, "release.person", None, 'adversary.direction = "record"'
     expected = "this key only without sections agents and releases"
     yield in_rounds and home, "household risk is not supported in rounds", "release.household", home, expected
