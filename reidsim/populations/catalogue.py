@@ -85,8 +85,8 @@ def population_table(people: Population | Individuals, made: Mapping[str, Any]) 
         each.name: _labelled(codes[:, at], each.categories) for at, each in enumerate(domain.attributes)
     }
     if isinstance(people, Population):
-        if COUNT in columns:
-            raise InputError("attribute name reserved for the column of counts", where=people.name, found=COUNT)
+        problem = "attribute name reserved for the column of counts"
+        refuse_first((COUNT in columns, problem, people.name, COUNT, None))
         columns[COUNT] = people.counts
     content = {
         "kind": "cells" if is_counted else "individuals",
@@ -241,11 +241,10 @@ def require_new_file(path: Path) -> None:
     InputError
         If the path exists, or a folder above it is a file.
     """
-    if path.exists() or path.is_symlink():
-        raise InputError("exists already", source=path, expected="a new file: nothing is overwritten")
-    above = next((folder for folder in path.absolute().parents if folder.exists()), None)
-    if above is not None and not above.is_dir():
-        raise InputError("is a file", source=above, expected="a folder")
+    exists, expected = path.exists() or path.is_symlink(), "a new file: nothing is overwritten"
+    refuse_first((exists, "exists already", None, None, expected), source=path)
+    above = next((folder for folder in path.absolute().parents if folder.exists()), Path())
+    refuse_first((not above.is_dir(), "is a file", None, None, "a folder"), source=above)
 
 
 def read_population_file(path: Path) -> Population | Individuals | Genealogy:
@@ -330,8 +329,8 @@ def _codes_of(table: pa.Table, name: str, labels: Sequence[str]) -> NDArray[np.i
     # A Parquet file stores only the labels that occur, in a different order.
     column: pd.Series[Any] = table.column(name).to_pandas().astype("category").cat.set_categories(list(labels))
     codes: NDArray[np.int32] = np.asarray(column.cat.codes, dtype=np.int32)
-    if (codes == UNKNOWN).sum() > table.column(name).null_count:
-        raise InputError("value outside the categories in the metadata of the file", where=f"column {name!r}")
+    problem, lost = "value outside the categories in the metadata of the file", (codes == UNKNOWN).sum()
+    refuse_first((lost > table.column(name).null_count, problem, f"column {name!r}", None, None))
     return codes
 
 
@@ -491,16 +490,16 @@ def make(
     """
     path = resolve(recipe, "populations", "population recipe")
     if path.suffix == ".parquet":
-        if overrides or seed is not None:
-            problem = "the population file is final: its seed and keys cannot change"
-            raise InputError(problem, source=path, expected="a recipe (TOML)")
+        changed, problem = (
+            overrides or seed is not None,
+            "the population file is final: its seed and keys cannot change",
+        )
+        refuse_first((changed, problem, None, None, "a recipe (TOML)"), source=path)
         return read_population_file(path)
 
     def other(named: str, expected: bool) -> Population | Individuals:
-        beside, here = (
-            resolve(named, "populations", "population recipe", base=path.parent),
-            (*needed_by, path.resolve()),
-        )
+        beside = resolve(named, "populations", "population recipe", base=path.parent)
+        here = (*needed_by, path.resolve())
         refuse_first((beside.resolve() in here, "the recipe needs itself", "population", named, None))
         made = make(beside.absolute(), counts="expected" if expected else "sample", progress=progress, needed_by=here)
         return made if isinstance(made, Population) else as_individuals(made)
@@ -632,15 +631,14 @@ def populate(
     6346105.0
     """
     output = Path(output)
-    if output.suffix != ".parquet":
-        problem, expected = "populations are written in Parquet format only", "a file name that ends in .parquet"
-        raise InputError(problem, source=output, expected=expected)
+    problem, expected = "populations are written in Parquet format only", "a file name that ends in .parquet"
+    refuse_first((output.suffix != ".parquet", problem, None, None, expected), source=output)
     truth = output.with_suffix(".truth.parquet")
     require_new_file(output)
     require_new_file(truth)
     path = resolve(recipe, "populations", "population recipe")
-    if path.suffix == ".parquet":
-        raise InputError("the input is already a population file", source=path, expected="a recipe (TOML)")
+    is_file, problem = path.suffix == ".parquet", "the input is already a population file"
+    refuse_first((is_file, problem, None, None, "a recipe (TOML)"), source=path)
     made = make(path, counts=counts, seed=seed, overrides=overrides, progress=progress)
     if counts == "expected" and not (isinstance(made, Population) and made.counts.dtype == np.float64):
         raise InputError("the recipe has no expected counts", source=path, hint="remove --expected")

@@ -230,8 +230,8 @@ class CensusCellsRecipe(RecipeHead):
 
         frame, path = read_figures(self.age.file, at.folder, [self.age.column])
         ages = numbers(frame, self.age.column, path).astype(int).tolist()
-        if ages != list(range(ages[0], ages[0] + len(ages))):
-            raise InputError("ages are not consecutive single years", source=path, where=f"column {self.age.column!r}")
+        gaps, problem = ages != list(range(ages[0], ages[0] + len(ages))), "ages are not consecutive single years"
+        refuse_first((gaps, problem, f"column {self.age.column!r}", None, None), source=path)
         oldest, problem = self.age.oldest, "oldest age is below the last age in the file"
         refuse_first((oldest < ages[-1], problem, "age.oldest", oldest, None))
         for sex, by_race in by_sex.items():
@@ -380,15 +380,14 @@ class Sf1Recipe(RecipeHead):
             geographic header. The message names the file and the line or ZCTA.
         """
         files = data_file(self.folder, at.folder, "populations")
-        if not files.is_dir():
-            raise InputError("no such folder", source=files, expected=f"the unzipped files of {self.state}2010.sf1.zip")
+        unzipped = f"the unzipped files of {self.state}2010.sf1.zip"
+        refuse_first((not files.is_dir(), "no such folder", None, None, unzipped), source=files)
         header = files / f"{self.state}geo2010.sf1"
         # Fields have fixed byte positions: each character is one byte.
         with reading(header), header.open(encoding="latin-1") as file:
             lines = [line for line in file if line[_LEVEL] == _WHOLE_ZCTA]
-        if not lines:
-            expected = "lines of summary level 871 and geographic component 00"
-            raise InputError("the file has no ZCTA", source=header, expected=expected)
+        expected = "lines of summary level 871 and geographic component 00"
+        refuse_first((not lines, "the file has no ZCTA", None, None, expected), source=header)
         zctas = pd.DataFrame({name: [line[field].strip() for line in lines] for name, field in _HEADER.items()})
         zctas = zctas.assign(people=numbers(zctas, "people", header)).sort_values("zcta", ignore_index=True)
         by_race = np.zeros((len(zctas), len(TABLES_BY_RACE), len(SEXES), _AGES), dtype=np.int64)
@@ -427,23 +426,16 @@ def _read_table(path: Path, table: str, logrecno: pd.Series[str]) -> Integers:
         If the file cannot be read, has another number of fields, or its cells do not add up to the totals.
     """
     frame = read_table(path, header=False, encoding="latin-1")
-    if len(frame.columns) != _FIELDS:
-        expected = f"{_FIELDS} fields, the last from table {table}"
-        raise InputError(
-            "the file has another table", source=path, found=f"{len(frame.columns)} fields", expected=expected
-        )
+    n, expected = len(frame.columns), f"{_FIELDS} fields, the last from table {table}"
+    refuse_first((n != _FIELDS, "the file has another table", None, f"{n} fields", expected), source=path)
     # Segments also have lines for tracts, places and other areas.
     lines = frame.set_index(_LINKING_FIELDS - 1).reindex(logrecno, fill_value="0").rename(columns=str)
     cells = np.column_stack([numbers(lines, str(column), path) for column in range(_LINKING_FIELDS, _FIELDS)])
     by_sex = cells[:, 1:].reshape(len(lines), len(SEXES), 1 + _AGES)
     totals, ages = by_sex[:, :, 0], by_sex[:, :, 1:]
     wrong = (cells[:, 0] != totals.sum(axis=1)) | (totals != ages.sum(axis=2)).any(axis=1)
-    if wrong.any():
-        where, expected = (
-            f"LOGRECNO {logrecno[wrong.argmax()]}, {table}",
-            "total = male + female, each the sum of its ages",
-        )
-        raise InputError("cells do not sum to the totals", source=path, where=where, expected=expected)
+    where, expected = f"LOGRECNO {logrecno[wrong.argmax()]}, {table}", "total = male + female, each the sum of its ages"
+    refuse_first((wrong.any(), "cells do not sum to the totals", where, None, expected), source=path)
     return ages.astype(np.int64)
 
 
@@ -579,8 +571,7 @@ class VoterFileRecipe(RecipeHead):
         people, counts = people[reason == ""], rows["count"][reason == ""].to_numpy(dtype=np.int64)
         reported = ", ".join(f"{each} {count:,}" for each, count in left_out.most_common()) or "none"
         report = f"{counts.sum():,} of {rows['count'].sum():,} rows kept; rows left out: {reported}"
-        if not len(counts):
-            raise InputError(f"the file has no usable row ({report})", source=path)
+        refuse_first((not len(counts), f"the file has no usable row ({report})", None, None, None), source=path)
         races, zips = dict.fromkeys(RACE_OF_CODE.values()), sorted(people["zip"].unique())
         domain = Domain.of(
             {"age": map(str, range(_OLDEST + 1)), "race": races, "sex": SEX_OF_CODE.values(), "zip": zips}
@@ -605,17 +596,17 @@ def _distinct_rows(path: Path) -> pd.DataFrame:
         if a line has another number of fields than the header.
     """
     require_no_device(path)
-    if not path.exists():
-        raise InputError("no such file", source=path)
+    refuse_first((not path.exists(), "no such file", None, None, None), source=path)
     with reading(path), path.open("rb") as file:
         line = file.readline().decode("latin-1")
-        if not line:
-            raise InputError("the file is empty", source=path, expected="a header line, then one line per voter")
         header = [name.strip().strip('"').strip() for name in line.split("\t")]
-        age = next((column for column in AGE_COLUMNS if column in header), None)
-        if age is None:
-            expected = f"{' or '.join(map(repr, AGE_COLUMNS))} among the columns {listed(header)}"
-            raise InputError("age column missing", source=path, where="line 1", expected=expected)
+        age = next((column for column in AGE_COLUMNS if column in header), "")
+        expected = f"{' or '.join(map(repr, AGE_COLUMNS))} among the columns {listed(header)}"
+        refuse_first(
+            (not line, "the file is empty", None, None, "a header line, then one line per voter"),
+            (not age, "age column missing", "line 1", None, expected),
+            source=path,
+        )
         columns = {**_COLUMNS, age: "age"}
         require_columns(header, columns, path)
         named = [name for name in header if name in columns]
@@ -637,8 +628,7 @@ def _distinct_rows(path: Path) -> pd.DataFrame:
             ).rename(columns=places)
             frame["address"] = frame["address"].where(frame["address"].str.contains(_REMOVED, regex=False), "")
             blocks.append(frame.value_counts(sort=False).reset_index())
-    if not blocks:
-        raise InputError("the file has no rows", source=path, expected="at least one row below the header")
+    refuse_first((not blocks, "the file has no rows", None, None, "at least one row below the header"), source=path)
     rows: pd.DataFrame = pd.concat(blocks, ignore_index=True)
     for name in columns.values():
         rows[name] = rows[name].str.strip().str.strip('"').str.strip()
@@ -975,14 +965,13 @@ class VoterListRecipe(RecipeHead):
         birth = population.domain[names.age or cast("str", names.year_of_birth)]
         years = [whole_number(category) for category in birth.categories]
         wrong = [category for category, year in zip(birth.categories, years, strict=True) if year is None or year < 0]
-        if wrong:
-            problem, where = "not a whole number, so adults cannot be identified", f"attribute {birth.name!r}"
-            raise InputError(problem, where=where, found=wrong[0])
+        problem = "not a whole number, so adults cannot be identified"
+        refuse_first(*((True, problem, f"attribute {birth.name!r}", category, None) for category in wrong))
         ages = np.array(years) if names.age else cast("int", self.reference_year) - np.array(years)
         adults = (ages >= VOTING_AGE)[population.cells[:, population.domain.position(birth.name)]]
         if names.state is not None:
             states, position = population.domain[names.state].categories, population.domain.position(names.state)
-            problem, where = f"state missing from population {population.name!r}", f"attribute {names.state!r}"
-            require_among(problem, (state,), states, where=where)
+            problem = f"state missing from population {population.name!r}"
+            require_among(problem, (state,), states, where=f"attribute {names.state!r}")
             adults &= population.cells[:, position] == states.index(state)
         return np.asarray(adults)

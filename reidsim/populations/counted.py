@@ -401,9 +401,9 @@ def _read_shares(table: ShareTable, given: Sequence[Condition], folder: Path) ->
 
     empty, possible = ~(shares.sum(axis=-1) > 0), np.zeros(shares.shape[:-1], dtype=np.bool_)
     possible[np.ix_(*(each.group_of for each in given))] = True
-    if (empty & possible).any():
-        where = place(int((empty & possible).argmax())) or None
-        raise InputError("no row with a count or share above 0", source=path, where=where)
+    lacking = empty & possible
+    where, problem = place(int(lacking.argmax())) or None, "no row with a count or share above 0"
+    refuse_first((lacking.any(), problem, where, None, None), source=path)
     # The remaining combinations have no people; equal shares are placeholders.
     shares[empty] = 1 / len(values)
     if table.count is not None:
@@ -558,8 +558,7 @@ class CountsRecipe(RecipeHead):
         for attribute, column, is_blank in zip(self.columns, self.columns.values(), blank.T, strict=True):
             values = frame[column].mask(is_blank, "")
             seen = self.categories.get(attribute) or natural_categories(values[values != ""])
-            if not seen:
-                raise InputError("the column has no value", source=path, where=f"column {column!r}")
+            refuse_first((not seen, "the column has no value", f"column {column!r}", None, None), source=path)
             categories[attribute] = seen
             columns.append(Attribute(attribute, seen).labels.get_indexer(pd.Index(values)).astype(np.int32))
         codes = np.column_stack(columns)
@@ -584,14 +583,12 @@ class CountsRecipe(RecipeHead):
         source = self.source + (f" ({'; '.join(reports)})" if reports else "")
         keep = ~outside & ~incomplete if self.missing == "drop" else ~outside
         codes, counts = codes[keep], counts[keep]
-        if not len(codes):
-            raise InputError("all rows are left out", source=path, found=source.strip())
+        refuse_first((not len(codes), "all rows are left out", None, source.strip(), None), source=path)
         if self.missing == "category":
             for position in np.flatnonzero((codes == UNKNOWN).any(axis=0)).tolist():
                 name = list(categories)[position]
-                if MISSING in categories[name]:
-                    problem = f"{MISSING!r} is already a value of the attribute"
-                    raise InputError(problem, source=path, where=f"attribute {name!r}")
+                taken, problem = MISSING in categories[name], f"{MISSING!r} is already a value of the attribute"
+                refuse_first((taken, problem, f"attribute {name!r}", None, None), source=path)
                 codes[codes[:, position] == UNKNOWN, position] = len(categories[name])
                 categories[name] = (*categories[name], MISSING)
         return Population.from_records(Domain.of(categories), codes, counts, name=at.name, source=source)
@@ -836,9 +833,8 @@ def fit_margins(
     The result is the table with these margins that has the least Kullback-Leibler divergence from `start` (Deming and
     Stephan 1940; Csiszar 1975). A sum of 0 occurs only with a target of 0, so there is no division by 0.
     """
-    for name, target in margins:
-        if not target.sum() > 0:
-            raise InputError("the margin has no number above 0", where=f"margin {name!r}")
+    problem = "the margin has no number above 0"
+    refuse_first(*((not target.sum() > 0, problem, f"margin {name!r}", None, None) for name, target in margins))
     names, targets = zip(*margins, strict=True)
     table, total = np.array(start, dtype=np.float64), float(targets[0].sum())
     # Axes over which each margin is a sum.

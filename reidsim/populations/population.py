@@ -537,11 +537,9 @@ class Individuals:
         InputError
             If a value is missing; the message names the attribute and the number of missing values.
         """
-        missing = (self.codes == UNKNOWN).sum(axis=0)
-        if missing.any():
-            position = int(missing.argmax())
-            where, found = f"{self.name}, {self.domain.names[position]!r}", f"{int(missing[position])} missing"
-            raise InputError("people with missing values cannot be counted in cells", where=where, found=found)
+        missing, problem = (self.codes == UNKNOWN).sum(axis=0), "people with missing values cannot be counted in cells"
+        cases = zip(self.domain.names, missing.tolist(), strict=True)
+        refuse_first(*((n > 0, problem, f"{self.name}, {name!r}", f"{n} missing", None) for name, n in cases))
         return Population.from_records(self.domain, self.codes, name=self.name, source=self.source)
 
     def to_frame(self) -> pd.DataFrame:

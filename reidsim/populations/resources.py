@@ -617,9 +617,8 @@ def _other_values(population: Integers, values: Integers, rng: np.random.Generat
     ends = np.cumsum(counts)
     own = np.searchsorted(found, values)
     others = ends[-1] - counts[own]
-    if len(values) and not others.all():
-        problem = "all people have the same value, so no wrong value can be drawn"
-        raise InputError(problem, where="errors", found=attribute)
+    problem = "all people have the same value, so no wrong value can be drawn"
+    refuse_first((not others.all(), problem, "errors", attribute, None))
     place = (rng.random(len(values)) * others).astype(np.int64)
     # Skip the people with the value itself.
     place += np.where(place >= ends[own] - counts[own], counts[own], 0)
