@@ -304,9 +304,8 @@ def population_metadata(schema: pa.Schema) -> dict[str, Any] | None:
 
     `schema` is the schema of the Parquet file. The result is None for other files.
     """
-    text = (schema.metadata or {}).get(METADATA_KEY)
     try:
-        content = json.loads(text) if text is not None else None
+        content = json.loads((schema.metadata or {}).get(METADATA_KEY, "null"))
     except ValueError:
         return None
     return content if isinstance(content, dict) and "kind" in content else None
@@ -553,9 +552,9 @@ def make_genealogy(
     override(content, {key: value for key, value in changes.items() if value is not None})
     parsed = validated(GenealogyRecipe, content, path)
     if people is not None:
-        sizes = np.array(parsed.people.subpopulations)
-        shares = (sizes / sizes.sum())[None, :]
-        content["people"]["subpopulations"] = largest_remainders(np.array([float(people)]), shares)[0].tolist()
+        sizes = np.array([parsed.people.subpopulations])
+        rounded = largest_remainders(np.array([float(people)]), sizes / sizes.sum())
+        content["people"]["subpopulations"] = rounded[0].tolist()
         parsed = validated(GenealogyRecipe, content, path)
     with locating(path):
         return parsed.make(Making(path.parent, path.stem, parsed.seed, progress=progress))
@@ -654,14 +653,12 @@ def populate(
         "versions": {"python": platform.python_version()}
         | {name: version(name) for name in ("reidsim", "numpy", "pyarrow")},
     }
-    if isinstance(made, Genealogy):
-        table = genealogy_table(made, about)
-    elif isinstance(made, ExternalResource):
+    if isinstance(made, ExternalResource):
         # With recipe, seed and the population, an adversary could reproduce the true links, so both are omitted.
         disclosed = {key: about[key] for key in ("recipe", "versions")}
         table = population_table(made.records, {**disclosed, "price": made.price, "buyers": list(made.buyers)})
     else:
-        table = population_table(made, about)
+        table = genealogy_table(made, about) if isinstance(made, Genealogy) else population_table(made, about)
     write_table(output, table)
     people = made.total if isinstance(made, Population) else float(table.num_rows)
     if not isinstance(made, ExternalResource):

@@ -37,6 +37,7 @@ from reidsim.core.tables import numbers, read_table, require_columns
 from reidsim.core.validation import Section
 from reidsim.core.wording import whole_number
 from reidsim.populations.population import (
+    Counts,
     Domain,
     Floats,
     Individuals,
@@ -244,23 +245,17 @@ class CensusCellsRecipe(RecipeHead):
         spread = np.concatenate([counts[:, :-1], tail], axis=1)
         age_sex_shares = spread / spread.sum(axis=(1, 2), keepdims=True)
 
-        domain = Domain.of(
-            {
-                self.age.attribute: map(str, range(ages[0], oldest + 1)),
-                self.race.attribute: races,
-                self.sex.attribute: by_sex,
-                self.areas.attribute: areas,
-            }
-        )
+        names = (self.age.attribute, self.race.attribute, self.sex.attribute, self.areas.attribute)
+        labels = (map(str, range(ages[0], oldest + 1)), races, by_sex, areas)
         if at.expected:
-            table = np.einsum("z,zr,rax->arxz", people, race_shares, age_sex_shares)
-            return Population.from_dense(domain, table, name=at.name, source=self.source)
-        rng, whole = at.rng(), largest_remainders(people, race_shares)
-        drawn = np.zeros(domain.shape, dtype=np.int64)
-        for race in range(len(races)):
-            cells = draw_multinomial(rng, whole[:, race], age_sex_shares[race].ravel())
-            drawn[:, race] = cells.reshape(len(areas), *age_sex_shares.shape[1:]).transpose(1, 2, 0)
-        return Population.from_dense(domain, drawn, name=at.name, source=self.source)
+            table: Counts = np.einsum("z,zr,rax->arxz", people, race_shares, age_sex_shares)
+        else:
+            rng, whole = at.rng(), largest_remainders(people, race_shares).T
+            drawn = [draw_multinomial(rng, n, s.ravel()) for n, s in zip(whole, age_sex_shares, strict=True)]
+            shape = (len(races), len(areas), *age_sex_shares.shape[1:])
+            table = np.reshape(drawn, shape).transpose(2, 0, 3, 1)
+        domain = Domain.of(dict(zip(names, labels, strict=True)))
+        return Population.from_dense(domain, table, name=at.name, source=self.source)
 
 
 def tail_weights(tail: Tail, years: int) -> Floats:
@@ -300,18 +295,11 @@ def _sum(frame: pd.DataFrame, columns: list[str], path: Path) -> Floats:
 
 # Summary File 1.
 
-# Segment (file number) of each table, from the Census Bureau's packing list of a state's zip file (such as
-# "pct12a|20:209|") and its table of data field descriptors. Each segment contains only this table.
-SEGMENTS = {"PCT12A": 20, "PCT12B": 21, "PCT12C": 22, "PCT12D": 23, "PCT12E": 24, "PCT12F": 25, "PCT12G": 26}
-
-# White, Black, American Indian and Alaska Native, Asian, Pacific Islander, some other race, two or more races.
-TABLES_BY_RACE = {
-    "White": ("PCT12A",),
-    "Black": ("PCT12B",),
-    "AIAN": ("PCT12C",),
-    "API": ("PCT12D", "PCT12E"),
-    "Other": ("PCT12F", "PCT12G"),
-}
+# Tables PCT12A to PCT12G, by race: White, Black, American Indian and Alaska Native, Asian, Pacific Islander, some other
+# race, two or more races. Each table is the only one of its segment (file), from number 20 on, in the Census Bureau's
+# packing list of a state's zip file (such as "pct12a|20:209|") and its table of data field descriptors.
+TABLES_BY_RACE = {"White": "A", "Black": "B", "AIAN": "C", "API": "DE", "Other": "FG"}
+_FIRST_SEGMENT = 20
 SEXES = ("Male", "Female")
 
 # Number of fields (FILEID, STUSAB, CHARITER, CIFSN, LOGRECNO) before the cells in every line of a segment.
@@ -392,9 +380,9 @@ class Sf1Recipe(RecipeHead):
         zctas = zctas.assign(people=numbers(zctas, "people", header)).sort_values("zcta", ignore_index=True)
         by_race = np.zeros((len(zctas), len(TABLES_BY_RACE), len(SEXES), _AGES), dtype=np.int64)
         for race, tables in enumerate(TABLES_BY_RACE.values()):
-            for table in tables:
-                path = files / f"{self.state}000{SEGMENTS[table]}2010.sf1"
-                by_race[:, race] += _read_table(path, table, zctas["logrecno"])
+            for letter in tables:
+                path = files / f"{self.state}000{_FIRST_SEGMENT + 'ABCDEFG'.index(letter)}2010.sf1"
+                by_race[:, race] += _read_table(path, f"PCT12{letter}", zctas["logrecno"])
         # The totals within each table are consistent, so missing lines and exchanged tables are detected only here.
         wrong = by_race.sum(axis=(1, 2, 3)) != zctas["people"]
         if wrong.any():
@@ -578,8 +566,8 @@ class VoterFileRecipe(RecipeHead):
             if within is None
             else {name: within[name].categories for name in within.names if name in people}
         )
-        codes, source = domain.encode(people), f"{self.source} ({report})"
-        return Population.from_records(domain, codes, counts, name=at.name, source=source)
+        source = f"{self.source} ({report})"
+        return Population.from_records(domain, domain.encode(people), counts, name=at.name, source=source)
 
 
 def _distinct_rows(path: Path) -> pd.DataFrame:
@@ -720,9 +708,7 @@ class ProfileOverrides(Section):
 
         Keys that are not set keep the profile's facts. Replaced facts no longer count as assumptions of the table.
         """
-        changes = {fact: value for fact, value in self if value is not None}
-        if changes.get("birth") == "none":
-            changes["birth"] = None
+        changes = {fact: None if value == "none" else value for fact, value in self if value is not None}
         kept = tuple(assumption for assumption in profile.assumptions if assumption.fact not in changes)
         return profile.model_copy(update={"assumptions": kept, **changes})
 
@@ -792,24 +778,21 @@ def voter_profiles() -> Mapping[str, VoterProfile]:
     average = float(known[_REGISTERED] / known[_ADULTS])
     profiles = {}
     for row in table.to_dict("records"):
+        state, ratio = row["state"], row["ratio"]
         facts = {"birth": row["birth"], **{flag: row[column] for flag, column in _FLAGS.items()}}
-        facts["registered_share"] = row[_REGISTERED] if np.isnan(row["ratio"]) else f"{row['ratio']:.4f}"
-        assumptions = tuple(
-            Assumption(fact, found, *instead[row["state"], fact])
-            for fact, found in facts.items()
-            if (row["state"], fact) in instead
-        )
-        values = {assumption.fact: assumption.value for assumption in assumptions}
-        share, facts = values.get("registered_share", row["ratio"]), facts | values
-        profiles[row["state"]] = VoterProfile(
-            state=row["state"],
+        facts["registered_share"] = row[_REGISTERED] if np.isnan(ratio) else f"{ratio:.4f}"
+        found = [(fact, value, *instead[state, fact]) for fact, value in facts.items() if (state, fact) in instead]
+        facts |= {"registered_share": ratio} | {fact: value for fact, _, value, _ in found}
+        share = facts["registered_share"]
+        profiles[state] = VoterProfile(
+            state=state,
             abbreviation=row["abbr"],
             birth=None if facts["birth"] == "none" else facts["birth"],
             **{flag: facts[flag] == "yes" for flag in _FLAGS},
             price=float(row["price_usd_eac2020"]),
             access=row["access_eac2020"],
             registered_share=average if share == "average" else float(share),
-            assumptions=assumptions,
+            assumptions=tuple(Assumption(*each) for each in found),
         )
     return MappingProxyType(profiles)
 
@@ -942,10 +925,9 @@ class VoterListRecipe(RecipeHead):
         carried = self.attributes.carried(profile)
         problem, expected = "the voter list has no attribute", "a state whose list has an attribute of the population"
         refuse_first((not carried, f"{problem} of the population", "state", profile.state, expected))
-        origin = [self.source] if self.source else []
-        origin += [f"voter list of {profile.state}", f"${profile.price:,.0f} ({profile.access})"]
+        origin = [self.source, f"voter list of {profile.state}", f"${profile.price:,.0f} ({profile.access})"]
         origin += [f"{a.fact} assumed to be {a.value}: {a.reason}" for a in profile.assumptions]
-        some, source = drawn > 0, "; ".join(origin)
+        some, source = drawn > 0, "; ".join(filter(None, origin))
         voters = Population(population.domain, cells[some], drawn[some], name=at.name, source=source)
         return voters.marginal([attribute for attribute in population.domain.names if attribute in carried])
 

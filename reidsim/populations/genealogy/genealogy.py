@@ -271,6 +271,8 @@ class Genealogy:
 Columns = namedtuple(
     "Columns", "father mother sex generation subpopulation surname birth_year state wealth rank haplotypes"
 )
+# Data types of the columns with one value per individual, in order.
+_TYPES = (np.int32, np.int32, np.uint8, np.int16, np.int16, np.int32, np.int32, np.int16, np.int16, np.int8)
 
 
 def empty_columns(parameters: GenealogyParameters) -> Columns:
@@ -279,20 +281,11 @@ def empty_columns(parameters: GenealogyParameters) -> Columns:
     Generation and subpopulation are filled, and parents are `NO_PARENT`; other columns have undefined values.
     """
     p, n = parameters, parameters.total
-    of_birth = np.repeat(np.arange(len(p.subpopulations), dtype=np.int16), p.subpopulations)
-    return Columns(
-        father=np.full(n, NO_PARENT, np.int32),
-        mother=np.full(n, NO_PARENT, np.int32),
-        sex=np.empty(n, np.uint8),
-        generation=np.repeat(np.arange(p.generations, dtype=np.int16), p.people),
-        subpopulation=np.tile(of_birth, p.generations),
-        surname=np.empty(n, np.int32),
-        birth_year=np.empty(n, np.int32),
-        state=np.empty(n, np.int16),
-        wealth=np.empty(n, np.int16),
-        rank=np.empty(n, np.int8),
-        haplotypes=np.empty((n, len(p.loci)), np.uint8),
-    )
+    columns = Columns(*(np.empty(n, dtype) for dtype in _TYPES), np.empty((n, len(p.loci)), np.uint8))
+    columns.father[:] = columns.mother[:] = NO_PARENT
+    columns.generation[:] = np.repeat(np.arange(p.generations), p.people)
+    columns.subpopulation[:] = np.tile(np.repeat(np.arange(len(p.subpopulations)), p.subpopulations), p.generations)
+    return columns
 
 
 def as_genealogy(p: GenealogyParameters, columns: Columns, mutations: list[Mutations], **engine: Any) -> Genealogy:
@@ -461,14 +454,8 @@ def _mutate(
         after = np.clip(before + steps, p.lowest[locus], p.highest[locus]).astype(np.uint8)
         moved = after != before
         transmitted[mutants, locus] = after
-        parts.append(
-            Mutations(
-                individual=(start + mutants[moved]).astype(np.int32),
-                locus=np.full(np.count_nonzero(moved), locus, dtype=np.int16),
-                before=before[moved],
-                after=after[moved],
-            )
-        )
+        individual = (start + mutants[moved]).astype(np.int32)
+        parts.append(Mutations(individual, np.full(len(individual), locus, np.int16), before[moved], after[moved]))
     return transmitted, parts
 
 
@@ -490,17 +477,14 @@ def migrate(people: list[NDArray[np.int32]], shares: Floats, rng: np.random.Gene
     list of ndarray of int32
         Rows of the residents of each subpopulation after the moves.
     """
-    arrivals: list[list[NDArray[np.int32]]] = [[] for _ in people]
+    moves = []
     for source, residents in enumerate(people):
-        shuffled = rng.permutation(residents)
-        moved = 0
-        for target, share in enumerate(shares[source]):
-            if target != source:
-                going = int(len(residents) * share)
-                arrivals[target].append(shuffled[moved : moved + going])
-                moved += going
-        arrivals[source].append(shuffled[moved:])
-    return [np.concatenate(rows) for rows in arrivals]
+        going = (len(residents) * shares[source]).astype(np.int64)
+        going[source] = 0
+        parts = np.split(rng.permutation(residents), np.cumsum(going))
+        # Those who remain come last.
+        moves.append([*parts[:source], parts[-1], *parts[source + 1 : -1]])
+    return [np.concatenate(rows) for rows in zip(*moves, strict=True)]
 
 
 @numba.njit(cache=True)
@@ -690,10 +674,8 @@ class Loci(Section):
             frequencies = pd.to_numeric(pd.Series(text.split(), dtype="str"), errors="coerce").to_numpy(dtype=float)
             last = first[row] + len(frequencies) - 1
             with locating(path):
-                outside, found = (
-                    first[row] % 1 or first[row] < low[row] or last > high[row],
-                    f"{first[row]:g} to {last:g}",
-                )
+                outside = first[row] % 1 or first[row] < low[row] or last > high[row]
+                found = f"{first[row]:g} to {last:g}"
                 is_wrong, positive = not len(frequencies) or not (frequencies >= 0).all(), "numbers of 0 or more"
                 refuse_first(
                     (is_wrong, "invalid frequencies", where, text, positive),

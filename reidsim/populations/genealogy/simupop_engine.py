@@ -248,12 +248,6 @@ class _Simulation:
         born = self._columns.haplotypes[first : first + self._p.people]
         passed_on = self._alleles(pop)
         individual, locus = np.nonzero(passed_on != born)
-        self._mutations.append(
-            Mutations(
-                individual=(first + individual).astype(np.int32),
-                locus=locus.astype(np.int16),
-                before=born[individual, locus],
-                after=passed_on[individual, locus],
-            )
-        )
+        before, after = born[individual, locus], passed_on[individual, locus]
+        self._mutations.append(Mutations((first + individual).astype(np.int32), locus.astype(np.int16), before, after))
         return True
