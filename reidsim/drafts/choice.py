@@ -431,11 +431,11 @@ def choose(
     profiles: Sequence[ColumnProfile],
     frame: pd.DataFrame,
     options: DraftOptions,
-    *,
-    uses: Mapping[str, str] | None = None,
+    uses: Mapping[str, str] = {},
     population: Population | None = None,
     names: Names = NAMES,
-    hierarchies: Mapping[str, Path] | None = None,
+    hierarchies: Mapping[str, Path] = {},
+    *,
     searched: bool = True,
 ) -> Choice:
     """Choose the quasi-identifiers of a table and their hierarchies.
@@ -479,9 +479,8 @@ def choose(
         not match the population; if a column not in `unmatched_unique` has a value outside the population's categories;
         if `unmatched_unique` or `hierarchies` names a column that is not chosen; or if a hierarchy file cannot be used.
     """
-    files = hierarchies or {}
     _check_named(profiles, frame, options)
-    left_out = {profile.name: (uses or {}).get(profile.name) or _reason(profile, options) for profile in profiles}
+    left_out = {profile.name: uses.get(profile.name) or _reason(profile, options) for profile in profiles}
     matches: Mapping[str, ColumnMatch] = {}
     if population is not None:
         matches, reasons = match_columns(profiles, population, names)
@@ -507,27 +506,24 @@ def choose(
             option = f"--unmatched-unique {shlex.quote(name)} to count these values as unique"
             expected = f"one of {listed(categories, 4)}, {option}, or --drop {shlex.quote(name)}"
             raise InputError(problem, where=f"column {name!r}", found=listed(strange, 3), expected=expected)
-    require_among("not a quasi-identifier", files, chosen, where="--hierarchy")
+    require_among("not a quasi-identifier", hierarchies, chosen, where="--hierarchy")
     cells, columns = len(frame[chosen].drop_duplicates()), []
     for profile in taken:
         match = matches.get(profile.name)
         column = spelled(profile) if match is None else replace(profile, found=match.profile.found)
-        basis, path = column if match is None else match.profile, files.get(profile.name)
+        basis, path = column if match is None else match.profile, hierarchies.get(profile.name)
         hierarchy = draft_hierarchy(basis) if path is None else read_hierarchy(basis, path)
         columns.append(ChosenColumn(column, hierarchy, match))
     people = 0 if population is None else len(population.cells)
-    columns = _within_limits(columns, files, cells, people, searched=searched)
-    possible = []
-    for name in chosen:
-        del left_out[name]
+    columns = _within_limits(columns, hierarchies, cells, people, searched=searched)
+    left_out, possible = {name: reason for name, reason in left_out.items() if name not in chosen}, []
     for profile in [profile for profile in profiles if left_out.get(profile.name) == ""]:
         # Do not suggest a column that identifies most people unless it has a concept that others may know.
         name, rows = profile.name, profile.rows
         why = "" if profile.hint else why_values_identify(name, list(rows), list(rows.values()))
         left_out[name] = f"it could identify most people: {why}" if why else _NOT_NEEDED if profile.hint else _NOT_KNOWN
         possible += [] if why else [name]
-    order = [profile.name for profile in profiles]
-    columns.sort(key=lambda column: order.index(column.profile.name))
+    columns.sort(key=lambda column: list(frame).index(column.profile.name))
     return Choice(tuple(columns), left_out, tuple(possible), cells)
 
 
@@ -578,8 +574,8 @@ def _require_matches(candidates: Sequence[ColumnProfile], reasons: Mapping[str, 
     for name in options.quasi_identifier:
         problem, reason = "the population has no matching attribute", reasons.get(name)
         refuse_first((reason, problem, f"column {name!r}", reason, "an attribute of the population"))
-    known = [profile.name for profile in candidates if profile.hint is not None and profile.hint.rank in _KNOWN_RANKS]
-    lost = [name for name in known if name in reasons]
+    unmatched = [profile for profile in candidates if profile.name in reasons]
+    lost = [profile.name for profile in unmatched if profile.hint is not None and profile.hint.rank in _KNOWN_RANKS]
     if lost and not options.only_named:
         problem = "outsiders may know columns that match no attribute of the population"
         where = f"column{'s' * (len(lost) > 1)} {listed(lost)}"

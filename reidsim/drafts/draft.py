@@ -128,7 +128,7 @@ def draft_scenario(
     data: Path,
     folder: Path,
     options: DraftOptions | None = None,
-    hierarchies: Mapping[str, Path] | None = None,
+    hierarchies: Mapping[str, Path] = {},
 ) -> Draft:
     """Draft a scenario of the record-level game from a file of records.
 
@@ -170,9 +170,8 @@ def draft_scenario(
     profiles = tuple(spelled(each, merge=True) if each.name in options.merge else each for each in profiles)
     recipe = None if options.population is None else resolve(options.population, "populations", "population")
     people = None if recipe is None else load_population(recipe)
-    with locating(data):
-        if options.person:
-            keys_of_records(frame, options.person, data)
+    if options.person:
+        keys_of_records(frame, options.person, data)
     keys = people_keys(frame, profiles, options, words)
     if keys.undecided:
         raise UndecidedPersonError(keys.undecided, data)
@@ -181,16 +180,7 @@ def draft_scenario(
         weight, weight_warnings = weight_column(profiles, other_use, total)
         uses = dict.fromkeys(keys.person, _PERSON_USE)
         uses |= {name: use for name, use in ((keys.household, _HOUSEHOLD_USE), (weight, _WEIGHT_USE)) if name}
-        choice = choose(
-            profiles,
-            frame,
-            options,
-            uses=uses,
-            population=people,
-            names=words,
-            hierarchies=hierarchies,
-            searched=not keys.person,
-        )
+        choice = choose(profiles, frame, options, uses, people, words, hierarchies, searched=not keys.person)
         _require_use(choice, options)
     files, rules = dict[str, str](), dict[str, dict[str, object]]()
     for number, column in enumerate(choice.chosen, start=1):
@@ -222,10 +212,10 @@ def draft_scenario(
         raise InputError("the file name is not valid text", source=data) from None
     warnings = [*_warnings(profiles, choice, (*options.drop, *uses)), *weight_warnings]
     if keys.person:
-        columns = f"columns {' and '.join(map(repr, keys.person))} repeat together"
-        columns = f"column {keys.person[0]!r} repeats" if len(keys.person) == 1 else columns
+        columns = " and ".join(map(repr, keys.person))
+        repeated = f"column {columns} repeats" if len(keys.person) == 1 else f"columns {columns} repeat together"
         of_people = f"{counted(len(frame), 'row')} of {counted(keys.n_people, 'person', 'people')}"
-        warnings.insert(0, f"{columns}: {of_people}; people are counted, not rows (release.person)")
+        warnings.insert(0, f"{repeated}: {of_people}; people are counted, not rows (release.person)")
     return Draft(name_of(data), len(frame), profiles, choice, tuple(warnings), files)
 
 
@@ -302,7 +292,6 @@ def _scenario_text(choice: Choice, options: DraftOptions, **content: object) -> 
             name += "_value"
         attributes[name if column.match is None else column.match.attribute] = column
     by_concept = {column.profile.concept: name for name, column in attributes.items()}
-    concepts = {"age": "age", "zip": "postal code"}
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=select_autoescape(),
@@ -322,7 +311,7 @@ def _scenario_text(choice: Choice, options: DraftOptions, **content: object) -> 
         attributes=attributes,
         possible=wrapper.fill(f"{possible},").replace("\xa0", " ").rstrip(",") if possible else "",
         amounts=OF_PAPER | options.amounts,
-        safe_harbor={key: by_concept[concept] for key, concept in concepts.items() if concept in by_concept},
+        safe_harbor={key: by_concept[c] for key, c in (("age", "age"), ("zip", "postal code")) if c in by_concept},
     )
 
 
@@ -356,13 +345,15 @@ def _spellings_table(choice: Choice) -> str:
 def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
     lines: list[tuple[object, ...]] = [("column", "type", "values", "missing", "use", "why")]
     for profile in profiles:
-        use, why = "left out", choice.left_out.get(profile.name)
-        if why is None:
-            use, why = "quasi-identifier", "named by the user, or few values"
-            if profile.hint is not None:
-                verb = "suggest" if profile.hint.source == "values" else "suggests"
-                why = f"its {profile.hint.source} {verb} {profile.concept}"
-        lines.append((profile.name, profile.kind, profile.distinct, profile.missing, use, why))
+        hint, why = profile.hint, "named by the user, or few values"
+        if hint is not None:
+            why = f"its {hint.source} suggest{'s' * (hint.source != 'values')} {hint.concept}"
+        use = (
+            ("left out", choice.left_out[profile.name])
+            if profile.name in choice.left_out
+            else ("quasi-identifier", why)
+        )
+        lines.append((profile.name, profile.kind, profile.distinct, profile.missing, *use))
     return _delimited(lines)
 
 
@@ -405,8 +396,7 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, set_aside: Sequ
             f"column {column.profile.name!r}: {note}" for note in (*column.profile.found.notes, *_notes(column))
         )
     single = [column.profile.name for column in choice.chosen if column.profile.distinct < 2]
-    if single:
-        yield f"column {single[0]!r} has one value: generalizing it changes nothing"
+    yield from (f"column {name!r} has one value: generalizing it changes nothing" for name in single[:1])
     if names_look_like_values(profiles):
         yield "column names look like values: does the file have a header?"
 

@@ -138,9 +138,8 @@ def people_keys(
         only if no person key is found.
     """
     finder = _Finder(frame, profiles, options.quasi_identifier, names)
-    search, person = not options.person and not options.one_row_per_person, tuple(options.person)
-    if search:
-        person = finder.person()
+    search = not options.person and not options.one_row_per_person
+    person = finder.person() if search else tuple(options.person)
     undecided = tuple(each.name for each in finder.free if finder.is_undecided(each)) if search and not person else ()
     groups = finder.groups(person) if person else np.arange(len(frame))
     candidates = [profile for profile in finder.free if not profile.missing and profile.name not in person]
@@ -314,8 +313,7 @@ def _agreement(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float
         return 1.0, False
     n_values = rows.drop_duplicates()["group"].value_counts()
     frequency = rows["code"].value_counts(normalize=True).to_numpy()
-    size, n_groups = np.unique(sizes, return_counts=True)
-    chance = float(np.average([(frequency**n).sum() for n in size.tolist()], weights=n_groups))
+    chance = sum(share * (frequency**size).sum() for size, share in sizes.value_counts(normalize=True).items())
     return float((n_values[sizes.index] == 1).mean()), bool(chance <= _MOST_BY_CHANCE and len(sizes) >= _FEWEST_GROUPS)
 
 

@@ -697,7 +697,7 @@ class ColumnProfile:
 
 
 def profile_table(
-    frame: pd.DataFrame, labels: Mapping[str, str] | None = None, age_on: date | None = None, names: Names = NAMES
+    frame: pd.DataFrame, labels: Mapping[str, str] = {}, age_on: date | None = None, names: Names = NAMES
 ) -> tuple[ColumnProfile, ...]:
     """Profile every column of a text table.
 
@@ -717,7 +717,6 @@ def profile_table(
     tuple of ColumnProfile
         One profile per column, in table order.
     """
-    labels = labels or {}
     hints: dict[str, Hint | None] = {}
     for name in map(str, frame.columns):
         by_label = names.hint_of(labels.get(name, ""))
@@ -730,13 +729,14 @@ def profile_table(
         found = AS_WRITTEN if hint is not None and hint.role == "direct" else find_reading(written, hint, age_on)
         is_quantity = names.names_quantity(name) or names.names_quantity(labels.get(name, ""))
         if hint is None:
-            read_as, no_ages = found.kind, has_age or is_numbered(name) or is_quantity
-            concept = _concept(
-                _present(rows_by(written, found.reading.label)), names, read_as, name, has_age=has_age, no_ages=no_ages
+            no_ages, present = (
+                has_age or is_numbered(name) or is_quantity,
+                _present(rows_by(written, found.reading.label)),
             )
+            concept = _concept(present, names, found.kind, name, has_age=has_age, no_ages=no_ages)
             if concept is not None:
                 hint = Hint(concept, "known", names.ranks[concept], source="values")
-                found = find_reading(written, hint, age_on) if read_as == "date" else found
+                found = find_reading(written, hint, age_on) if found.kind == "date" else found
         rows = rows_by(written, found.reading.label)
         hint = Hint("age", "known", 1) if found.kind == "age" else hint
         present = _present(rows)

@@ -281,7 +281,7 @@ def empty_columns(parameters: GenealogyParameters) -> Columns:
     Generation and subpopulation are filled, and parents are `NO_PARENT`; other columns have undefined values.
     """
     p, n = parameters, parameters.total
-    columns = Columns(*(np.empty(n, dtype) for dtype in _TYPES), np.empty((n, len(p.loci)), np.uint8))
+    columns = Columns(*(np.empty(n, dtype) for dtype in _TYPES), haplotypes=np.empty((n, len(p.loci)), np.uint8))
     columns.father[:] = columns.mother[:] = NO_PARENT
     columns.generation[:] = np.repeat(np.arange(p.generations), p.people)
     columns.subpopulation[:] = np.tile(np.repeat(np.arange(len(p.subpopulations)), p.subpopulations), p.generations)
