@@ -313,7 +313,8 @@ def _agreement(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float
         return 1.0, False
     n_values = rows.drop_duplicates()["group"].value_counts()
     frequency = rows["code"].value_counts(normalize=True).to_numpy()
-    chance = sum(share * (frequency**size).sum() for size, share in sizes.value_counts(normalize=True).items())
+    size, n_groups = np.unique(sizes, return_counts=True)
+    chance = float(np.average([(frequency**n).sum() for n in size.tolist()], weights=n_groups))
     return float((n_values[sizes.index] == 1).mean()), bool(chance <= _MOST_BY_CHANCE and len(sizes) >= _FEWEST_GROUPS)
 
 

@@ -295,11 +295,12 @@ def _sum(frame: pd.DataFrame, columns: list[str], path: Path) -> Floats:
 
 # Summary File 1.
 
-# Tables PCT12A to PCT12G, by race: White, Black, American Indian and Alaska Native, Asian, Pacific Islander, some other
-# race, two or more races. Each table is the only one of its segment (file), from number 20 on, in the Census Bureau's
-# packing list of a state's zip file (such as "pct12a|20:209|") and its table of data field descriptors.
+# Segment (file number) of each table PCT12A to PCT12G, from the Census Bureau's packing list of a state's zip file (such
+# as "pct12a|20:209|") and its table of data field descriptors. Each segment contains only this table.
+SEGMENTS = dict(zip("ABCDEFG", range(20, 27), strict=True))
+
+# White, Black, American Indian and Alaska Native, Asian, Pacific Islander, some other race, two or more races.
 TABLES_BY_RACE = {"White": "A", "Black": "B", "AIAN": "C", "API": "DE", "Other": "FG"}
-_FIRST_SEGMENT = 20
 SEXES = ("Male", "Female")
 
 # Number of fields (FILEID, STUSAB, CHARITER, CIFSN, LOGRECNO) before the cells in every line of a segment.
@@ -380,9 +381,9 @@ class Sf1Recipe(RecipeHead):
         zctas = zctas.assign(people=numbers(zctas, "people", header)).sort_values("zcta", ignore_index=True)
         by_race = np.zeros((len(zctas), len(TABLES_BY_RACE), len(SEXES), _AGES), dtype=np.int64)
         for race, tables in enumerate(TABLES_BY_RACE.values()):
-            for letter in tables:
-                path = files / f"{self.state}000{_FIRST_SEGMENT + 'ABCDEFG'.index(letter)}2010.sf1"
-                by_race[:, race] += _read_table(path, f"PCT12{letter}", zctas["logrecno"])
+            for table in tables:
+                path = files / f"{self.state}000{SEGMENTS[table]}2010.sf1"
+                by_race[:, race] += _read_table(path, f"PCT12{table}", zctas["logrecno"])
         # The totals within each table are consistent, so missing lines and exchanged tables are detected only here.
         wrong = by_race.sum(axis=(1, 2, 3)) != zctas["people"]
         if wrong.any():

@@ -683,8 +683,7 @@ class StartingPoint(Section):
             domain = Domain.of({name: values_in_order(frame[column]) for name, column in self.table.columns.items()})
             return domain.attributes, self.table.counted(frame, domain, path)
         start = at.cells(str(self.population))
-        if self.attributes:
-            start = start.marginal(self.attributes)
+        start = start.marginal(self.attributes or start.domain.names)
         _require_few_cells(start.domain, where="start", hint="select fewer attributes with start.attributes")
         counts = np.zeros(start.domain.shape)
         counts[tuple(start.cells.T)] = start.counts

@@ -775,11 +775,10 @@ def normalised(shares: Floats, where: str | Callable[[int], str], source: Path |
     """
     sums = shares.sum(axis=-1, keepdims=True)
     wrong = np.abs(sums - 1) > SUM_TOLERANCE
-    if wrong.any():
-        row = int(wrong.argmax())
-        found, expected = round(float(sums.flat[row]), 9), f"1, within {SUM_TOLERANCE:g}"
-        place = where if isinstance(where, str) else where(row)
-        raise InputError("shares do not sum to 1", source=source, where=place, found=found, expected=expected)
+    row = int(wrong.argmax())
+    found, place = round(float(sums.flat[row]), 9), where if isinstance(where, str) else where(row)
+    case = (wrong.any(), "shares do not sum to 1", place, found, f"1, within {SUM_TOLERANCE:g}")
+    refuse_first(case, source=source)
     return np.asarray(shares / sums)
 
 
@@ -863,9 +862,8 @@ def group_codes(
     twice = [list(groups)[code] for code in rest[1:]]
     refuse_first((twice, f"{REST!r} in two groups", where, ", ".join(twice), None))
     codes[codes < 0] = rest[0] if rest else -1
-    if complete and (codes < 0).any():
-        found, expected = attribute.categories[codes.argmin()], f"the value in one of the groups {listed(groups)}"
-        raise InputError("value in no group", where=where, found=found, expected=expected)
+    found, expected = attribute.categories[codes.argmin()], f"the value in one of the groups {listed(groups)}"
+    refuse_first((complete and (codes < 0).any(), "value in no group", where, found, expected))
     return codes
 
 

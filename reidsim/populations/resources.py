@@ -75,9 +75,8 @@ class CoverageByGroup(Section):
         problem = "people with a missing value have no share"
         refuse_first(((codes < 0).any(), problem, f"coverage.by = {self.by!r}", None, None))
         group = group_of[codes]
-        if (group < 0).any():
-            expected = f"a share for {categories[codes[group.argmin()]]!r}"
-            raise InputError("share missing", where="coverage.shares", expected=expected)
+        expected = f"a share for {categories[codes[group.argmin()]]!r}"
+        refuse_first(((group < 0).any(), "share missing", "coverage.shares", None, expected))
         return np.asarray(np.array(list(self.shares.values()))[group])
 
 
@@ -711,9 +710,7 @@ class FiguresByAge(Section):
 
         Without age groups, it is the overall probability. Otherwise, it is NaN for ages outside all groups.
         """
-        if self.overall is not None and not self.by_age:
-            return np.full(ages.shape, self.overall.probability)
-        found = np.full(ages.shape, np.nan)
+        found = np.full(ages.shape, np.nan if self.by_age else cast("Figure", self.overall).probability)
         for figure in self.by_age:
             first, last = figure.bounds
             found[(ages >= first) & (ages <= last)] = figure.probability
@@ -734,8 +731,8 @@ class FiguresByAge(Section):
             return np.asarray(cast("Figure", self.overall).probability)
         found = self.at(ages := np.asarray(age))
         if np.isnan(found).any():
-            lacking, groups = int(ages[np.isnan(found)].flat[0]), listed(figure.ages for figure in self.by_age)
-            raise InputError("no figure for an age", found=lacking, expected=groups)
+            groups = listed(figure.ages for figure in self.by_age)
+            raise InputError("no figure for an age", found=int(ages[np.isnan(found)].flat[0]), expected=groups)
         return found
 
 

@@ -281,7 +281,7 @@ def empty_columns(parameters: GenealogyParameters) -> Columns:
     Generation and subpopulation are filled, and parents are `NO_PARENT`; other columns have undefined values.
     """
     p, n = parameters, parameters.total
-    columns = Columns(*(np.empty(n, dtype) for dtype in _TYPES), haplotypes=np.empty((n, len(p.loci)), np.uint8))
+    columns = Columns._make([*(np.empty(n, dtype) for dtype in _TYPES), np.empty((n, len(p.loci)), np.uint8)])
     columns.father[:] = columns.mother[:] = NO_PARENT
     columns.generation[:] = np.repeat(np.arange(p.generations), p.people)
     columns.subpopulation[:] = np.tile(np.repeat(np.arange(len(p.subpopulations)), p.subpopulations), p.generations)
@@ -580,12 +580,8 @@ def bear(
         columns.wealth[child] = wealth
         columns.rank[child] = np.searchsorted(rules.rank_starts, wealth, side="right")
         source = first_above(rules.state_from_cumulative, rng.random())
-        if source == 0:
-            columns.state[child] = columns.state[father]
-        elif source == 1:
-            columns.state[child] = columns.state[mother]
-        else:
-            columns.state[child] = first_above(rules.state_cumulative, rng.random())
+        of_parent = columns.state[father if source == 0 else mother]
+        columns.state[child] = of_parent if source < 2 else first_above(rules.state_cumulative, rng.random())
         columns.sex[child] = MAN if rng.random() < 0.5 else WOMAN
         # The haplotypes that mothers pass on are `NO_ALLELE`.
         from_parent = father if columns.sex[child] == MAN else mother
@@ -719,10 +715,8 @@ class Labels(Section):
         """
         frame, path = read_figures(self.file, folder, [self.label, self.people])
         _require_names(frame[self.label], path)
-        people = numbers(frame, self.people, path)
-        if self.largest is not None:
-            # Keep the order of the file; among ties, keep the first labels.
-            people = people.nlargest(self.largest, keep="first").sort_index()
+        # Keep the order of the file; among ties, keep the first labels.
+        people = numbers(frame, self.people, path).nlargest(self.largest or len(frame), keep="first").sort_index()
         with locating(path):
             shares = _shares(np.asarray(people, dtype=np.float64), f"column {self.people!r}")
         return tuple(frame[self.label][people.index]), shares

@@ -109,7 +109,8 @@ class _Simulation:
         # Applied directly, because simuPOP skips initial operators if there is no generation to evolve.
         for operator in founding:
             operator.apply(population)
-        population.setIndInfo([self._rank(level) for level in population.indInfo("wealth")], "rank")
+        ranks = np.searchsorted(p.rank_starts, population.indInfo("wealth"), side="right")
+        population.setIndInfo(ranks.tolist(), "rank")
         self._record(population)
         mutators = [
             sim.StepwiseMutator(rates=float(rate), loci=locus, maxAllele=int(p.highest[locus] - p.lowest[locus]))
@@ -150,7 +151,7 @@ class _Simulation:
 
         def set_wealth(wealth: list[float], rank: list[float]) -> tuple[float, float]:
             level = int((wealth[0] + wealth[1]) / 2 + steps[self._rng.randInt(len(steps))])
-            return level, self._rank(level)
+            return level, float(np.searchsorted(p.rank_starts, level, side="right"))
 
         def set_state(state: list[float]) -> float:
             origin = source.draw()
@@ -165,9 +166,6 @@ class _Simulation:
             sim.PyTagger(set_wealth),
             sim.PyTagger(set_state),
         ]
-
-    def _rank(self, wealth: float) -> int:
-        return int(np.searchsorted(self._p.rank_starts, wealth, side="right"))
 
     def _can_marry(self, pop: Any) -> bool:
         """Return whether couples are possible in every subpopulation.
