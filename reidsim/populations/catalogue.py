@@ -34,6 +34,7 @@ from reidsim.populations.census import (
 )
 from reidsim.populations.counted import AttributeModelRecipe, CountsRecipe, FittedRecipe
 from reidsim.populations.genealogy.genealogy import (
+    COLUMN_TYPES,
     SEXES,
     Columns,
     Engine,
@@ -290,13 +291,12 @@ def _genealogy(table: pa.Table, about: Mapping[str, Any]) -> Genealogy:
         before.to_numpy(),
         after.to_numpy(),
     )
-    columns: dict[str, Any] = {name: table[name].to_numpy() for name in Columns._fields[:-1] if name not in labels}
-    for (name, values), dtype in zip(labels.items(), (np.uint8, np.int32, np.int16), strict=True):
-        columns[name] = _codes_of(table, name, values).astype(dtype)
-    columns["haplotypes"] = np.column_stack([table[locus].to_numpy() for locus in loci])
-    return Genealogy(
-        **columns, mutations=mutations, **names, **{key: about[key] for key in ("recipe", "engine", "seed")}
-    )
+    columns: dict[str, Any] = {"haplotypes": np.column_stack([table[locus].to_numpy() for locus in loci])}
+    for name, dtype in zip(Columns._fields, COLUMN_TYPES, strict=False):
+        codes = _codes_of(table, name, labels[name]) if name in labels else table[name].to_numpy()
+        columns[name] = codes.astype(dtype, copy=False)
+    made = {key: about[key] for key in ("recipe", "engine", "seed")}
+    return Genealogy(**columns, mutations=mutations, **names, **made)
 
 
 def population_metadata(schema: pa.Schema) -> dict[str, Any] | None:

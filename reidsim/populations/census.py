@@ -295,8 +295,8 @@ def _sum(frame: pd.DataFrame, columns: list[str], path: Path) -> Floats:
 
 # Summary File 1.
 
-# Segment (file number) of each table PCT12A to PCT12G, from the Census Bureau's packing list of a state's zip file (such
-# as "pct12a|20:209|") and its table of data field descriptors. Each segment contains only this table.
+# Segment (file number) of each table PCT12A to PCT12G, from the Census Bureau's packing list of a state's zip file
+# (such as "pct12a|20:209|") and its table of data field descriptors. Each segment contains only this table.
 SEGMENTS = dict(zip("ABCDEFG", range(20, 27), strict=True))
 
 # White, Black, American Indian and Alaska Native, Asian, Pacific Islander, some other race, two or more races.

@@ -272,7 +272,7 @@ Columns = namedtuple(
     "Columns", "father mother sex generation subpopulation surname birth_year state wealth rank haplotypes"
 )
 # Data types of the columns with one value per individual, in order.
-_TYPES = (np.int32, np.int32, np.uint8, np.int16, np.int16, np.int32, np.int32, np.int16, np.int16, np.int8)
+COLUMN_TYPES = (np.int32, np.int32, np.uint8, np.int16, np.int16, np.int32, np.int32, np.int16, np.int16, np.int8)
 
 
 def empty_columns(parameters: GenealogyParameters) -> Columns:
@@ -281,7 +281,7 @@ def empty_columns(parameters: GenealogyParameters) -> Columns:
     Generation and subpopulation are filled, and parents are `NO_PARENT`; other columns have undefined values.
     """
     p, n = parameters, parameters.total
-    columns = Columns._make([*(np.empty(n, dtype) for dtype in _TYPES), np.empty((n, len(p.loci)), np.uint8)])
+    columns = Columns._make([*(np.empty(n, dtype) for dtype in COLUMN_TYPES), np.empty((n, len(p.loci)), np.uint8)])
     columns.father[:] = columns.mother[:] = NO_PARENT
     columns.generation[:] = np.repeat(np.arange(p.generations), p.people)
     columns.subpopulation[:] = np.tile(np.repeat(np.arange(len(p.subpopulations)), p.subpopulations), p.generations)
