@@ -765,30 +765,20 @@ def share_as(release: Release, record: int, form: int) -> None:
     Changes `release` and its sensitive values in place. ``release.least`` must have been filled for this record; see
     `reread`.
     """
-    was, begin, end = release.strategies[record], release.begin[record], release.begin[record + 1]
-    values = release.harm.values
+    was, begin, values = release.strategies[record], release.begin[record], release.harm.values
+    least, entries, before, after = release.least, release.begin[record + 1] - begin, release.before, release.after
     if was >= 0:
-        _set_levels(release, was, release.before)
+        _set_levels(release, was, before)
     if form >= 0:
-        _set_levels(release, form, release.after)
+        _set_levels(release, form, after)
     n_changed = change_row(
-        release.cells,
-        release.least,
-        end - begin,
-        release.before,
-        was >= 0,
-        release.after,
-        form >= 0,
-        release.fitting,
-        release.changed,
+        release.cells, least, entries, before, was >= 0, after, form >= 0, release.fitting, release.changed
     )
     release.strategies[record] = form
-    if len(values.start) > 0:
-        for number in range(n_changed):
-            cell = release.changed[number]
-            gains = form >= 0 and fits_any(release.cells[cell], release.least, end - begin, release.after)
+    for cell in release.changed[:n_changed]:
+        if len(values.start) > 0:
+            gains = form >= 0 and fits_any(release.cells[cell], least, entries, after)
             add_row(values, cell, values.kind[record], 1 if gains else -1)
-    for number in range(n_changed):
-        _margin(release, release.changed[number])
-    if end - begin == 1:
+        _margin(release, cell)
+    if entries == 1:
         _margin(release, release.own[begin])

@@ -439,23 +439,13 @@ class MaskingGame:
             return evaluate(self.record_game, choice)
         strategies = np.asarray(choice.strategies, dtype=np.int64)
         publisher, adversary, success, utility, attacks = self._replies(strategies)[:5]
-        attacked = attacks > 0
-        intensity = self.space.generalization_intensity(np.maximum(strategies, 0))
-        return Equilibrium(
-            strategies=strategies,
-            publisher_payoff=publisher,
-            adversary_payoff=adversary,
-            attacked=attacked,
-            success_probability=success,
-            utility=utility,
-            generalization_intensity=np.where(strategies == WITHHELD, 1.0, intensity),
-            solver=choice.solver,
-            evaluated=choice.evaluated,
-            exact=choice.exact,
-            attempts=Attempts.of_one(
-                np.where(attacked, success, 0.0), adversary, self.staged_linker.compiled[0].gain, np.asarray(self.loss)
-            ),
+        attacked, gain = attacks > 0, self.staged_linker.compiled[0].gain
+        attempts = Attempts.of_one(np.where(attacked, success, 0.0), adversary, gain, np.asarray(self.loss))
+        intensity = np.where(
+            strategies == WITHHELD, 1.0, self.space.generalization_intensity(np.maximum(strategies, 0))
         )
+        found = publisher, adversary, attacked, success, utility, intensity
+        return Equilibrium(strategies, *found, choice.solver, choice.evaluated, choice.exact, attempts=attempts)
 
     def confidence(self, strategies: Strategies) -> tuple[NDArray[np.int64], Floats]:
         """Return the inferred surname of each record and the adversary's confidence in it.
@@ -587,12 +577,7 @@ class PartialKnowledgeGame(MaskingGame):
 
 @numba.njit(cache=True, nogil=True)
 def _evaluate(
-    game: GameArrays,
-    attack: TwoStageArrays,
-    memory: Memory,
-    rows: Rows,
-    strategies: Strategies,
-    outcomes: Floats,
+    game: GameArrays, attack: TwoStageArrays, memory: Memory, rows: Rows, strategies: Strategies, outcomes: Floats
 ) -> None:
     for target in rows:
         strategy = strategies[target]

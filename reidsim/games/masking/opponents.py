@@ -120,6 +120,10 @@ class Alike(NamedTuple):
     overconfident: NDArray[np.bool_]
 
 
+# Two-stage adversaries, grouped by stages; None without such adversaries.
+Groups = tuple[Alike, ...] | None
+
+
 class Tables(NamedTuple):
     """Replies of adversaries that link on few attributes, by form of these.
 
@@ -144,10 +148,12 @@ class Tables(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """How adversaries and records meet, and which strategies are allowed.
+    """Adversaries with tabulated replies, and how adversaries and records meet.
 
     Attributes
     ----------
+    tables : Tables
+        Adversaries with tabulated replies.
     rows : ndarray of int, shape (n_records,)
         Row of each record in the adversaries' arrays.
     past : ndarray of int64, shape (n_records,)
@@ -158,6 +164,7 @@ class Rules(NamedTuple):
         Whether of equally good strategies, the strategy with the lower confidence in the surname is preferred.
     """
 
+    tables: Tables
     rows: Rows
     past: Strategies
     one_of: bool
@@ -173,16 +180,13 @@ class Opponents:
     ----------
     alike : list of tuple of Alike, or of None
         Two-stage adversaries by thread, grouped by stages; None without such adversaries.
-    tables : Tables
-        Adversaries with tabulated replies.
     rules : Rules
-        How adversaries and records meet, and which strategies are allowed.
+        Other adversaries, how adversaries and records meet, and which strategies are allowed.
     game : GameArrays
         The subjects' side of the game.
     """
 
-    alike: list[tuple[Alike, ...] | None]
-    tables: Tables
+    alike: list[Groups]
     rules: Rules
     game: GameArrays
 
@@ -200,8 +204,9 @@ class Opponents:
         """
         n, linker = game.n_records, game.staged_linker
         alike = [_alike(linker, [AdversaryType("", 1.0, linker, game.attack)])]
-        rules = Rules(np.arange(n), np.full(n, WITHHELD, dtype=np.int64), True, no_attack, True)
-        return cls(_by_thread(alike, n), _stacked((), len(game.space.attributes)), rules, game.arrays)
+        tables = _stacked((), len(game.space.attributes))
+        rules = Rules(tables, np.arange(n), np.full(n, WITHHELD, dtype=np.int64), True, no_attack, True)
+        return cls(_by_thread(alike, n), rules, game.arrays)
 
     @classmethod
     def of_several(cls, game: RecordGame, *, no_attack: bool) -> Opponents | None:
@@ -254,15 +259,14 @@ class Opponents:
         n = game.n_records
         rows = np.arange(n) if shared is None else shared.cells.copy()
         past = np.full(n, WITHHELD, dtype=np.int64) if shared is None else shared.past.copy()
-        rules = Rules(rows, past, together == "one-of", no_attack, False)
-        arrays = GameArrays.from_space(space, game.benefit, game.loss, n_bits)
-        return cls(_by_thread(alike, n), _stacked(tabled, len(sizes)), rules, arrays)
+        rules = Rules(_stacked(tabled, len(sizes)), rows, past, together == "one-of", no_attack, False)
+        return cls(_by_thread(alike, n), rules, GameArrays.from_space(space, game.benefit, game.loss, n_bits))
 
 
 _Replies = tuple[NDArray[np.bool_], Floats, NDArray[np.int64]]
 
 
-def _by_thread(alike: Sequence[Alike], n_records: int) -> list[tuple[Alike, ...] | None]:
+def _by_thread(alike: Sequence[Alike], n_records: int) -> list[Groups]:
     """Return the adversaries for each thread, with its own memory; None without adversaries."""
     others = (
         [group._replace(memory=memory_beside(group.memory, group.arrays)) for group in alike]
@@ -290,10 +294,8 @@ def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> Adve
 
 
 def _alike(staged: MultistageLinker, types: Sequence[AdversaryType]) -> Alike:
-    n, each = (
-        staged.space.n_records,
-        [(one.weight, cast("Any", one.linker).attack, cast("Any", one.adversary)) for one in types],
-    )
+    n = staged.space.n_records
+    each = [(one.weight, cast("Any", one.linker).attack, cast("Any", one.adversary)) for one in types]
     return Alike(
         *staged.compiled,
         weight=np.array([weight for weight, _, _ in each]),
@@ -373,13 +375,7 @@ def attacked_anyway(alike: Alike, row: int, form: int) -> bool:
 
 @borrowing()
 def payoff_against(
-    alike: tuple[Alike, ...] | None,
-    tables: Tables,
-    rules: Rules,
-    game: GameArrays,
-    target: int,
-    strategy: int,
-    needed: float,
+    alike: Groups, rules: Rules, game: GameArrays, target: int, strategy: int, needed: float
 ) -> tuple[float, float]:
     """Return the payoff of a strategy, and the adversary's confidence in the surname.
 
@@ -392,10 +388,8 @@ def payoff_against(
     ----------
     alike : tuple of Alike, or None
         Two-stage adversaries, grouped by stages; None without such adversaries.
-    tables : Tables
-        Adversaries with tabulated replies.
     rules : Rules
-        How adversaries meet records, and which strategies are allowed.
+        Other adversaries, how adversaries meet records, and which strategies are allowed.
     game : GameArrays
         Benefits, losses and weights of the subjects.
     target, strategy : int
@@ -403,7 +397,7 @@ def payoff_against(
     needed : float
         Least payoff of interest, in currency units.
     """
-    row, risk, confidence = rules.rows[target], 0.0, 0.0
+    tables, row, risk, confidence = rules.tables, rules.rows[target], 0.0, 0.0
     worth, loss = game.benefit[target] * utility_of(game, target, strategy), game.loss[target]
     for each in range(len(tables.weight)):
         form = 0
@@ -415,25 +409,18 @@ def payoff_against(
             return -np.inf, 0.0
     if alike is not None:
         for group in alike:
-            form = strategy >> group.arrays.target_alleles.shape[1]
+            arrays, memory = group.arrays, group.memory
+            form = strategy >> arrays.target_alleles.shape[1]
             if rules.no_attack and attacked_anyway(group, row, form):
                 return -np.inf, 0.0
             # If only one person matches, a surname adds nothing.
             surname, sure = NO_SURNAME, 0.0
-            if rules.by_confidence or group.arrays.form_sizes[form, row] > 1:
-                surname, sure = surname_of(group.arrays, group.memory, row, strategy)
+            if rules.by_confidence or arrays.form_sizes[form, row] > 1:
+                surname, sure = surname_of(arrays, memory, row, strategy)
             for each in range(len(group.weight)):
+                gain, cost, threshold = group.gain[each, row], group.cost[each, row], group.threshold[each]
                 reply = reply_given(
-                    group.arrays,
-                    group.memory,
-                    row,
-                    form,
-                    surname,
-                    sure,
-                    group.gain[each, row],
-                    group.cost[each, row],
-                    group.threshold[each],
-                    group.overconfident[each],
+                    arrays, memory, row, form, surname, sure, gain, cost, threshold, group.overconfident[each]
                 )
                 taken = group.weight[each] * reply.success if reply.attacks else 0.0
                 risk += taken if rules.one_of else taken * (1.0 - risk)

@@ -21,7 +21,7 @@ from reidsim.adversaries.response import INDIFFERENCE
 from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing
 from reidsim.games.masking.game import GameArrays, MaskingGame, in_chunks, is_ahead, payoff_of, utility_of
-from reidsim.games.masking.opponents import Alike, Opponents, Rules, Tables, attacked_anyway, payoff_against
+from reidsim.games.masking.opponents import Groups, Opponents, Rules, attacked_anyway, payoff_against
 from reidsim.games.record_game import WITHHELD, Choice, Constraint, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound
 from reidsim.releases.lattice import Floats, MaskingSpace, Rows, Strategies
@@ -373,7 +373,7 @@ def greedy_path(game: MaskingGame, record: int) -> tuple[int, ...]:
     """
     path = np.full(sum(game.space.shape), -1, dtype=np.int64)
     one = Opponents.of_one(game, no_attack=False)
-    _greedy(one.alike[0], one.tables, one.rules, one.game, np.array([record]), Found.none(game.n_records), path)
+    _greedy(one.alike[0], one.rules, one.game, np.array([record]), Found.none(game.n_records), path)
     return tuple(path[path >= 0].tolist())
 
 
@@ -433,31 +433,21 @@ def _run(opponents: Opponents, kernel: Callable[..., None], option: Any, incumbe
     incumbents : ndarray of int64, shape (n_records,), optional
         Strategies to start from; none, if not given.
     """
-    tables, rules, game = opponents.tables, opponents.rules, opponents.game
-    found = Found.none(len(game.benefit), incumbents)
-    in_chunks(
-        len(game.benefit), opponents.alike, lambda rows, alike: kernel(alike, tables, rules, game, rows, found, option)
-    )
+    rules, game = opponents.rules, opponents.game
+    n, found = len(game.benefit), Found.none(len(game.benefit), incumbents)
+    in_chunks(n, opponents.alike, lambda rows, alike: kernel(alike, rules, game, rows, found, option))
     return found
 
 
 @borrowing()
-def _offer(
-    alike: tuple[Alike, ...] | None,
-    tables: Tables,
-    rules: Rules,
-    game: GameArrays,
-    target: int,
-    strategy: int,
-    found: Found,
-) -> None:
+def _offer(alike: Groups, rules: Rules, game: GameArrays, target: int, strategy: int, found: Found) -> None:
     """Replace the best strategy of a record if another one is allowed and better.
 
     Changes `found` at `target`, the record number. Of equal payoffs, the strategy with the lower confidence in the
     surname is better, then the strategy with the lower number. For the other parameters see `payoff_against`.
     """
     best, tie = found.payoffs[target], game.tie[target]
-    payoff, confidence = payoff_against(alike, tables, rules, game, target, strategy, best - tie)
+    payoff, confidence = payoff_against(alike, rules, game, target, strategy, best - tie)
     if payoff == -np.inf:
         return
     ahead = is_ahead(payoff, confidence, best, found.confidence[target], tie)
@@ -513,13 +503,7 @@ def _push_next(
 
 @numba.njit(cache=True, nogil=True)
 def _best_first(
-    alike: tuple[Alike, ...] | None,
-    tables: Tables,
-    rules: Rules,
-    game: GameArrays,
-    targets: Rows,
-    found: Found,
-    most_evaluated: int,
+    alike: Groups, rules: Rules, game: GameArrays, targets: Rows, found: Found, most_evaluated: int
 ) -> None:
     n_forms, n_linked = game.form_kept.shape
     n_bits = game.n_bits
@@ -530,7 +514,7 @@ def _best_first(
         by_weight = by_weight[(game.places[by_weight] & past) > 0]
         benefit, tie, total = game.benefit[target], game.tie[target], game.total_weight
         if found.strategies[target] >= 0:
-            _offer(alike, tables, rules, game, target, found.strategies[target], found)
+            _offer(alike, rules, game, target, found.strategies[target], found)
         cut = np.minimum(weights, total)
         kept_by_form = np.zeros(n_forms)
         for form in range(n_forms):
@@ -561,42 +545,26 @@ def _best_first(
                 break
             _push_next(queue, by_weight, game.places, cut, masked, strategy, heaviest)
             count += 1
-            _offer(alike, tables, rules, game, target, strategy, found)
+            _offer(alike, rules, game, target, strategy, found)
         found.evaluated[target] = count
 
 
 @numba.njit(cache=True, nogil=True)
-def _by_number(
-    alike: tuple[Alike, ...] | None,
-    tables: Tables,
-    rules: Rules,
-    game: GameArrays,
-    targets: Rows,
-    found: Found,
-    n_strategies: int,
-) -> None:
+def _by_number(alike: Groups, rules: Rules, game: GameArrays, targets: Rows, found: Found, n_strategies: int) -> None:
     for target in targets:
         for strategy in range(n_strategies):
             most = game.benefit[target] * utility_of(game, target, strategy)
             if most >= found.payoffs[target] - game.tie[target]:
                 found.evaluated[target] += 1
-                _offer(alike, tables, rules, game, target, strategy, found)
+                _offer(alike, rules, game, target, strategy, found)
 
 
 @numba.njit(cache=True, nogil=True)
-def _greedy(
-    alike: Any,
-    tables: Tables,
-    rules: Rules,
-    game: GameArrays,
-    targets: Rows,
-    found: Found,
-    path: Strategies,
-) -> None:
+def _greedy(alike: Any, rules: Rules, game: GameArrays, targets: Rows, found: Found, path: Strategies) -> None:
     """Run greedy search against one adversary for some targets (record numbers).
 
     Writes best strategies, payoffs and numbers of strategies computed into `found`, and the path of the last target
-    into `path`, up to its length. Only the first adversary of `alike` plays; `tables` is not used.
+    into `path`, up to its length. Only the first adversary of `alike` plays.
     """
     attack, memory, no_attack = alike[0].arrays, alike[0].memory, rules.no_attack
     for target in targets:
