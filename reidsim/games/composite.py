@@ -204,26 +204,15 @@ class TypesAdversary:
         attacked, invited = (np.asarray(stacked(name)[present].any(axis=0)) for name in ("attacks", "invited"))
         pays = invited if any(reply.pays is not None for reply in responses) else None
         if self.together == "worst":
-            worst = np.where(present[:, None], reidentified, -1.0).argmax(axis=0)
-            each = np.arange(len(attacked))
-            return Response(
-                attacks=attacked,
-                success=np.where(attacked, reidentified[worst, each], success[present].max(axis=0)),
-                believed_success=believed[present].max(axis=0),
-                adversary_payoff=payoff[worst, each],
-                exploits=exploits[worst, each],
-                pays=pays,
-            )
+            worst = np.where(present[:, None], reidentified, -1.0).argmax(axis=0), np.arange(len(attacked))
+            success = np.where(attacked, reidentified[worst], success[present].max(axis=0))
+            return Response(attacked, success, believed[present].max(axis=0), payoff[worst], exploits[worst], pays=pays)
+        success = np.where(attacked, self._by_any(weights, reidentified), self._by_any(weights, success))
+        expected = self._by_any(weights, believed), _weighted(weights, payoff), _weighted(weights, exploits)
+        frequency = np.where(attacked, self._by_any(weights, stacked("attack_probability")), 1.0)
+        coming, replies = Presence(tuple(weights.tolist()), self.together == "one-of"), tuple(responses)
         return TypesResponse(
-            attacks=attacked,
-            success=np.where(attacked, self._by_any(weights, reidentified), self._by_any(weights, success)),
-            believed_success=self._by_any(weights, believed),
-            adversary_payoff=_weighted(weights, payoff),
-            exploits=_weighted(weights, exploits),
-            frequency=np.where(attacked, self._by_any(weights, stacked("attack_probability")), 1.0),
-            pays=pays,
-            replies=tuple(responses),
-            coming=Presence(tuple(weights.tolist()), self.together == "one-of"),
+            attacked, success, *expected, frequency=frequency, pays=pays, replies=replies, coming=coming
         )
 
     def _by_any(self, weights: Floats, probability: Floats) -> Floats:
@@ -478,19 +467,12 @@ class PeopleLinker:
         if rows is not None:
             entries, start = self.row_sets.entries_of(np.asarray(rows))
             cells = cells[entries]
-        of_records = self.linker.link(strategy, cells)
-        true, believed = _sizes(of_records)
-        worst = best_entries(start, -believed, -true)
+        records = self.linker.link(strategy, cells)
+        true, believed = _sizes(records)
+        worst, share = best_entries(start, -believed, -true), records.match_probability
         sizes = true[worst]
-        share = of_records.match_probability
-        return PeopleLinkage(
-            sizes,
-            sizes if believed is true else believed[worst],
-            None if share is None else share[worst],
-            by_chance=of_records.by_chance,
-            of_records=of_records,
-            start=start,
-        )
+        linked = sizes, sizes if believed is true else believed[worst], None if share is None else share[worst]
+        return PeopleLinkage(*linked, by_chance=records.by_chance, of_records=records, start=start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -672,16 +654,11 @@ class RememberingLinker:
             parts.append((places, cells, self.linkers[linker].link(equivalent, cells)))
 
         linked = [(places, linkage) for places, _, linkage in parts]
-        true = _joined(linked, "group_sizes")
+        true, share = _joined(linked, "group_sizes"), _joined(linked, "match_probability")
         equal = all(each.believed_group_sizes is each.group_sizes for _, each in linked)
-        return RememberedLinkage(
-            true,
-            true if equal else _joined(linked, "believed_group_sizes"),
-            _joined(linked, "match_probability"),
-            by_chance=any(each.by_chance for _, each in linked),
-            cells=self.cells[rows],
-            parts=tuple(parts),
-        )
+        believed = true if equal else _joined(linked, "believed_group_sizes")
+        by_chance = any(each.by_chance for _, each in linked)
+        return RememberedLinkage(true, believed, share, by_chance=by_chance, cells=self.cells[rows], parts=tuple(parts))
 
 
 @dataclass(frozen=True, eq=False)

@@ -478,25 +478,13 @@ def cross_play(
             declared_information(each.adversary)
     if against_each is None:
         against_each = [defender.name for defender in defenders if defender.plans][:1]
+    # The first error of each adversary that fails to play.
     cannot: dict[str, InputError] = {}
-
-    def played(opponent: Opponent, paid: Game, choice: Choice) -> NDArray[np.float64] | None:
-        """Return `averages_of` the choice; None once the adversary has failed to play.
-
-        The payoffs of `choice` are evaluated in the game `paid`. The first error of the adversary is kept in `cannot`.
-        """
-        if opponent.name not in cannot:
-            try:
-                return averages_of(paid, choice, weights)
-            except InputError as error:
-                # Some adversaries fail only under some strategies, for example with a group size of 2.5 people.
-                cannot[opponent.name] = error
-        return None
-
-    best, best_reply = {}, BestReply(may_withhold=True)
+    best: dict[str, float] = {}
     for opponent in opponents:
         try:
-            best[opponent.name] = played(opponent, opponent.truth, best_reply.choose(opponent.truth))
+            best_reply = BestReply(may_withhold=True).choose(opponent.truth)
+            best[opponent.name] = averages_of(opponent.truth, best_reply, weights)[0]
         except InputError as error:
             cannot[opponent.name] = error
     playing = [opponent for opponent in opponents if opponent.name not in cannot]
@@ -515,12 +503,19 @@ def cross_play(
             left_out.append(f"defender {defender.name!r} cannot play: {error}")
             continue
         for opponent, truth in zip(playing, paid, strict=True):
-            measures, most = played(opponent, truth, choice), best[opponent.name]
-            if measures is not None and most is not None:
-                regret, scale = most[0] - measures[0], np.mean(opponent.truth.benefit) + np.mean(opponent.truth.loss)
-                # A difference of at most 1e-9 times the mean benefit plus loss is rounding error.
-                regret = 0.0 if abs(regret) <= INDIFFERENCE * scale * 1e3 else regret
-                rows.append((defender.name, against, opponent.name, *measures, regret))
+            if opponent.name in cannot:
+                continue
+            try:
+                measures = averages_of(truth, choice, weights)
+            except InputError as error:
+                # Some adversaries fail only under some strategies, for example with a group size of 2.5 people.
+                cannot[opponent.name] = error
+                continue
+            regret = best[opponent.name] - measures[0]
+            # A difference of at most 1e-9 times the mean benefit plus loss is rounding error.
+            scale = np.mean(opponent.truth.benefit) + np.mean(opponent.truth.loss)
+            regret = 0.0 if abs(regret) <= INDIFFERENCE * scale * 1e3 else regret
+            rows.append((defender.name, against, opponent.name, *measures, regret))
     if own in cannot:
         raise cannot[own]
     left_out = [f"adversary {name!r} cannot play: {error}" for name, error in cannot.items()] + left_out

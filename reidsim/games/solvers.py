@@ -77,6 +77,16 @@ def backward_induction(
     return Choice(strategies, "backward-induction", np.full(n, size, dtype=np.int64), exact=True)
 
 
+def beats(strategy: int, payoff: Floats, chosen: Strategies, best: Floats, tie: Floats) -> NDArray[np.bool_]:
+    """Return whether a strategy's payoff of each record beats the best found so far.
+
+    It does if it is larger by more than the tie tolerance, or equal within it and the strategy's number is lower. All
+    arrays have shape (n_rows,); `chosen` and `best` are the best strategies found and their payoffs.
+    """
+    ahead = payoff - best
+    return np.asarray((ahead > tie) | ((ahead >= -tie) & (strategy < chosen)))
+
+
 # Largest number of open nodes (nodes that wait for a visit); it bounds memory and time.
 _MOST_OPEN = 4_000_000
 # Bytes of an open node without its records, and number of bytes allocated between two checks of free memory.
@@ -135,24 +145,16 @@ def branch_and_bound(
         If the open nodes (nodes that wait for a visit) exceed the free memory, or their number would exceed 4 million.
     """
     constraint = constraint or Constraint()
-    space, n = game.space, game.n_records
-    tie = game.tie()
-    best = np.full(n, -np.inf)
-    strategies = np.full(n, WITHHELD, dtype=np.int64)
+    space, n, tie = game.space, game.n_records, game.tie()
+    best, strategies = np.full(n, -np.inf), np.full(n, WITHHELD, dtype=np.int64)
     evaluated = np.zeros(n, dtype=np.int64)
     open_rows: dict[int, list[Rows]] = {}
     is_open = np.zeros(n, dtype=np.bool_)
     # In this order parents precede their children: utility never rises with generalization, and numbers always do.
     queue: list[tuple[float, int]] = []
 
+    # Bytes that open nodes took since the last check of free memory.
     taken = 0
-
-    def take(size: int) -> None:
-        nonlocal taken
-        taken += size
-        if taken >= _ASKED:
-            require_memory(taken, _TOO_MANY, hint=_FEWER)
-            taken = 0
 
     def leave_open(node: int, rows: Rows) -> None:
         if not len(rows):
@@ -160,14 +162,12 @@ def branch_and_bound(
         if node not in open_rows:
             if len(queue) >= _MOST_OPEN:
                 raise InputError(_TOO_MANY, found=len(queue), expected=f"fewer than {_MOST_OPEN:,}", hint=_FEWER)
-            take(_OF_OPEN)
             open_rows[node] = []
             heapq.heappush(queue, (-space.average_utility(node), node))
         open_rows[node].append(rows)
 
     def wins(node: int, rows: Rows, payoff: Floats) -> NDArray[np.bool_]:
-        ahead, rounding = payoff - best[rows], tie[rows]
-        return np.asarray((ahead > rounding) | ((ahead >= -rounding) & (node < strategies[rows])))
+        return beats(node, payoff, strategies[rows], best[rows], tie[rows])
 
     if constraint.minimum is None:
         leave_open(space.most_specific, np.arange(n))
@@ -193,12 +193,14 @@ def branch_and_bound(
         evaluated[rows] += 1
         allowed = constraint.allows(space, node, response.invited, rows)
         better = wins(node, rows, payoff) & allowed
-        best[rows[better]] = payoff[better]
-        strategies[rows[better]] = node
-        unsettled = rows[response.attacks | ~allowed]
-        take(unsettled.nbytes)
+        best[rows[better]], strategies[rows[better]] = payoff[better], node
+        unsettled, n_open = rows[response.attacks | ~allowed], len(queue)
         for child in space.successors(node):
             leave_open(child, unsettled)
+        taken += unsettled.nbytes + _OF_OPEN * (len(queue) - n_open)
+        if taken >= _ASKED:
+            require_memory(taken, _TOO_MANY, hint=_FEWER)
+            taken = 0
     return Choice(strategies, "branch-and-bound", evaluated, exact=True)
 
 
@@ -398,8 +400,7 @@ def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Sea
     for strategy in (space.most_specific, space.size - 1) if constraint.minimum is None else ():
         outcome = game.outcome(strategy)
         better = constraint.allows(space, strategy, outcome.response.invited)
-        ahead = outcome.publisher_payoff - search.payoff
-        better &= (ahead > game.tie()) | ((ahead >= -game.tie()) & (strategy < search.strategies))
+        better &= beats(strategy, outcome.publisher_payoff, search.strategies, search.payoff, game.tie())
         search.payoff[better], search.strategies[better] = outcome.publisher_payoff[better], strategy
         search.evaluated[:] += 1
     search.buffers[0] = np.arange(n_rows)
@@ -689,13 +690,9 @@ def robust_choices(
     """
     size, n, chunk = games[0].space.size, games[0].n_records, max(1, _CHUNK // len(games))
     if size > _MOST_STRATEGIES:
-        raise InputError(
-            "too many strategies per record for robust strategies",
-            where="stress.robustness.criteria",
-            found=size,
-            expected=f"at most {_MOST_STRATEGIES:,}",
-            hint="set criteria = [] to compare policies only",
-        )
+        problem, expected = "too many strategies per record for robust strategies", f"at most {_MOST_STRATEGIES:,}"
+        hint = "set criteria = [] to compare policies only"
+        raise InputError(problem, where="stress.robustness.criteria", found=size, expected=expected, hint=hint)
     found = {name: RobustChoice(np.full(n, WITHHELD, dtype=np.int64), np.full(n, -np.inf)) for name in criteria}
     tie = np.max([game.tie() for game in games], axis=0)
     for begin in range(0, n, chunk):

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Linkage
-from reidsim.core.errors import InputError
+from reidsim.core.errors import refuse_first
 from reidsim.core.numerics import borrowing, owning
 from reidsim.games.composite import PeopleLattice, PeopleLinkage, parts_of, with_each
 from reidsim.games.directions.effects import (
@@ -175,11 +175,8 @@ def directed_linker(game: RecordGame) -> DirectedLinker | None:
     directed = [linker for linker in linkers if isinstance(linker, DirectedLinker)]
     if not directed:
         return None
-    if any(linker is not directed[0] for linker in linkers):
-        raise InputError(
-            "adversaries have different directions or risks",
-            expected="the same direction and the same risk for all adversaries",
-        )
+    differs, expected = len({*map(id, linkers)}) > 1, "the same direction and the same risk for all adversaries"
+    refuse_first((differs, "adversaries have different directions or risks", None, None, expected))
     return directed[0]
 
 
@@ -268,12 +265,8 @@ def by_rows_of(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int
     """
     n_records = game.n_records
     kinds, first, kind = np.unique(linker.kind, return_index=True, return_inverse=True)
-    if len(kinds) * n_records > MOST_HELD:
-        raise InputError(
-            "too many combinations of payoff parameters times records",
-            found=len(kinds) * n_records,
-            expected=f"at most {MOST_HELD:,}",
-        )
+    held, problem = len(kinds) * n_records, "too many combinations of payoff parameters times records"
+    refuse_first((held > MOST_HELD, problem, None, held, f"at most {MOST_HELD:,}"))
     sizes = np.arange(1, n_records + 2)
     by_rows, needed = np.zeros((len(kinds), n_records + 2)), np.empty(len(kinds), dtype=np.int64)
     for number, record in enumerate(first.tolist()):

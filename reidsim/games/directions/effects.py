@@ -124,12 +124,10 @@ class PersonLimits:
         values, kind = np.unique(codes, axis=0, return_inverse=True)
         counted = n_cells * max(len(values), int(start[-1]))
         if counted > MOST_COUNTED:
-            raise InputError(
-                "too many sensitive values for limits in direction person or both",
-                found=counted,
-                expected=f"at most {MOST_COUNTED:,} distinct records times values",
-                hint="use coarser values in the sensitive columns",
-            )
+            problem = "too many sensitive values for limits in direction person or both"
+            expected = f"at most {MOST_COUNTED:,} distinct records times values"
+            hint = "use coarser values in the sensitive columns"
+            raise InputError(problem, found=counted, expected=expected, hint=hint)
         groups = np.full((max(len(each.levels) for each in columns), start[-1]), -1, dtype=np.int64)
         overall = np.zeros(start[-1])
         counts = np.zeros((n_cells, start[-1]), dtype=np.int64)

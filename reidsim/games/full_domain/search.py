@@ -56,6 +56,7 @@ from reidsim.games.full_domain.game import (
     utilities_of,
 )
 from reidsim.games.record_game import WITHHELD
+from reidsim.games.solvers import beats
 from reidsim.releases.lattice import Floats, Rows, Strategies
 
 Bools = NDArray[np.bool_]
@@ -813,12 +814,9 @@ class _BestSplits:
             if below in self._values and self._last_above(below) == here:
                 self._bytes -= 16 * len(self._values.pop(below)[0])
         if self._bytes > _MEMORY_LIMIT:
-            raise InputError(
-                "too many classes for multi-dimensional recoding",
-                found=f"more than {self._bytes // 2**20:,} MiB of memory",
-                expected=f"at most {_MEMORY_LIMIT // 2**20:,} MiB",
-                hint="use fewer quasi-identifiers, or record-level generalization",
-            )
+            found, most = f"more than {self._bytes // 2**20:,} MiB of memory", f"at most {_MEMORY_LIMIT // 2**20:,} MiB"
+            hint = "use fewer quasi-identifiers, or record-level generalization"
+            raise InputError("too many classes for multi-dimensional recoding", found=found, expected=most, hint=hint)
 
     def _last_above(self, below: Levels) -> Levels:
         """Return the levels of the node just above that the walk visits last.
@@ -912,8 +910,7 @@ def record_level(game: FullDomainGame) -> RecordLevelSolution:
     strategies, payoff = np.full(cells, WITHHELD, dtype=np.int64), np.zeros(cells)
 
     def wins(node: int, rows: Rows, value: Floats) -> NDArray[np.bool_]:
-        ahead = value - payoff[rows]
-        return np.asarray((ahead > tie[rows]) | ((ahead >= -tie[rows]) & (node < strategies[rows])))
+        return beats(node, value, strategies[rows], payoff[rows], tie[rows])
 
     def enter(node: int, levels: Sequence[int], followed: Followed) -> Followed | None:
         keep = wins(node, followed.rows, benefit[followed.rows] * utilities_of(followed.loss))

@@ -30,7 +30,7 @@ from reidsim.adversaries.multistage.attack import (
     reply_to,
 )
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, OneShotAdversary
-from reidsim.core.errors import InputError, require_among
+from reidsim.core.errors import InputError, refuse_first, require_among
 from reidsim.core.numerics import available_threads, borrowing, done_in_threads
 from reidsim.games.outcomes import Attempts, Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
@@ -175,9 +175,9 @@ class PartialMaskingSpace(MaskingSpace):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.n_always < len(self.attributes):
-            expected = f"fewer than {len(self.attributes)}, the number of attributes"
-            raise InputError("no attribute can be masked", found=self.n_always, expected=expected)
+        n = len(self.attributes)
+        expected = f"fewer than {n}, the number of attributes"
+        refuse_first((not 0 <= self.n_always < n, "no attribute can be masked", None, self.n_always, expected))
 
     @property
     def size(self) -> int:
@@ -441,10 +441,8 @@ class MaskingGame:
         publisher, adversary, success, utility, attacks = self._replies(strategies)[:5]
         attacked, gain = attacks > 0, self.staged_linker.compiled[0].gain
         attempts = Attempts.of_one(np.where(attacked, success, 0.0), adversary, gain, np.asarray(self.loss))
-        intensity = np.where(
-            strategies == WITHHELD, 1.0, self.space.generalization_intensity(np.maximum(strategies, 0))
-        )
-        found = publisher, adversary, attacked, success, utility, intensity
+        intensity = self.space.generalization_intensity(np.maximum(strategies, 0))
+        found = publisher, adversary, attacked, success, utility, np.where(strategies == WITHHELD, 1.0, intensity)
         return Equilibrium(strategies, *found, choice.solver, choice.evaluated, choice.exact, attempts=attempts)
 
     def confidence(self, strategies: Strategies) -> tuple[NDArray[np.int64], Floats]:

@@ -247,9 +247,7 @@ def best_first(game: MaskingGame, *, no_attack: bool = False) -> Choice:
         `MaskingGame`.
     """
     if not game.is_compiled:
-        choice = branch_and_bound(game.record_game, Constraint(no_attack=no_attack))
-        payoffs = game.evaluate(choice).publisher_payoff
-        return game.chosen("branch-and-bound", choice.strategies, payoffs, choice.evaluated, exact=True)
+        return _by_record_game(game, branch_and_bound, no_attack)
     found = _run(Opponents.of_one(game, no_attack=no_attack), _best_first, NO_LIMIT)
     return game.chosen("best-first", found.strategies, found.payoffs, found.evaluated, exact=True)
 
@@ -404,17 +402,17 @@ def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) ->
         If there are more than 2**26 strategies, or 2**20 against an attack that is not a two-stage attack.
     """
     most = _MOST_COMPILED if game.is_compiled else _MOST_GENERAL
-    if game.space.size > most:
-        raise InputError(
-            "too many strategies for backward induction",
-            found=game.space.size,
-            expected=f"at most {most:,}",
-            hint="use best-first search, which has no such limit",
-        )
-    if game.is_compiled:
-        found = _run(Opponents.of_one(game, no_attack=no_attack), _by_number, game.space.size)
-        return game.chosen("backward-induction", found.strategies, found.payoffs, found.evaluated, exact=True)
-    choice = backward_induction(game.record_game, Constraint(no_attack=no_attack))
+    if (size := game.space.size) > most:
+        problem, hint = "too many strategies for backward induction", "use best-first search, which has no such limit"
+        raise InputError(problem, found=size, expected=f"at most {most:,}", hint=hint)
+    if not game.is_compiled:
+        return _by_record_game(game, backward_induction, no_attack)
+    found = _run(Opponents.of_one(game, no_attack=no_attack), _by_number, size)
+    return game.chosen("backward-induction", found.strategies, found.payoffs, found.evaluated, exact=True)
+
+
+def _by_record_game(game: MaskingGame, solve: Callable[[RecordGame, Constraint], Choice], no_attack: bool) -> Choice:
+    choice = solve(game.record_game, Constraint(no_attack=no_attack))
     payoffs = game.evaluate(choice).publisher_payoff
     return game.chosen(choice.solver, choice.strategies, payoffs, choice.evaluated, exact=True)
 
