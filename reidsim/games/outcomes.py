@@ -440,16 +440,14 @@ def mixed(parts: Sequence[Reidentified], weights: Sequence[float] | None = None)
     if len(parts) == 1:
         return parts[0]
     weights = [1.0 / len(parts)] * len(parts) if weights is None else weights
-    publisher = [part.publisher for part in parts if part.publisher is not None]
-    adversary = [part.adversary for part in parts if part.adversary is not None]
-    lost = [weight * part.lost for weight, part in zip(weights, parts, strict=True) if part.lost is not None]
-    return Reidentified(
-        parts[0].n,
-        mixture(weights, [part.people for part in parts]),
-        mixture(weights, publisher) if len(publisher) == len(parts) else None,
-        mixture(weights, adversary) if len(adversary) == len(parts) else None,
-        sum(lost) if len(lost) == len(parts) else None,
-    )
+
+    def combined(name: str, combine: Callable[[Any, Any], Any]) -> Any:
+        amounts = [getattr(part, name) for part in parts]
+        return None if any(each is None for each in amounts) else combine(weights, amounts)
+
+    people, publisher, adversary = (combined(name, mixture) for name in ("people", "publisher", "adversary"))
+    lost = combined("lost", lambda shares, amounts: sum(np.multiply(shares, amounts).tolist()))
+    return Reidentified(parts[0].n, people, publisher, adversary, lost)
 
 
 def reidentified_in(equilibrium: Equilibrium, weights: Counts, rng: Callable[[], np.random.Generator]) -> Reidentified:

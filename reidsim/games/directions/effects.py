@@ -19,7 +19,7 @@ values to, or removes them from, the values of the rows that fit other persons.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,19 +137,10 @@ class PersonLimits:
             for value in np.unique(each.codes[strategies != WITHHELD]).tolist():
                 counts[:, begin + value] = self.rows.of_cells(np.where(each.codes == value, strategies, WITHHELD))
         excess = np.full((n_cells, len(values)), _UNKNOWN, dtype=np.int32)
-        given = [limits.l_diversity or 0, limits.max_inference or 1.0, limits.t_closeness]
-        return FittingValues(
-            counts,
-            excess,
-            excess.copy(),
-            kind.ravel().astype(np.int64),
-            values.astype(np.int64),
-            start,
-            groups,
-            overall,
-            np.array([1.0 if limit is None else limit for limit in given], dtype=np.float64),
-            np.zeros(start[-1]),
-        )
+        distance = 1.0 if limits.t_closeness is None else limits.t_closeness
+        given = np.array([limits.l_diversity or 0, limits.max_inference or 1.0, distance], dtype=np.float64)
+        kind, values, work = kind.ravel().astype(np.int64), values.astype(np.int64), np.zeros(start[-1])
+        return FittingValues(counts, excess, excess.copy(), kind, values, start, groups, overall, given, work)
 
     def without_exceeding(self, strategies: Strategies) -> Strategies:
         """Withhold records until the limits hold for every released person.
@@ -397,35 +388,18 @@ def release_of(
         losses[:, position, : len(table)] = table.T
     n_attributes, _, widest = rows.groups.shape
     by_entry = (int(np.diff(begin).max(initial=1)), n_attributes, widest)
-    release = Release(
-        rows.cells,
-        rows.groups,
-        begin,
-        own,
-        np.searchsorted(own[begin[alone]][order], np.arange(n_cells + 1)).astype(np.int64),
-        alone[order].astype(np.int64),
-        np.flatnonzero(np.diff(begin) > 1).astype(np.int64),
-        np.array(lattice.shape, dtype=np.int64),
-        np.array(lattice.strides, dtype=np.int64),
-        losses,
-        np.array(benefit, dtype=np.float64),
-        strategies.astype(np.int64).copy(),
-        rows.of_cells(strategies).astype(np.int64),
-        harm,
-        more=np.zeros(n_cells),
-        less=np.zeros(n_cells),
-        shared=np.zeros(n_cells, dtype=np.int64),
-        least=np.zeros(by_entry, dtype=np.int16),
-        place=np.zeros(by_entry, dtype=np.int64),
-        gained=np.zeros(size),
-        changed=np.zeros(n_cells, dtype=np.int64),
-        before=np.zeros(n_attributes, dtype=np.int64),
-        after=np.zeros(n_attributes, dtype=np.int64),
-        forms=np.zeros((4, size), dtype=np.int64),
-        signs=np.zeros((4, size)),
-        at=np.full(size, -1, dtype=np.int64),
-        fits=np.zeros(n_cells, dtype=np.bool_),
-    )
+    start = np.searchsorted(own[begin[alone]][order], np.arange(n_cells + 1)).astype(np.int64)
+    members, several = alone[order].astype(np.int64), np.flatnonzero(np.diff(begin) > 1).astype(np.int64)
+    levels, strides = np.array(lattice.shape, dtype=np.int64), np.array(lattice.strides, dtype=np.int64)
+    fitting = rows.of_cells(strategies).astype(np.int64)
+    state = losses, np.array(benefit, dtype=np.float64), strategies.astype(np.int64), fitting, harm
+    work: dict[str, Any] = {name: np.zeros(n_cells) for name in ("more", "less")}
+    work |= {name: np.zeros(n_cells, dtype=np.int64) for name in ("shared", "changed")}
+    work |= {name: np.zeros(n_attributes, dtype=np.int64) for name in ("before", "after")}
+    work |= {"least": np.zeros(by_entry, dtype=np.int16), "place": np.zeros(by_entry, dtype=np.int64)}
+    work |= {"forms": np.zeros((4, size), dtype=np.int64), "signs": np.zeros((4, size)), "gained": np.zeros(size)}
+    work |= {"at": np.full(size, -1, dtype=np.int64), "fits": np.zeros(n_cells, dtype=np.bool_)}
+    release = Release(rows.cells, rows.groups, begin, own, start, members, several, levels, strides, *state, **work)
     _set_margins(release)
     return release
 

@@ -257,18 +257,11 @@ class GameArrays(NamedTuple):
         for j in range(n_linked):
             form_kept[:, j] = space.kept[j][levels[:, j]]
         sizes = np.array(space.shape, dtype=np.int64)
-        gained, lost = (np.broadcast_to(amounts, (n,)).astype(np.float64) for amounts in (benefit, loss))
-        return cls(
-            weights=np.ascontiguousarray(np.atleast_2d(space.weights)),
-            form_kept=form_kept,
-            total_weight=space.total_weight,
-            benefit=gained,
-            loss=lost,
-            tie=INDIFFERENCE * (gained + lost),
-            places=np.append(np.cumprod(sizes[:0:-1])[::-1], 1),
-            sizes=level_counts(space),
-            n_bits=n_bits,
-        )
+        gained, lost = (np.broadcast_to(each, (n,)).astype(np.float64) for each in (benefit, loss))
+        amounts = gained, lost, INDIFFERENCE * (gained + lost)
+        weights = np.ascontiguousarray(np.atleast_2d(space.weights))
+        places = np.append(np.cumprod(sizes[:0:-1])[::-1], 1)
+        return cls(weights, form_kept, space.total_weight, *amounts, places, level_counts(space), n_bits)
 
 
 def _always_shared(space: MaskingSpace) -> int:
@@ -560,15 +553,8 @@ class PartialKnowledgeGame(MaskingGame):
     def record_game(self) -> RecordGame:
         """The same game as a `RecordGame`, for solvers of record games."""
         name, world = self.attack.identify.resource, self.world
-        linker = MaskedRecordLinker(
-            self.space,
-            world.targets,
-            world.resource(name),
-            self.knowledge,
-            world.registered,
-            world.lists.get(name),
-            guessed=world.is_guessed(name),
-        )
+        known = world.targets, world.resource(name), self.knowledge, world.registered, world.lists.get(name)
+        linker = MaskedRecordLinker(self.space, *known, guessed=world.is_guessed(name))
         adversary = self.planner or OneShotAdversary(self.attack.gain, self.attack.cost)
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
 
