@@ -261,9 +261,8 @@ def make_elements(
         if _is_generalized(persons[:, position], released[:, position], tree)
     }
     if records is None and not used:
-        columns = tuple(np.ascontiguousarray(persons[:, j], dtype=np.int32) for j in range(persons.shape[1]))
-        holders = _holders(row_sets, n, 0)
-        return Elements(columns, np.arange(n, dtype=np.int32), counted, np.zeros(n, dtype=np.int32), n, holders)
+        everybody, pattern = np.arange(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
+        return Elements(_columns(persons), everybody, counted, pattern, n, _holders(row_sets, n, 0))
     # Elements with the same pattern are at the same depth of every tree, so their values match only if they are equal.
     depths = np.zeros(released.shape, dtype=np.int32)
     for position, tree in used.items():
@@ -277,18 +276,16 @@ def make_elements(
             # A person known by a group larger than the records' groups matches no record once the attribute is known.
             values[:, position] = np.where(above >= 0, above, tree.n_nodes)
         questions.append(values)
-    rows = np.concatenate([*questions, released])
-    everybody = np.arange(n, dtype=np.int32)
-    return Elements(
-        columns=tuple(np.ascontiguousarray(rows[:, j], dtype=np.int32) for j in range(rows.shape[1])),
-        asks=np.concatenate([*[everybody] * len(patterns), np.full(len(released), NOBODY, dtype=np.int32)]),
-        records=np.concatenate([np.zeros(len(rows) - len(released), dtype=np.int64), counted]),
-        pattern=np.concatenate(
-            [np.repeat(np.arange(len(patterns), dtype=np.int32), n), pattern_of_record.ravel().astype(np.int32)]
-        ),
-        n_persons=n,
-        holders=_holders(row_sets, len(released), len(rows) - len(released)),
-    )
+    columns, n_queries = _columns(np.concatenate([*questions, released])), n * len(patterns)
+    asks = np.append(np.tile(np.arange(n), len(patterns)), np.full(len(released), NOBODY)).astype(np.int32)
+    pattern = np.append(np.repeat(np.arange(len(patterns)), n), pattern_of_record).astype(np.int32)
+    amounts = np.append(np.zeros(n_queries, dtype=np.int64), counted)
+    return Elements(columns, asks, amounts, pattern, n, _holders(row_sets, len(released), n_queries))
+
+
+def _columns(codes: Codes) -> tuple[Positions, ...]:
+    """Return the columns of a table as separate contiguous arrays."""
+    return tuple(np.ascontiguousarray(codes.T, dtype=np.int32))
 
 
 def _holders(row_sets: RowSets | None, n_records: int, before: int) -> Holders:

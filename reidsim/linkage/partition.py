@@ -9,7 +9,7 @@ nodes beneath it, as in iceberg cubes (Beyer and Ramakrishnan 1999). So no table
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -55,10 +55,7 @@ class FittingRows:
         self.begin = np.arange(len(cells) + 1) if row_sets is None else row_sets.start
         self._record_of_entry = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
         self._lattice = GeneralizationLattice(lattice.hierarchies, self.cells)
-        widest = max(hierarchy.attribute.size for hierarchy in lattice.hierarchies)
-        self.groups = np.full((len(lattice.shape), max(lattice.shape), widest), -1, dtype=np.int32)
-        for groups, hierarchy in zip(self.groups, lattice.hierarchies, strict=True):
-            groups[: hierarchy.n_levels, : hierarchy.attribute.size] = hierarchy.groups
+        self.groups = padded([hierarchy.groups for hierarchy in lattice.hierarchies], -1)
 
     def of_cells(self, strategies: Strategies) -> Counts:
         """Return the number of released rows that match each cell, shape (n_cells,).
@@ -118,6 +115,13 @@ class FittingRows:
         `strategies` is as in `of_cells`.
         """
         return self.least(self.of_cells(strategies)[self.cell_of_entry])
+
+
+def padded(tables: Sequence[NDArray[Any]], filler: int = 0) -> NDArray[Any]:
+    """Return tables of several shapes as one array, with a filler in the unused places."""
+    shape = np.max([table.shape for table in tables], axis=0)
+    pads = [[(0, most - n) for most, n in zip(shape, table.shape, strict=True)] for table in tables]
+    return np.stack([np.pad(*each, constant_values=filler) for each in zip(tables, pads, strict=True)])
 
 
 @borrowing()
@@ -270,21 +274,16 @@ def rollup_of(lattice: GeneralizationLattice, others: NDArray[np.int32], people:
     """
     hierarchies, losses = lattice.hierarchies, lattice.losses
     order = sorted(range(len(hierarchies)), key=lambda at: -float(losses[at][-1].max()))
-    wide = (len(order), max(lattice.shape), max(each.attribute.size for each in hierarchies))
-    groups, lost, least = np.zeros(wide, dtype=np.int32), np.zeros(wide), np.zeros(wide)
-    n_groups = np.zeros(wide[:2], dtype=np.int64)
-    for place, at in enumerate(order):
-        levels, values = hierarchies[at].groups.shape
-        groups[place, :levels, :values] = hierarchies[at].groups
-        lost[place, :levels, :values] = losses[at]
-        n_groups[place, :levels] = hierarchies[at].n_groups
-        for level in range(levels):
-            of_group = np.full(hierarchies[at].n_groups[level], np.inf)
-            np.minimum.at(of_group, hierarchies[at].groups[level], losses[at][level])
-            least[place, level, :values] = of_group[hierarchies[at].groups[level]]
-    codes = np.concatenate([lattice.codes, others]).T[order]
+    groups, lost = [hierarchies[at].groups for at in order], [losses[at] for at in order]
+    least = [np.empty(each.shape) for each in lost]
+    for place, level in ((place, level) for place, each in enumerate(groups) for level in range(len(each))):
+        of_group = np.full(groups[place][level].max() + 1, np.inf)
+        np.minimum.at(of_group, groups[place][level], lost[place][level])
+        least[place][level] = of_group[groups[place][level]]
+    codes = np.ascontiguousarray(np.concatenate([lattice.codes, others]).T[order], dtype=np.int32)
+    n_groups = padded([np.array(hierarchies[at].n_groups, dtype=np.int64) for at in order])
     shape, strides = (np.array(each, dtype=np.int64)[order] for each in (lattice.shape, lattice.strides))
-    return Rollup(np.ascontiguousarray(codes, dtype=np.int32), people, groups, lost, least, n_groups, shape, strides)
+    return Rollup(codes, people, padded(groups), padded(lost), padded(least), n_groups, shape, strides)
 
 
 def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts:
@@ -308,12 +307,9 @@ def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts
     """
     shape, n_rows = rollup.shape, rollup.codes.shape[1]
     # Renumber strategies by the order of attributes in the roll-up.
-    path = np.full(n_rows, -1, dtype=np.int64)
-    number = np.zeros(len(rows), dtype=np.int64)
-    for stride, levels in zip(rollup.strides.tolist(), shape.tolist(), strict=True):
-        number = number * levels + strategies // stride % levels
-    path[rows] = number
     strides = np.array([np.prod(shape[at + 1 :], dtype=np.int64) for at in range(len(shape))])
+    path = np.full(n_rows, -1, dtype=np.int64)
+    path[rows] = strategies[:, None] // rollup.strides % shape @ strides
     sizes = np.zeros(n_rows, dtype=np.int64)
     buffers = np.empty((len(shape) + 1, n_rows), dtype=np.int32)
     buffers[0] = np.arange(n_rows)

@@ -150,13 +150,11 @@ def _relationships(father: Ints, mother: Ints, rows: Ints, starts: Ints, other: 
 
     See `relatives_within` and `Relatives` for the arguments.
     """
-    generation = np.zeros(len(father), dtype=np.int64)
-    while True:
+    generation, later = np.full(len(father), -1), np.zeros(len(father), dtype=np.int64)
+    while not np.array_equal(later, generation):
+        generation = later
         # An unknown parent counts as one generation before the founders.
         later = np.maximum(*[np.where(parent == NO_PARENT, -1, generation[parent]) for parent in (father, mother)]) + 1
-        if np.array_equal(later, generation):
-            break
-        generation = later
     order = np.argsort(generation, kind="stable")
     place = np.full(len(father), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))

@@ -565,13 +565,9 @@ def _exactly_one_drawn(sizes: NDArray[np.int64], records: int, population_size: 
     others = sizes - 1.0
     left = population_size - records - others
     # Exactly one of j people can be drawn only if the others fit among the people who are not drawn.
-    possible = left >= 0
-    log_ratio = (
-        np.log(sizes)
-        + log_gamma_ratio(np.where(possible, left, 0.0) + 1, others)
-        - log_gamma_ratio(population_size - others, others)
-    )
-    return np.asarray(np.where(possible, np.exp(np.where(possible, log_ratio, 0.0)), 0.0))
+    log_ratio = np.log(sizes) + log_gamma_ratio(np.maximum(left, 0.0) + 1, others)
+    log_ratio -= log_gamma_ratio(population_size - others, others)
+    return np.where(left >= 0, np.exp(log_ratio), 0.0)
 
 
 @dataclass(frozen=True, eq=False)

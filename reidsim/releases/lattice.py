@@ -224,12 +224,8 @@ class GeneralizationLattice(StrategySpace):
         """
         counted = self.domain.names if self.loss_attributes is None else self.loss_attributes
         greatest = math.fsum(math.log(h.attribute.size) for h in self.hierarchies if h.attribute.name in counted)
-        return tuple(
-            log(hierarchy.charged_sizes) / greatest
-            if greatest > 0 and hierarchy.attribute.name in counted
-            else np.zeros(hierarchy.groups.shape)
-            for hierarchy in self.hierarchies
-        )
+        shares = [log(h.charged_sizes) * (h.attribute.name in counted) for h in self.hierarchies]
+        return tuple(share / greatest if greatest > 0 else share for share in shares)
 
     @cached_property
     def record_losses(self) -> tuple[Floats, ...]:

@@ -218,13 +218,8 @@ def released_class_sizes(released: pd.DataFrame, person: NDArray[np.intp] | None
     """
     labels = released.astype("str")
     shared = ~(labels == SUPPRESSED).all(axis=1).to_numpy()
-    columns = list(labels.columns)
-    groups = labels.groupby(columns, sort=False, observed=True)[columns[0]]
-    if person is None:
-        sizes = groups.transform("size").to_numpy()
-    else:
-        number = groups.ngroup().to_numpy()
-        sizes = np.bincount(np.unique(np.column_stack([number, person]), axis=0)[:, 0])[number]
+    people = pd.Series(np.arange(len(labels)) if person is None else person, index=labels.index)
+    sizes = people.groupby([labels[name] for name in labels], sort=False, observed=True).transform("nunique")
     return np.where(shared, sizes, 0).astype(np.int64)
 
 

@@ -524,10 +524,10 @@ def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
         path, frame = table_named(
             section.path, loaded, "release.path", partial(read_table, delimiter=section.delimiter)
         )
-        labels = select_columns(frame, columns, {}, path)
-        for name, column in columns.items():
-            missing, expected = labels[name].eq(""), "a value in every row"
-            refuse_rows(missing, "value missing", source=path, column=column, expected=expected)
+        labels = select_columns(frame, columns | {PERIOD: section.period}, {}, path)
+        for name, column in zip(labels, (*columns.values(), section.period), strict=True):
+            expected = "the period of the case" if name == PERIOD else "a value in every row"
+            refuse_rows(labels[name].eq(""), "value missing", source=path, column=column, expected=expected)
     if people is None:
         domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in columns))
     else:
@@ -542,26 +542,21 @@ def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
     else:
         with locating(path):
             codes = np.column_stack([domain[name].encode(labels[name], column) for name, column in columns.items()])
-        require_columns(frame, [section.period], path)
-        values = frame[section.period].str.strip()
-        missing, expected = values.eq(""), "the period of the case"
-        refuse_rows(missing, "value missing", source=path, column=section.period, expected=expected)
-        attribute = Attribute(section.period, natural_categories(values))
+        attribute = Attribute(section.period, natural_categories(labels[PERIOD]))
         periods, forecast = attribute.categories, np.zeros(attribute.size)
-        period = attribute.encode(values).astype(np.int64)
+        period = attribute.encode(labels[PERIOD]).astype(np.int64)
         if section.forecast is not None:
             require_columns(frame, [section.forecast], path)
             amounts = np.asarray(numbers(frame, section.forecast, path), dtype=np.float64)
             first = np.unique(period, return_index=True)[1]
             like, forecast = first[period], amounts[first]
-            refuse_rows(
+            wrong, problem = (
                 amounts != amounts[like],
                 "cases of the same period have different benefits of the forecast",
-                source=path,
-                column=section.forecast,
-                found=amounts,
-                expected=lambda row: f"{amounts[like[row]]:g}, as in row {int(like[row]) + 1}",
             )
+            row = like[int(wrong.argmax())]
+            expected = f"{amounts[row]:g}, as in row {int(row) + 1}"
+            refuse_rows(wrong, problem, source=path, column=section.forecast, found=amounts, expected=expected)
     held, period = np.unique(period, return_inverse=True)
     periods = tuple(periods[number] for number in held)
     return Cases(codes, period.astype(np.int64), periods, forecast[held], hierarchies, population, voters)

@@ -343,16 +343,14 @@ class DynamicScenario(PublisherScenario):
         ambiguous, given = (release.path is None) == (epidemic is None), "neither" if epidemic is None else "both"
         one_source, draws = "either release.path or [epidemic]", epidemic is not None or PK in self.publisher.policies
         needed = f"a population, for {f'policy {PK}' if epidemic is None else 'epidemic'}"
-        refuse_first(
-            (ambiguous, "the cases are missing or given twice", "release.path", given, one_source),
-            (self.population is None and draws, "section missing", "population", None, needed),
-        )
         if epidemic is not None:
             require_among("no such attribute", (epidemic.area,), self.attributes, where="epidemic.area")
         forecast, participation = epidemic is not None and release.forecast, agents is not None and agents.participation
         repeated = agents and release.table == "cumulative"
         no_repetition = "agents need tables that contain each case once"
         refuse_first(
+            (ambiguous, "the cases are missing or given twice", "release.path", given, one_source),
+            (self.population is None and draws, "section missing", "population", None, needed),
             (forecast, "the key needs a file", "release.forecast", release.forecast, "release.path"),
             (repeated, no_repetition, "release.table", "cumulative", "period"),
             (participation, "participation is not supported for cases", "agents.participation", None, None),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from reidsim.agents.attack import PARTICIPATION
-from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_among, require_distinct
+from reidsim.core.errors import InputError, locating, refuse_first, refuse_rows, require_distinct
 from reidsim.core.files import read_toml, resolve
 from reidsim.core.numerics import random_stream
 from reidsim.core.tables import read_table, require_columns
@@ -351,11 +351,9 @@ def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
     except CycleError as error:
         row, problem = min(error.args[1]), "a person is their own ancestor"
         raise InputError(problem, source=path, where=f"row {row + 1}", found=names[row]) from None
-    decides = table["decides"].tolist() if "decides" in table else ["yes"] * len(names)
-    for number, answer in enumerate(decides, start=1):
-        where = f"row {number}, column 'decides'"
-        require_among("value not allowed", (answer,), ("yes", "no"), source=path, where=where)
-    rows = np.flatnonzero(np.array(decides) == "yes").astype(np.int64)
+    decides, wrong = table.get("decides", pd.Series("yes", index=names.index)), "value not allowed"
+    refuse_rows(~decides.isin(["yes", "no"]), wrong, source=path, column="decides", found=decides, expected="yes or no")
+    rows = np.flatnonzero(decides.eq("yes")).astype(np.int64)
     if not len(rows):
         raise InputError("no person decides", source=path, where="column 'decides'", expected="yes in at least one row")
     return parents[0], parents[1], rows
