@@ -43,10 +43,6 @@ _SAMPLE = 5_000
 
 _TELEPHONES = "telephone numbers"
 _CORSICA = {"2A": "19", "2B": "18"}
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}")
-_WEB = re.compile(r"(https?://|www\.)\S+")
-_IP = re.compile(r"(\d{1,3}\.){3}\d{1,3}|([0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}")
-_UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _SSN = re.compile(r"\d{3}-\d{2}-\d{4}")
 _NINO = re.compile(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]")
 _MBI = re.compile(r"[1-9][AC-HJKMNP-RT-Y][0-9AC-HJKMNP-RT-Y]\d-?[AC-HJKMNP-RT-Y][0-9AC-HJKMNP-RT-Y]\d-?[AC-Y]{2}\d{2}")
@@ -309,14 +305,14 @@ def _is_telephone(value: str) -> bool:
 
 
 _STRONG: dict[str, Callable[[str], object]] = {
-    "e-mail addresses": _EMAIL.fullmatch,
+    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}").fullmatch,
     "bank accounts (IBAN)": _is_iban,
     "insurance numbers": _is_insurance_number,
     "social security or identity card numbers": _is_national_number,
     "payment cards": _is_card,
-    "web addresses": _WEB.fullmatch,
-    "network addresses": _IP.fullmatch,
-    "record numbers (UUID)": _UUID.fullmatch,
+    "web addresses": re.compile(r"(https?://|www\.)\S+").fullmatch,
+    "network addresses": re.compile(r"(\d{1,3}\.){3}\d{1,3}|([0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}").fullmatch,
+    "record numbers (UUID)": re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}").fullmatch,
 }
 # Other numbers can have these formats, too, so they are evidence only in columns in which few rows share a value.
 _WEAK: dict[str, Callable[[str], object]] = {

@@ -591,16 +591,6 @@ def share_of_values(codes: Integers, person: NDArray[np.integer[Any]], n_values:
     return np.bincount(values, minlength=n_values) / max(len(values), 1)
 
 
-def _summed(group: Integers, value: Integers, count: NDArray[Any], n_values: int) -> tuple[Integers, Integers, Floats]:
-    """Return the distinct pairs of group and value, and the sum of `count` of each.
-
-    `group`, `value` and `count` have one item per row; values are numbers below `n_values`. The three results are the
-    groups, the values and the sums of the pairs, by group and then by value.
-    """
-    pairs, place = np.unique(group * max(n_values, 1) + value, return_inverse=True)
-    return pairs // max(n_values, 1), pairs % max(n_values, 1), np.bincount(place, count, len(pairs)).astype(np.float64)
-
-
 def _distance(
     of_group: Integers, of_value: Integers, share: Floats, n_groups: int, overall: Floats, levels: Integers
 ) -> Floats:
@@ -615,7 +605,8 @@ def _distance(
     total = np.zeros(n_groups)
     for level in levels:
         of_table = np.bincount(level, overall)
-        groups, nodes, shares = _summed(of_group, level[of_value], share, len(of_table))
+        pairs, place = np.unique(of_group * len(of_table) + level[of_value], return_inverse=True)
+        (groups, nodes), shares = np.divmod(pairs, len(of_table)), np.bincount(place, share, len(pairs))
         there = np.abs(shares - of_table[nodes]) - of_table[nodes]
         total += 1.0 + np.bincount(groups, there, n_groups)
     return np.clip(total / (2 * len(levels)), 0.0, 1.0)

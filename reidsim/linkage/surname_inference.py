@@ -343,14 +343,11 @@ def nearest_surname(
         ahead += _is_nearer(distances, rows, i, other)
     agree = agreeing[first] & shared
     posterior(tables, agree, genealogy.observed[rows[first]] & observed & ~agree, weights[0])
-    mean = np.inf
+    weights[1, :], beyond = 0.0, 1.0
     if other >= 0 and ahead < NEAREST:
         agree = agreeing[other] & shared
         mean = posterior(tables, agree, genealogy.observed[rows[other]] & observed & ~agree, weights[1])
-    if mean == np.inf:
-        for t in range(weights.shape[1]):
-            weights[1, t] = 0.0
-    beyond = 1.0 if mean == np.inf else 0.0
+        beyond = 1.0 if mean == np.inf else 0.0
     return surnames[rows[first]], confidence_score(tables.unrelated_survival, weights[0], weights[1], beyond)
 
 

@@ -342,10 +342,8 @@ class MaskingSpace(StrategySpace):
         n, weights = len(self.attributes), np.asarray(self.weights, dtype=np.float64)
         kept, groups = self.kept or (_MASKING,) * n, self.groups or ((),) * n
         total = self.total_weight or float(weights.sum(axis=-1).mean() if weights.size else 0.0)
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "kept", tuple(np.asarray(shares, dtype=np.float64) for shares in kept))
-        object.__setattr__(self, "groups", groups)
-        object.__setattr__(self, "total_weight", total)
+        kept = tuple(np.asarray(shares, dtype=np.float64) for shares in kept)
+        vars(self).update(weights=weights, kept=kept, groups=groups, total_weight=total)
         many = "too many strategies to number"
         refuse_first(
             (not total > 0, "no attribute has a positive weight", None, total, "a sum of weights above 0"),

@@ -472,39 +472,6 @@ class TableLinker:
         return sizes[rows]
 
 
-def build_study(loaded: Scenario[Any]) -> DynamicStudy:
-    """Read the files and recipes of a scenario of cases; return its `DynamicStudy`.
-
-    A period's table contains the cases of the period or, with cumulative tables, of this and all earlier periods.
-
-    Raises
-    ------
-    InputError
-        If a file or value cannot be used, or a level of policy ``fixed`` does not exist.
-    """
-    with locating(loaded.path):
-        cases = read_cases(loaded)
-        first, cell = distinct_rows(list(cases.codes.T), len(cases.codes))
-        counts, last = np.zeros((len(cases.periods), len(first)), dtype=np.int64), cases.period
-        np.add.at(counts, (cases.period, cell), 1)
-        if loaded.scenario.release.table == "cumulative":
-            counts, last = np.cumsum(counts, axis=0), np.full_like(cases.period, len(cases.periods) - 1)
-        period, held = np.nonzero(counts)
-        spread = np.array([entropy(np.bincount(values)[None, :])[0] for values in cases.codes.T])
-        weights = spread / spread.sum() if spread.sum() > 0 else np.full(len(spread), 1 / len(spread))
-        counts, codes = counts[period, held], cases.codes[first[held]]
-        lattice = PeriodLattice(cases.hierarchies, codes, period=period, counts=counts, attribute_weights=weights)
-        row_of_case = np.searchsorted(period * len(first) + held, last * len(first) + cell)
-        listed = cases.voters or cases.population
-        groups = None if listed is None else GroupSizes(listed, lattice, holds_records=cases.voters is None)
-        everybody = Population(lattice.domain, cases.codes[first], np.bincount(cell), name="cases")
-        tables = TableLinker(lattice, GroupSizes(everybody, lattice))
-        study = DynamicStudy(loaded, cases, lattice, held, row_of_case, groups, tables)
-        if "fixed" in study.scenario.publisher.policies:
-            _ = study.fixed_form
-        return study
-
-
 def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
     """Return the cases, read or simulated, and the people of the scenario.
 
@@ -679,12 +646,34 @@ class DynamicKind(Kind):
     def build(self, loaded: Scenario[Any]) -> DynamicStudy:
         """Read or simulate the cases, read the people, and return the `DynamicStudy`.
 
+        A period's table contains the cases of the period or, with cumulative tables, of this and all earlier periods.
+
         Raises
         ------
         InputError
-            If a file or value cannot be used.
+            If a file or value cannot be used, or a level of policy ``fixed`` does not exist.
         """
-        return build_study(loaded)
+        with locating(loaded.path):
+            cases = read_cases(loaded)
+            first, cell = distinct_rows(list(cases.codes.T), len(cases.codes))
+            counts, last = np.zeros((len(cases.periods), len(first)), dtype=np.int64), cases.period
+            np.add.at(counts, (cases.period, cell), 1)
+            if loaded.scenario.release.table == "cumulative":
+                counts, last = np.cumsum(counts, axis=0), np.full_like(cases.period, len(cases.periods) - 1)
+            period, held = np.nonzero(counts)
+            spread = np.array([entropy(np.bincount(values)[None, :])[0] for values in cases.codes.T])
+            weights = spread / spread.sum() if spread.sum() > 0 else np.full(len(spread), 1 / len(spread))
+            counts, codes = counts[period, held], cases.codes[first[held]]
+            lattice = PeriodLattice(cases.hierarchies, codes, period=period, counts=counts, attribute_weights=weights)
+            row_of_case = np.searchsorted(period * len(first) + held, last * len(first) + cell)
+            listed = cases.voters or cases.population
+            groups = None if listed is None else GroupSizes(listed, lattice, holds_records=cases.voters is None)
+            everybody = Population(lattice.domain, cases.codes[first], np.bincount(cell), name="cases")
+            tables = TableLinker(lattice, GroupSizes(everybody, lattice))
+            study = DynamicStudy(loaded, cases, lattice, held, row_of_case, groups, tables)
+            if "fixed" in study.scenario.publisher.policies:
+                _ = study.fixed_form
+            return study
 
     def describe(self, study: DynamicStudy) -> str:
         """Build the games; return a line with numbers of cases, periods, generalizations.
