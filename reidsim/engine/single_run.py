@@ -259,7 +259,7 @@ def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -
     if explain:
         wrong = getattr(getattr(scenario, "beliefs", None), "model_fields_set", ())
         broken = broken_guarantees(ended, lambda policy: setting_of(policy, 0, 0), sorted(wrong))
-        analysis = replace(analysis, further={**analysis.further, "broken_guarantees": broken})
+        analysis = replace(analysis, named={**analysis.named, "broken_guarantees": broken})
     return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)
 
 
@@ -343,7 +343,7 @@ def analysis_of(played: Sequence[PlayedPolicy]) -> AnalysisTables:
     rows = [row for policy, each in records.items() for row in quantile_rows({"policy": policy}, *each)]
     tables = {name: _stacked([each.tables[name] for each in played]) for name in played[0].tables}
     tables["distributions"] = pd.DataFrame([*rows, *quantiles_of_people(people)])
-    return AnalysisTables(reidentified=distribution_table(people), further=tables)
+    return AnalysisTables({"reidentified": distribution_table(people), **tables})
 
 
 def with_participation(records: pd.DataFrame, played: Sequence[PlayedPolicy]) -> pd.DataFrame:
@@ -485,7 +485,7 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
             warnings = (*analysis.left_out, *kind.warnings(study, draw, outcomes))
             facts: dict[str, Any] = {"policies": kind.facts_of_policies(study, outcomes)}
     over_draws = {policy: mixed([found[policy] for found in people]) for policy in people[0]}
-    seconds = pd.concat(runtimes, ignore_index=True)
-    analysis = replace(analysis, runtimes=seconds, reidentified=distribution_table(over_draws))
+    tables = {"runtimes": pd.concat(runtimes, ignore_index=True), "reidentified": distribution_table(over_draws)}
+    analysis = AnalysisTables({**tables, **analysis.named}, analysis.left_out)
     facts[EXPECTED_LOSSES] = {name: each.lost / each.n for name, each in over_draws.items() if each.lost is not None}
     return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)

@@ -332,40 +332,34 @@ def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dty
     return facts if equilibrium.gap is None else {**facts, "largest_gap": float(equilibrium.gap.max())}
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class AnalysisTables:
     """Tables behind the figures of a scenario; each table is also an attribute.
 
-    A table that is not requested is empty.
+    An attribute that is not a table, for example a table that was not requested, is an empty table.
 
     Parameters
     ----------
-    runtimes : DataFrame
-        Computing time of each policy in each replication: ``replication``, ``policy``, ``seconds``.
-    reidentified : DataFrame
-        Distribution of the number of people re-identified under each policy, over replications; see
-        `reidsim.games.outcomes.distribution_table`.
+    named : mapping of str to DataFrame
+        The tables by name. Most kinds of scenario have ``reidentified``, the distribution of the number of people
+        re-identified under each policy, over replications (see `reidsim.games.record_game.distribution_table`), and
+        ``runtimes``, the computing time of each policy in each replication; other tables depend on the kind.
     left_out : tuple of str
         Requested tables or figures that could not be computed, each with the reason.
-    further : mapping of str to DataFrame
-        Tables of the kind of scenario, by name.
     """
 
-    runtimes: pd.DataFrame = field(default_factory=pd.DataFrame)
-    reidentified: pd.DataFrame = field(default_factory=pd.DataFrame)
+    named: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
-    further: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a table of the kind of scenario; it is empty if it was not requested."""
+        """Return the table of this name; empty if there is none."""
         if name.startswith("_"):
             raise AttributeError(name)
-        return vars(self).get("further", {}).get(name, pd.DataFrame())
+        return vars(self).get("named", {}).get(name, pd.DataFrame())
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the non-empty tables, by name."""
-        every = (vars(self) | {**self.further}).items()
-        return {name: value for name, value in every if isinstance(value, pd.DataFrame) and len(value)}
+        return {name: table for name, table in self.named.items() if len(table)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -1079,11 +1073,7 @@ class Kind(ABC):
         return None
 
     def limited_columns(
-        self,
-        scenario: Any,
-        frame: pd.DataFrame,
-        path: Path,
-        hierarchies: Callable[[], Mapping[str, list[list[str]]]],
+        self, scenario: Any, frame: pd.DataFrame, path: Path, hierarchies: Callable[[], Mapping[str, list[list[str]]]]
     ) -> LimitedColumns | None:
         """Return the sensitive columns with disclosure limits; by default None, no limits.
 

@@ -47,6 +47,8 @@ from reidsim.scenarios.kind import AnalysisTables, Progress
 from reidsim.scenarios.scenario import Scenario
 
 _LOGGER = logging.getLogger(__name__)
+# Tables of batches, besides the runs.
+_ANALYSIS = ("runtimes", "reidentified", *ROUND_TABLES, "distributions", "statistics", "differences")
 
 R = TypeVar("R", bound=results.Result)
 
@@ -473,9 +475,7 @@ def batch_result(ended: Ended) -> results.RunResult:
     if not ended.stored:
         found = statistics.measured(tables["runs"], ended.design)
         tables |= {"statistics": statistics.statistics_table(found), "differences": statistics.differences_table(found)}
-    names = (*ROUND_TABLES, "distributions", "statistics", "differences")
-    further = {name: tables[name] for name in names if name in tables}
-    analysis = AnalysisTables(runtimes=tables.get("runtimes", pd.DataFrame()), further=further)
+    analysis = AnalysisTables({name: tables[name] for name in _ANALYSIS if name in tables})
     return statistics.BatchResult(tables["runs"], pd.DataFrame(), analysis, design=ended.design, **ended.common)
 
 
@@ -492,6 +492,7 @@ def _with_first_draw(ended: Ended) -> results.RunResult:
         runs = runs[list(single.runs.columns)]
     analysis = single.analysis
     if "runtimes" in ended.tables:
-        analysis = replace(analysis, runtimes=ended.tables["runtimes"].drop(columns="point", errors="ignore"))
+        seconds = ended.tables["runtimes"].drop(columns="point", errors="ignore")
+        analysis = replace(analysis, named={**analysis.named, "runtimes": seconds})
     manifest, warnings = single.manifest | ended.manifest, dict.fromkeys((*single.warnings, *ended.warnings))
     return replace(single, runs=runs, analysis=analysis, manifest=manifest, warnings=tuple(warnings))

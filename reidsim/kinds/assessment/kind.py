@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -49,37 +49,6 @@ EVERYBODY = "everybody"
 # Risks of a person in any record, in the order of columns.
 _OF_RELEASES = ("prosecutor", "journalist", "journalist_low", "journalist_high", "marketer")
 _QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RiskAnalysis(AnalysisTables):
-    """Tables behind the figures of a scenario of the kind ``risk``.
-
-    Tables that do not apply are empty.
-
-    Parameters
-    ----------
-    reductions : DataFrame
-        Quartiles over persons of the reduction of each risk from the worst case, in percent, by release; see
-        `reduction_table`.
-    settings : DataFrame
-        Quartiles of the overall risk and of its reduction from the worst case, for all combinations of capabilities, by
-        sample; see `settings_table`.
-    sources : DataFrame
-        Sources of each adversary: price, presence, payoff of an attack; see `source_table`. Like `knowledge_sets`, it
-        is from the first sample of each size.
-    knowledge_sets : DataFrame
-        Sets of known attributes, with their probability and the population uniqueness of sample uniques on the set; see
-        `set_table`.
-    cohorts : DataFrame
-        Risk of each group of people relative to the accepted risk, by release and simulated cohort; see `cohort_table`.
-    """
-
-    reductions: pd.DataFrame = field(default_factory=pd.DataFrame)
-    settings: pd.DataFrame = field(default_factory=pd.DataFrame)
-    sources: pd.DataFrame = field(default_factory=pd.DataFrame)
-    knowledge_sets: pd.DataFrame = field(default_factory=pd.DataFrame)
-    cohorts: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 Positions = NDArray[np.intp]
@@ -348,9 +317,19 @@ def _tables_of(
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the name of each table and the DataFrame of rows that a release adds.
 
-    Names are ``runs``, ``records`` and the fields of `RiskAnalysis`. There are ``cohorts`` only with a section
-    ``threshold``, ``settings`` only for the sample size of section ``figures.settings``, and ``records``, ``sources``
-    and ``knowledge_sets`` only for sample 0.
+    Besides ``runs`` and ``records``, these are the tables behind figures:
+
+    - ``reductions``: quartiles over persons of the reduction of each risk from the worst case, in percent; see
+      `reduction_table`.
+    - ``settings``, only for the sample size of section ``figures.settings``: quartiles of the overall risk and of its
+      reduction from the worst case, for all combinations of capabilities; see `settings_table`.
+    - ``sources``: sources of each adversary, with price, presence and payoff of an attack; see `source_table`.
+    - ``knowledge_sets``: sets of known attributes, with their probability and the population uniqueness of sample
+      uniques on the set; see `set_table`.
+    - ``cohorts``, only with a section ``threshold``: risk of each group of people relative to the accepted risk, by
+      simulated cohort; see `cohort_table`.
+
+    There are ``records``, ``sources`` and ``knowledge_sets`` only for sample 0.
 
     Parameters
     ----------
@@ -723,8 +702,8 @@ class AssessmentKind(Kind):
         """Return the risks of every person of every sample, as a `Played`.
 
         Risks are computed for every adversary and for the worst case. The table of runs has one row per size, sample
-        and adversary; the table of records contains the first sample of each size. The analysis is a `RiskAnalysis`.
-        `report` is called with the progress.
+        and adversary; the table of records contains the first sample of each size. For the other tables, see
+        `_tables_of`. `report` is called with the progress.
         """
         tables, methods = defaultdict[str, list[pd.DataFrame]](list), dict[str, dict[str, Any]]()
         n_samples = study.scenario.release.samples
@@ -754,7 +733,7 @@ class AssessmentKind(Kind):
         }
         warnings = tuple(_warnings(study, methods, made["knowledge_sets"]))
         measures = columns_of(_RISKS) + [HOUSEHOLD] * (HOUSEHOLD in runs)
-        return Played(runs, records, RiskAnalysis(**made), facts, warnings, ("records", "knowledge"), tuple(measures))
+        return Played(runs, records, AnalysisTables(made), facts, warnings, ("records", "knowledge"), tuple(measures))
 
 
 ASSESSMENT = AssessmentKind()

@@ -749,7 +749,7 @@ class DynamicKind(Kind):
     def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:
         """Return the table ``periods``, with one row per policy and period; see `period_table`."""
         equilibria = {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
-        return AnalysisTables(further={"periods": period_table(study, equilibria)})
+        return AnalysisTables({"periods": period_table(study, equilibria)})
 
     def facts(self, study: DynamicStudy) -> dict[str, Any]:
         """Return facts about cases, periods, generalizations and people for the manifest.

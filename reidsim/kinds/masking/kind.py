@@ -218,7 +218,7 @@ class MaskingKind(Kind):
         record = study.scenario.figures.search_path
         if record is None:
             return AnalysisTables()
-        return AnalysisTables(further={"search_path": search_path_table(study, record, equilibria_of(outcomes))})
+        return AnalysisTables({"search_path": search_path_table(study, record, equilibria_of(outcomes))})
 
     def facts(self, study: MaskingStudy) -> dict[str, Any]:
         """Return facts about subjects, resources and knowledge for the manifest, by key.

@@ -14,18 +14,15 @@ from pandas.api.types import is_numeric_dtype
 
 from reidsim.core.wording import BLACK, BLUE, GREY, ORANGE, Measure, measures_among
 from reidsim.figures import style
-from reidsim.kinds.participation.kind import ParticipationAnalysis
 
 
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and Figure of each plot of a run of this kind.
 
     The names are ``best-replies``, ``equilibria`` and ``survival``; a figure whose table is empty is left out. See
-    `ParticipationAnalysis` for the tables.
+    `ParticipationKind.analyse` for the tables.
     """
     found = result.analysis
-    if not isinstance(found, ParticipationAnalysis):
-        return
     if len(found.replies):
         yield "best-replies", best_replies(found.replies, found.equilibria)
     if len(found.equilibria):
@@ -85,7 +82,7 @@ def best_replies(replies: pd.DataFrame, equilibria: pd.DataFrame) -> Figure:
     Parameters
     ----------
     replies, equilibria : DataFrame
-        See `ParticipationAnalysis`.
+        See `ParticipationKind.analyse`.
     """
     figure, [[axes]] = style.new_figure(1, 1, panel=(5.6, 3.4))
     shares = [0.0, *replies["participation"]]
@@ -141,7 +138,7 @@ def survival_of_losses(survival: pd.DataFrame) -> Figure:
     Parameters
     ----------
     survival : DataFrame
-        See `ParticipationAnalysis`.
+        See `ParticipationKind.analyse`.
 
     Returns
     -------

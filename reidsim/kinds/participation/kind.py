@@ -6,7 +6,7 @@ The study has the people, their relatives and the game. The policies are rules a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -571,25 +571,42 @@ class ParticipationKind(Kind):
         return table.drop(columns=["adversary_payoff", "generalization_intensity"])
 
     def analyse(self, study: ParticipationStudy, outcomes: Mapping[str, Any], report: Progress) -> AnalysisTables:
-        """Return the equilibria and their stability, as a `ParticipationAnalysis`.
+        """Return the equilibria and their stability, as `AnalysisTables`.
 
-        Its `left_out` lists the starts from which best responses do not converge.
+        Its `left_out` lists the starts from which best responses do not converge. The tables are:
+
+        - ``equilibria``, one row per equilibrium, in order of rising participation: ``equilibrium`` (number, from 0),
+          ``participation`` (share of people who join), ``publisher_payoff`` (mean payoff per person), ``risk`` (mean
+          probability of being identified) and ``starts``, the number of starts from which best responses reach it
+          (missing for a random population).
+        - ``survival``, one row per equilibrium and share of participants who drop out: ``equilibrium``,
+          ``participation``, ``lost`` (the share), ``returned``, the share of draws whose best responses return to the
+          equilibrium, and ``participation_after``, the mean participation that they reach. A random population is not
+          drawn: ``returned`` is 0 or 1.
+        - ``replies``, only for a random population, one row per ``participation`` from 0.01 % to 100 %: ``would_join``,
+          the share of people who gain by being in if that share of people has joined; ``selfish``, the same share
+          without concern for relatives.
+        - ``families``, only with known relatives, one row per family and number of participants that occurs in its
+          equilibria: ``family`` (number, from 0), ``people``, ``joined`` (number of participants) and ``equilibria``
+          (number of equilibria with as many). Families have at least two and at most ``figures.equilibria.largest``
+          people; only the first 200 are included.
         """
-        game, further = study.game, dict[str, Any]()
+        game, tables, left_out = study.game, dict[str, pd.DataFrame](), tuple[str, ...]()
         if isinstance(game, Crowd):
             rows, survival = _of_crowd(study, game)
             shares = np.geomspace(1e-4, 1.0, _DRAWN)
             curves = {"would_join": game, "selfish": game.without_concern()}
             replies = {name: [each.wishing(share) for share in shares.tolist()] for name, each in curves.items()}
-            further["replies"] = pd.DataFrame({"participation": shares, **replies})
+            tables["replies"] = pd.DataFrame({"participation": shares, **replies})
         else:
-            rows, survival, left_out = _of_families(study, game, report)
-            families = pd.DataFrame(_small_families(game), columns=["family", "people", "joined", "equilibria"])
-            further |= {"families": families, "left_out": tuple(left_out)}
+            rows, survival, not_converged = _of_families(study, game, report)
+            left_out, columns = tuple(not_converged), ["family", "people", "joined", "equilibria"]
+            tables["families"] = pd.DataFrame(_small_families(game), columns=columns)
         columns = ["equilibrium", "participation", "publisher_payoff", "risk", "starts"]
-        further["equilibria"] = pd.DataFrame(rows, columns=columns).astype({"starts": "Int64"})
+        tables["equilibria"] = pd.DataFrame(rows, columns=columns).astype({"starts": "Int64"})
         columns = ["equilibrium", "participation", "lost", "returned", "participation_after"]
-        return ParticipationAnalysis(survival=pd.DataFrame(survival, columns=columns), **further)
+        tables["survival"] = pd.DataFrame(survival, columns=columns)
+        return AnalysisTables(tables, left_out)
 
     def facts(self, study: ParticipationStudy) -> dict[str, Any]:
         """Return facts about the people who decide, for the manifest, by key.
@@ -620,39 +637,6 @@ class ParticipationKind(Kind):
         yield amount_slider("subjects.benefit", "Benefit of finding a relative", subjects.benefit)
         yield amount_slider("subjects.harm", "Harm of being identified", subjects.harm)
         yield Slider("subjects.concern", "Concern for relatives", subjects.concern, max(5.0, 3 * subjects.concern), 0.1)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ParticipationAnalysis(AnalysisTables):
-    """Tables on the equilibria of a participation game; some may be empty.
-
-    Parameters
-    ----------
-    equilibria : DataFrame
-        One row per equilibrium, in order of rising participation: ``equilibrium`` (number, from 0), ``participation``
-        (share of people who join), ``publisher_payoff`` (mean payoff per person), ``risk`` (mean probability of being
-        identified) and ``starts``, the number of starts from which best responses reach it (missing for a random
-        population).
-    survival : DataFrame
-        One row per equilibrium and share of participants who drop out: ``equilibrium``, ``participation``, ``lost``
-        (the share), ``returned``, the share of draws whose best responses return to the equilibrium, and
-        ``participation_after``, the mean participation that they reach. A random population is not drawn: ``returned``
-        is 0 or 1.
-    replies : DataFrame
-        Only for a random population, one row per ``participation`` from 0.01 % to 100 %: ``would_join``, the share of
-        people who gain by being in if that share of people has joined; ``selfish``, the same share without concern for
-        relatives.
-    families : DataFrame
-        Only with known relatives, one row per family and number of participants that occurs in its equilibria:
-        ``family`` (number, from 0), ``people``, ``joined`` (number of participants) and ``equilibria`` (number of
-        equilibria with as many). Families have at least two and at most ``figures.equilibria.largest`` people; only the
-        first 200 are included.
-    """
-
-    equilibria: pd.DataFrame = field(default_factory=pd.DataFrame)
-    survival: pd.DataFrame = field(default_factory=pd.DataFrame)
-    replies: pd.DataFrame = field(default_factory=pd.DataFrame)
-    families: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def _of_crowd(study: ParticipationStudy, game: Crowd) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:

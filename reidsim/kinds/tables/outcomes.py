@@ -286,7 +286,7 @@ def table_level_analysis(study: TablesStudy, outcomes: Mapping[str, PolicyOutcom
         "released": release_table(study, outcomes),
         **{table: pd.concat(each, ignore_index=True) for table, each in parts.items()},
     }
-    return AnalysisTables(left_out=() if parts else left_out, further=tables)
+    return AnalysisTables(tables, () if parts else left_out)
 
 
 class DroppedColumns:
@@ -371,7 +371,7 @@ def figure_tables(study: TablesStudy, *, progress: Callable[[int, int], object] 
     for number, (name, make) in enumerate(makers.items(), start=1):
         tables[name] = make()
         progress(number, len(makers))
-    return AnalysisTables(further=tables)
+    return AnalysisTables(tables)
 
 
 def strategy_table(study: TablesStudy, record: Mapping[str, str]) -> pd.DataFrame:
