@@ -149,19 +149,12 @@ def nearest(name: str, valid: Iterable[str]) -> str | None:
 
 
 def require_among(
-    problem: str,
-    found: Iterable[object],
-    known: Collection[object],
-    *,
-    shown: int = 8,
-    otherwise: str | None = None,
-    source: str | Path | None = None,
-    where: str | None = None,
+    problem: str, found: Iterable[object], known: Collection[object], *, otherwise: str | None = None, **place: Any
 ) -> None:
-    """Check that every name is a known name; see `not_among`.
+    """Check that every name is a known name.
 
-    If there are no known names, the error gives `otherwise` as the expected value. `shown` is the largest number of
-    known names in the message; `problem` is its text, `place` its ``source`` and ``where``.
+    If there are no known names, the error gives `otherwise` as the expected value. `problem` is the text of the
+    message; for `place`, see the keyword arguments of `not_among`.
 
     Raises
     ------
@@ -170,7 +163,7 @@ def require_among(
     """
     for name in found:
         if name not in known:
-            error = not_among(problem, name, known, shown=shown, source=source, where=where)
+            error = not_among(problem, name, known, **place)
             raise error.but(expected=otherwise) if otherwise and not len(known) else error
 
 
@@ -193,17 +186,10 @@ def not_among(
     return InputError(problem, source=source, where=where, found=found, expected=expected, hint=hint)
 
 
-def require_distinct(
-    problem: str,
-    names: Iterable[object],
-    *,
-    expected: str | None = None,
-    source: str | Path | None = None,
-    where: str | None = None,
-) -> None:
+def require_distinct(problem: str, names: Iterable[object], **place: Any) -> None:
     """Check that no name occurs twice.
 
-    The other arguments are parts of the message; see `InputError`.
+    `place` are ``source``, ``where`` and ``expected`` of the message; see `InputError`.
 
     Raises
     ------
@@ -212,7 +198,7 @@ def require_distinct(
     """
     repeated = next((name for name, times in Counter(names).items() if times > 1), None)
     if repeated is not None:
-        raise InputError(problem, source=source, where=where, found=repeated, expected=expected)
+        raise InputError(problem, found=repeated, **place)
 
 
 def refuse_rows(

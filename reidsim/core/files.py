@@ -132,15 +132,7 @@ def _text(path: Path) -> str:
         return ""
 
 
-def require_memory(
-    needed: int,
-    problem: str,
-    *,
-    source: str | Path | None = None,
-    where: str | None = None,
-    hint: str | None = None,
-    free: int | None = None,
-) -> None:
+def require_memory(needed: int, problem: str, *, free: int | None = None, **place: Any) -> None:
     """Refuse work that needs more than free memory, before its allocation.
 
     All work passes if the system does not report its free memory.
@@ -151,10 +143,10 @@ def require_memory(
         Memory that the work needs, bytes.
     problem : str
         Text such as ``"file too large for the memory that is free"``.
-    source, where, hint
-        Passed to `InputError`.
     free : int, optional
         Free memory before part of it was allocated, bytes; the current free memory if not given.
+    **place
+        ``source``, ``where`` and ``hint`` of the `InputError`.
 
     Raises
     ------
@@ -164,8 +156,7 @@ def require_memory(
     free = free_memory() if free is None else free
     if free is not None and needed > free:
         problem = f"{problem}: about {memory_text(needed)} are needed"
-        expected = f"at most {memory_text(free)}, the free memory"
-        raise InputError(problem, source=source, where=where, expected=expected, hint=hint)
+        raise InputError(problem, expected=f"at most {memory_text(free)}, the free memory", **place)
 
 
 def memory_text(size: int) -> str:

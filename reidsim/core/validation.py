@@ -268,8 +268,7 @@ def _quoted(text: str) -> str:
 LARGEST_SEED = 2**63 - 1
 # Heading of the part of a section's docstring that describes its keys, and one described key.
 KEYS_HEADING = "\n\nAttributes\n----------\n"
-_ITS_VALUE = object()
-# Arguments of `Section.refuse_if`; the last one, the value found, may be missing.
+# A case of `Section.unless`; its last entry, the value found, may be missing.
 Refusal = tuple[object, str, str, str | None] | tuple[object, str, str, str | None, object]
 _DESCRIBED_KEY = re.compile(r"^(\w+)\n((?: {4}.+\n?)+)", re.MULTILINE)
 
@@ -318,28 +317,11 @@ class Section(BaseModel):
         """
         return error
 
-    def refuse_if(
-        self, holds: object, problem: str, key: str, expected: str | None = None, *, found: object = _ITS_VALUE
-    ) -> None:
-        """Refuse the value of a key if a condition holds.
-
-        `key` is the path of the key below the section. `problem` and `expected` are parts of the message; see
-        `InputError`.
-
-        Raises
-        ------
-        InputError
-            Names the key, `found` (by default its value) and the value expected.
-        """
-        if holds:
-            value = functools.reduce(getattr, key.split("."), self) if found is _ITS_VALUE else found
-            raise InputError(problem, where=key or None, found=value, expected=expected)
-
     def unless(self, *cases: Refusal) -> Self:
         """Return the section, as a validator does, unless the condition of a case holds.
 
-        A case has a condition, the problem, the key and the value expected; then the value found, if it is not the
-        value of the key. See `refuse_if`.
+        A case has a condition, the problem, the path of the key below the section, and the value expected; then the
+        value found, if it is not the value of the key.
 
         Raises
         ------
@@ -347,7 +329,9 @@ class Section(BaseModel):
             For the first case whose condition holds.
         """
         for holds, problem, key, expected, *found in cases:
-            self.refuse_if(holds, problem, key, expected, found=found[0] if found else _ITS_VALUE)
+            if holds:
+                value = found[0] if found else functools.reduce(getattr, key.split("."), self)
+                raise InputError(problem, where=key or None, found=value, expected=expected)
         return self
 
 

@@ -11,16 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-BLACK, VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY_BLUE = (
-    "#000000",
-    "#D55E00",
-    "#0072B2",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-)
-GREY = "#808080"
+BLACK, VERMILION, BLUE, GREEN = "#000000", "#D55E00", "#0072B2", "#009E73"
+PURPLE, ORANGE, SKY_BLUE, GREY = "#CC79A7", "#E69F00", "#56B4E9", "#808080"
 
 
 # Every number of 18 digits fits in 64 bits; Python refuses to convert strings of more than a few thousand digits.

@@ -455,7 +455,8 @@ def check_once(loaded: Scenario[Any]) -> str:
             return kind.describe(study)
         setting = kind.settings(study)(kind.policies_of(study.scenario)[0], 0, 0)
         adversaries = counted(len(setting.profiles), "adversary", "adversaries")
-        sizes = [kind.describe_setting(setting), adversaries, counted(setting.rounds, "round")]
+        sizes = [counted(setting.n_subjects, "data subject"), counted(setting.space.size, "strategy", "strategies")]
+        sizes += [adversaries, counted(setting.rounds, "round")]
         return ", ".join(sizes + [counted(study.draws, "replication")] * kind.numbers_draws)
 
 

@@ -252,13 +252,8 @@ class PlannerSection(Section):
 
     @model_validator(mode="after")
     def _planner_consistent(self) -> Self:
-        require_provided(
-            [EXPECTED_PAYOFF] * self.errs + [SINGLE_ATTEMPT] * self.rationality.startswith("prospect"),
-            provided_by(self.planner),
-            needed_by=f"rationality {self.rationality!r}",
-            provider=f"planner {self.planner!r}",
-            where="rationality",
-        )
+        needs = [EXPECTED_PAYOFF] * self.errs + [SINGLE_ATTEMPT] * self.rationality.startswith("prospect")
+        self._require_of_planner(needs, "rationality", where="rationality")
         without_precision = self.rationality.endswith("logit") and self.precision is None
         expected, attack = f'a number of 0 or more with rationality = "{self.rationality}"', self.sequential
         signal, problem = attack.unconfirmed is not None, "unconfirmed success needs"
@@ -268,6 +263,11 @@ class PlannerSection(Section):
             (signal and attack.belief != known, f"{problem} belief {known!r}", "sequential.belief", known),
             (signal and attack.solver != solver, f"{problem} solver {solver!r}", "sequential.solver", solver),
         )
+
+    def _require_of_planner(self, needs: list[str], key: str, where: str) -> None:
+        """Check that the planner provides what the value of a key needs; see `require_provided`."""
+        needed_by, provider = f"{key} {getattr(self, key)!r}", f"planner {self.planner!r}"
+        require_provided(needs, provided_by(self.planner), needed_by=needed_by, provider=provider, where=where)
 
     @property
     def errs(self) -> bool:
@@ -349,13 +349,7 @@ class AdversarySection(PlannerSection):
     def _links_consistently(self) -> Self:
         sequential = self.sequential if self.plans_sequentially else SequentialSection()
         infers = self.gains_from != "identity"
-        require_provided(
-            [INFERENCES] * infers,
-            provided_by(self.planner),
-            needed_by=f"gains_from {self.gains_from!r}",
-            provider=f"planner {self.planner!r}",
-            where="planner",
-        )
+        self._require_of_planner([INFERENCES] * infers, "gains_from", where="planner")
         links = {key: getattr(self, key) for key in ("holds", "knowledge", "stages")}
         links |= {"direction": self.looks_up, "gains_from": infers}
         plans = {
@@ -366,15 +360,12 @@ class AdversarySection(PlannerSection):
         first = next((key for key, is_set in links.items() if is_set), "")
         others = [key for key, is_set in (links | plans).items() if first and is_set and key != first]
         prosecutor = '"prosecutor", because sensitive values of other people are unknown'
-        unregistered, is_registered = (
-            f"a registry is not supported with {self.risk} risk",
-            sequential.registry is not None,
-        )
+        unregistered, has_registry = f"a registry is not supported with {self.risk} risk", bool(sequential.registry)
         uncounted = self.risk == "sample" and sequential.belief == "unknown"
         return self.unless(
             (infers and self.risk != "prosecutor", "not supported with gains_from", "risk", prosecutor),
             *((True, f"not supported together with {first}", key, f"either {first} or {key}") for key in others),
-            (is_registered and self.risk != "journalist", unregistered, "sequential.registry", None, None),
+            (has_registry and self.risk != "journalist", unregistered, "sequential.registry", None, None),
             (uncounted, 'belief "unknown" needs a counted population', "sequential.belief", "known"),
         )
 
@@ -641,7 +632,7 @@ class PoliciesSection(Section):
         InputError
             If no policy is listed, or a policy is repeated; the message names the repeated policy.
         """
-        self.refuse_if(not self.policies, "the list is empty", "policies", "at least one policy", found=[])
+        self.unless((not self.policies, "the list is empty", "policies", "at least one policy", []))
         require_distinct("policy given twice", self.policies, where="policies")
 
 

@@ -254,17 +254,10 @@ def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
         priors = [rules.prior, rules.prior_absent] if agents.together == "all" else [rules.prior]
         counts = np.array([[prior.get(name, 1.0) for prior in priors] for name, _, _ in types_of(scenario)])
         learning = Learning(counts if len(priors) > 1 else counts[:, 0], rules.noticed)
-    return {
-        "meeting": agents.together,
-        "rounds": agents.rounds,
-        "mode": agents.mode,
-        "enforcement": Enforcement(**agents.enforcement.model_dump()),
-        "learning": learning,
-        "participation": agents.participation,
-        "foresees": agents.foresees,
-        "tolerance": agents.tolerance,
-        "remembers": agents.remembers,
-    }
+    same = ("rounds", "mode", "participation", "foresees", "tolerance", "remembers")
+    enforcement = Enforcement(**agents.enforcement.model_dump())
+    own = {"meeting": agents.together, "enforcement": enforcement, "learning": learning}
+    return {**{name: getattr(agents, name) for name in same}, **own}
 
 
 def are_equipped(scenario: ScenarioHead) -> bool:
@@ -528,13 +521,7 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
     world, rate = study.world(draw), {"rate": options.attack_rate}
 
     def against(planner: str = "one-shot", **changes: object) -> Games:
-        plain: dict[str, Any] = {
-            "planner": planner,
-            "knowledge": None,
-            "stages": None,
-            "parameters": {},
-            "rationality": "perfect",
-        }
+        plain = dict[str, Any](planner=planner, knowledge=None, stages=None, parameters={}, rationality="perfect")
         games = study_against(study, **(plain | changes)).world(draw)
         return games.truth, games.belief
 

@@ -37,7 +37,7 @@ from reidsim.scenarios.adversary_schema import AgentsSection
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.registry import DEFAULT_KIND, MADE, OwnPolicy, Policy, find_kind, kinds
 from reidsim.scenarios.scenario import Scenario, Study, World
-from reidsim.scenarios.schema import ScenarioHead
+from reidsim.scenarios.schema import OUTCOME_COLUMNS, ScenarioHead
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -166,14 +166,8 @@ def require_same(
         named = "" if keys is None else f", {' '.join(map(str, keys.iloc[row]))}"
         return f"the value of row {int(first[row]) + 1}, which belongs to the same person{named}"
 
-    refuse_rows(
-        amounts != amounts[first],
-        f"records of the same person differ in {what}",
-        source=source,
-        column=column,
-        found=amounts if keys is not None else None,
-        expected=expected,
-    )
+    found, problem = None if keys is None else amounts, f"records of the same person differ in {what}"
+    refuse_rows(amounts != amounts[first], problem, source=source, column=column, found=found, expected=expected)
 
 
 def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path) -> None:
@@ -188,13 +182,8 @@ def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path
     """
     person = keys_of_records(frame, column, source)
     first = np.unique(person, return_index=True)[1][person]
-    refuse_rows(
-        first != np.arange(len(person)),
-        "person given twice",
-        source=source,
-        column=column,
-        expected=lambda row: f"one row for each subject; row {int(first[row]) + 1} has the same key",
-    )
+    refuse = partial(refuse_rows, first != np.arange(len(person)), "person given twice", source=source, column=column)
+    refuse(expected=lambda row: f"one row for each subject; row {int(first[row]) + 1} has the same key")
 
 
 def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
@@ -302,12 +291,7 @@ def record_table(
                 **beside(equilibrium),
                 "policy": pd.Categorical.from_codes(np.full(len(rows), number), categories=policies),
                 "strategy": pd.Categorical.from_codes(code, categories=strategies),
-                "publisher_payoff": each.publisher_payoff,
-                "adversary_payoff": each.adversary_payoff,
-                "attacked": each.attacked,
-                "success_probability": each.success_probability,
-                "utility": each.utility,
-                "generalization_intensity": each.generalization_intensity,
+                **{column: getattr(each, column) for column in OUTCOME_COLUMNS},
             }
         )
         return outcome if released is None else pd.concat([outcome, released(each)], axis=1)
@@ -826,11 +810,6 @@ class Kind(ABC):
         from reidsim.scenarios.agents import settings_of
 
         return settings_of(self, study)
-
-    def describe_setting(self, setting: Setting) -> str:
-        """Return a line on the number of data subjects and strategies in rounds."""
-        forms = counted(setting.space.size, "strategy", "strategies")
-        return f"{counted(setting.n_subjects, 'data subject')}, {forms}"
 
     # Cross-play
 

@@ -295,15 +295,9 @@ Together = Annotated[
     ),
 ]
 
-# Keys that only lists have, with the only kinds of list that have them; none if all kinds have the key.
-_KINDS_WITH: dict[str, tuple[str, ...]] = {
-    "recipe": ("social-media", "broker-file", "genealogy"),
-    "states": ("voter-list",),
-    "among": (),
-    "missing": (),
-    "errors": (),
-    "person": ("file",),
-}
+# Keys that only some kinds of list have, and keys that all lists have.
+_KINDS_WITH = {"recipe": ("social-media", "broker-file", "genealogy"), "states": ("voter-list",), "person": ("file",)}
+_OF_LISTS = ("among", "missing", "errors")
 
 
 class DrawnResourceSection(Section):
@@ -355,16 +349,14 @@ class DrawnResourceSection(Section):
 
     @model_validator(mode="after")
     def _of_a_kind(self) -> Self:
-        set_keys = {key: kinds for key, kinds in _KINDS_WITH.items() if key in self.model_fields_set}
         needed, wrong = 'this key only with `kind`, such as "broker-file"', f"not supported with kind {self.kind!r}"
-        return self.unless(
-            *((not self.kind, "the key needs a list drawn from the people", key, needed, None) for key in set_keys),
-            *(
-                (self.kind not in kinds, wrong, key, f"kind {listed(kinds)}")
-                for key, kinds in set_keys.items()
-                if kinds
-            ),
-        )
+        for key in (key for key in (*_KINDS_WITH, *_OF_LISTS) if key in self.model_fields_set):
+            kinds = _KINDS_WITH.get(key, (self.kind,))
+            self.unless(
+                (not self.kind, "the key needs a list drawn from the people", key, needed, None),
+                (self.kind not in kinds, wrong, key, f"kind {listed(kinds)}"),
+            )
+        return self
 
 
 class ListBeliefsSection(BeliefsSection):

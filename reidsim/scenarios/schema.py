@@ -16,7 +16,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 import pandas as pd
 from pydantic import AfterValidator, Field, GetJsonSchemaHandler, model_validator
@@ -320,34 +320,25 @@ class SweepSection(Section):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         _check_keys(self.values, "values")
-        grouped, in_turn, unknown = (
-            [*itertools.chain(*self.together)],
-            self.one_at_a_time,
-            "the key has no values in the sweep",
-        )
+        grouped, in_turn = [*itertools.chain(*self.together)], self.one_at_a_time
         for key, values in self.values.items():
             # Lists and sections are not hashable.
             texts = [json.dumps(v) if isinstance(v, list | dict) else v for v in values.listed or ()]
             require_distinct("value given twice", () if key in grouped else texts, where=f"values.{key}")
         require_distinct("key in two groups", grouped, where="together")
-        require_among(unknown, grouped, self.values, where="together")
-        require_among(unknown, in_turn, self.values, where="one_at_a_time")
+        for where, keys in (("together", grouped), ("one_at_a_time", in_turn)):
+            require_among("the key has no values in the sweep", keys, self.values, where=where)
         split = next(([*group] for group in self.together if 0 < len(set(group) & set(in_turn)) < len(group)), None)
         sizes = [{key: self.values[key].size for key in group} for group in self.together]
         uneven = next(
             (", ".join(f"{key}: {n}" for key, n in each.items()) for each in sizes if len({*each.values()}) > 1), None
         )
+        whole = "all keys that change together, or none of them"
         few, n = len(in_turn) == 1 or len({*in_turn}) < len(in_turn), self.n_points
         return self.unless(
             (few, "too few keys", "one_at_a_time", "two or more distinct keys", [*in_turn]),
             (uneven, "keys that change together have different numbers of values", "together", None, uneven),
-            (
-                split,
-                "only some keys of a group",
-                "one_at_a_time",
-                "all keys that change together, or none of them",
-                split,
-            ),
+            (split, "only some keys of a group", "one_at_a_time", whole, split),
             (n > MOST_POINTS, "too many points", "values", f"at most {MOST_POINTS:,}", n),
         )
 
@@ -557,12 +548,9 @@ class Discrete(_Uncertain):
     @model_validator(mode="after")
     def _weighted(self) -> Self:
         weights, n = self.weights or (1.0,) * len(self.values), len(self.values)
-        problem, expected = (
-            "the number of weights differs from the number of values",
-            f"{n} weights, one for each value",
-        )
+        problem = "the number of weights differs from the number of values"
         return self.unless(
-            (len(weights) != n, problem, "weights", expected, len(weights)),
+            (len(weights) != n, problem, "weights", f"{n} weights, one for each value", len(weights)),
             (sum(weights) <= 0, "all weights are 0", "weights", "a weight above 0", list(weights)),
         )
 
@@ -737,11 +725,7 @@ class RobustnessSection(Section):
     quantile: Annotated[
         Share, ReadIf(lambda section, scenario: "quantile" in section.criteria, 'with "quantile" in criteria')
     ] = 0.1
-    criteria: Annotated[tuple[Criterion, ...], distinct("criterion given twice")] = (
-        "maximin",
-        "minimax-regret",
-        "quantile",
-    )
+    criteria: Annotated[tuple[Criterion, ...], distinct("criterion given twice")] = get_args(Criterion)
 
 
 class DiscoverySection(Section):
@@ -890,18 +874,11 @@ class StressSection(Section):
         return any((self.sensitivity, self.robustness, self.discovery, self.map, self.beliefs, self.guarantee))
 
 
+# Outcomes of a record, named as the arrays of an `Equilibrium`.
+_PAYOFFS = ("publisher_payoff", "adversary_payoff", "attacked", "success_probability")
+OUTCOME_COLUMNS = (*_PAYOFFS, "utility", "generalization_intensity")
 # Columns of records.parquet and of the table of a record's strategies, besides the attributes.
-RECORD_COLUMNS = (
-    "record",
-    "policy",
-    "strategy",
-    "publisher_payoff",
-    "adversary_payoff",
-    "attacked",
-    "success_probability",
-    "utility",
-    "generalization_intensity",
-)
+RECORD_COLUMNS = ("record", "policy", "strategy", *OUTCOME_COLUMNS)
 
 
 class KeptSection(Section):

@@ -219,7 +219,7 @@ class UnconfirmedSuccess(Section):
     @model_validator(mode="after")
     def _informative(self) -> UnconfirmedSuccess:
         is_wrong = self.sensitivity + self.specificity <= 1
-        self.refuse_if(is_wrong, "the signal is uninformative", "sensitivity", "a sum with specificity above 1")
+        self.unless((is_wrong, "the signal is uninformative", "sensitivity", "a sum with specificity above 1"))
         return self
 
 

@@ -576,7 +576,7 @@ class SubjectsSection(Section):
         require_distinct("attribute given twice", names, where="attributes")
         for name in names:
             problem = "attribute name reserved for a column of the results"
-            self.refuse_if(name in reserved, problem, "attributes", found=name)
+            self.unless((name in reserved, problem, "attributes", None, name))
         # A policy with several values of k has one name for each k.
         object.__setattr__(self, "policies", registry.with_each_k(self.policies, self.k))
         require_distinct("policy given twice", self.policies, where="policies")
