@@ -313,8 +313,7 @@ def _base_table(
         counts = row_sets.in_classes(group_of_cell, len(first))
     group_of = inverse[n_cells:].astype(np.int32)
     # Columns are contiguous, because each is read alone.
-    cells = np.asfortranarray(codes[first])
-    return NodeTable(np.arange(len(first)), counts, group_of, group_of_cell), cells, row_sets
+    return NodeTable(np.arange(len(first)), counts, group_of, group_of_cell), np.asfortranarray(codes[first]), row_sets
 
 
 @numba.njit(cache=True)
@@ -592,8 +591,8 @@ class SampledPeople(Population):
             return cls._of(people, Population.from_records(domain, codes, name=name))
         first, cell = distinct_rows(list(codes.T), len(codes))
         sampled, set_of_person = RowSets.from_rows(cell, person)
-        of_person = weights[np.unique(person, return_index=True)[1]]
-        row_sets = replace(sampled, people=np.bincount(set_of_person, of_person))
+        first_row = np.unique(person, return_index=True)[1]
+        row_sets = replace(sampled, people=np.bincount(set_of_person, weights[first_row]))
         people = PeopleOfRows.from_codes(domain, codes[first], row_sets, name=name)
         return cls._of(people, PeopleOfRows.from_codes(domain, codes[first], sampled, name=name))
 

@@ -101,8 +101,7 @@ class FittingRows:
             found = class_of_cell[self.cell_of_entry[entries]]
             if len(strategy) >= len(self.begin):
                 # The rows of a person that are equal when generalized count once.
-                pairs = found * len(self.begin) + self._record_of_entry[entries]
-                once = np.unique(pairs, return_index=True)[1]
+                once = np.unique(found * len(self.begin) + self._record_of_entry[entries], return_index=True)[1]
                 entries, found = entries[once], found[once]
             sums += np.bincount(found, weights[entries], len(self.cells))[class_of_cell]
         return sums
@@ -443,5 +442,4 @@ def vertices(shape: Sequence[int], fewest: int) -> list[tuple[int, ...]]:
     Each is a tuple of one level per attribute; `shape` is the number of levels of each attribute. As few attributes as
     possible are combined; there are fewer combinations if all attributes do not suffice.
     """
-    n_attributes = int(np.searchsorted(np.cumprod([1, *shape]), fewest))
-    return list(np.ndindex(*shape[:n_attributes]))
+    return list(np.ndindex(*shape[: int(np.searchsorted(np.cumprod([1, *shape]), fewest))]))

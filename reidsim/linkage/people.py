@@ -356,8 +356,8 @@ class RowGroups:
         group = np.zeros(n, dtype=np.int64)
         for (values, keys), column in zip(self._steps, columns, strict=True):
             code = values.get_indexer(pd.Index(column))
-            found = keys.get_indexer(pd.Index(group * len(values) + code))
-            group = np.where((group >= 0) & (code >= 0), found, -1)
+            is_known = (group >= 0) & (code >= 0)
+            group = np.where(is_known, keys.get_indexer(pd.Index(group * len(values) + code)), -1)
         return group
 
     def sizes_of(self, groups: Integers) -> Integers:
@@ -607,8 +607,7 @@ def _distance(
         of_table = np.bincount(level, overall)
         pairs, place = np.unique(of_group * len(of_table) + level[of_value], return_inverse=True)
         (groups, nodes), shares = np.divmod(pairs, len(of_table)), np.bincount(place, share, len(pairs))
-        there = np.abs(shares - of_table[nodes]) - of_table[nodes]
-        total += 1.0 + np.bincount(groups, there, n_groups)
+        total += 1.0 + np.bincount(groups, np.abs(shares - of_table[nodes]) - of_table[nodes], n_groups)
     return np.clip(total / (2 * len(levels)), 0.0, 1.0)
 
 

@@ -440,8 +440,7 @@ def pack_bits(shared: NDArray[np.bool_]) -> Bits:
 
     The type is uint64. Bit j of a number is locus j.
     """
-    powers = _ONE << np.arange(shared.shape[-1], dtype=np.uint64)
-    return np.asarray((shared * powers).sum(axis=-1, dtype=np.uint64))
+    return np.asarray((shared * (_ONE << np.arange(shared.shape[-1], dtype=np.uint64))).sum(axis=-1, dtype=np.uint64))
 
 
 def nearest_neighbour_surnames(

@@ -532,8 +532,7 @@ def zayatz(frequencies: GroupFrequencies, population_size: int, level: float, rn
 
     def estimates(counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
         ones = counts @ (unique * weights)
-        others = counts @ (~unique * weights)
-        p = np.divide(ones, ones + others, out=np.zeros(len(counts)), where=ones > 0)
+        p = np.divide(ones, ones + counts @ (~unique * weights), out=np.zeros(len(counts)), where=ones > 0)
         return p, ones * p * scale
 
     p, uniques = (float(values[0]) for values in estimates(frequencies.frequencies[None, :]))
@@ -892,8 +891,7 @@ def _fitted(table: Floats, pairs: Sequence[Pair], start: Floats | None) -> Float
     table's sum, or after 200 rounds.
     """
     axes = range(table.ndim)
-    paired = {axis for pair in pairs for axis in pair}
-    kept = [*((axis,) for axis in axes if axis not in paired), *pairs]
+    kept = [*((axis,) for axis in axes if all(axis not in pair for pair in pairs)), *pairs]
     margins = [
         (rest := tuple(axis for axis in axes if axis not in each), table.sum(axis=rest, keepdims=True)) for each in kept
     ]

@@ -344,10 +344,9 @@ class MaskingSpace(StrategySpace):
         total = self.total_weight or float(weights.sum(axis=-1).mean() if weights.size else 0.0)
         kept = tuple(np.asarray(shares, dtype=np.float64) for shares in kept)
         vars(self).update(weights=weights, kept=kept, groups=groups, total_weight=total)
-        many = "too many strategies to number"
         refuse_first(
             (not total > 0, "no attribute has a positive weight", None, total, "a sum of weights above 0"),
-            (self.size > MOST_NUMBERED, many, None, f"{self.size:.1e}", "at most 2**62"),
+            (self.size > MOST_NUMBERED, "too many strategies to number", None, f"{self.size:.1e}", "at most 2**62"),
         )
 
     @property

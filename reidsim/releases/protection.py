@@ -405,8 +405,7 @@ def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float
     """
     areas = np.array([category[:ZIP_DIGITS] for category in hierarchy.attribute.categories])
     problem, where = "population of a three-digit ZIP code area unknown", f"attribute {hierarchy.attribute.name!r}"
-    unknown = sorted({*areas.tolist()} - {"", *zip3_population})
-    refuse_first(*((True, problem, where, area, None) for area in unknown))
+    refuse_first(*((True, problem, where, area, None) for area in sorted({*areas.tolist()} - {"", *zip3_population})))
     people = np.array([zip3_population[area] if area else 0 for area in areas.tolist()])
     restricted = (people <= RESTRICTED_AT_MOST) & (areas != "")
     # The people of an area are counted once, at the first of its codes.
@@ -456,8 +455,7 @@ def _lowest_levels(hierarchy: Hierarchy, accepted: NDArray[np.bool_], expected: 
     """
     categories = np.array(hierarchy.attribute.categories)
     for level, (groups, labels) in enumerate(zip(hierarchy.groups, hierarchy.labels, strict=True)):
-        suppressed = np.array(labels)[groups] == SUPPRESSED
-        accepted[level] = np.where(categories == "", suppressed, accepted[level])
+        accepted[level] = np.where(categories == "", np.array(labels)[groups] == SUPPRESSED, accepted[level])
     lacking = np.flatnonzero(~accepted.any(axis=0))
     if len(lacking):
         found = hierarchy.attribute.categories[lacking[0]]

@@ -136,8 +136,7 @@ def entropy(counts: NDArray[np.number]) -> Floats:
         A row of zeros has entropy 0.
     """
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    logs = log(np.where(shares > 0, shares, 1.0))
-    return np.asarray(np.maximum(-(shares * logs).sum(axis=1), 0.0))
+    return np.asarray(np.maximum(-(shares * log(np.where(shares > 0, shares, 1.0))).sum(axis=1), 0.0))
 
 
 def share_below(sizes: NDArray[np.int64], weights: NDArray[np.int64], k: int) -> float:

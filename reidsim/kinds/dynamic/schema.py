@@ -347,12 +347,11 @@ class DynamicScenario(PublisherScenario):
             require_among("no such attribute", (epidemic.area,), self.attributes, where="epidemic.area")
         forecast, participation = epidemic is not None and release.forecast, agents is not None and agents.participation
         repeated = agents and release.table == "cumulative"
-        no_repetition = "agents need tables that contain each case once"
         refuse_first(
             (ambiguous, "the cases are missing or given twice", "release.path", given, one_source),
             (self.population is None and draws, "section missing", "population", None, needed),
             (forecast, "the key needs a file", "release.forecast", release.forecast, "release.path"),
-            (repeated, no_repetition, "release.table", "cumulative", "period"),
+            (repeated, "agents need tables that contain each case once", "release.table", "cumulative", "period"),
             (participation, "participation is not supported for cases", "agents.participation", None, None),
         )
         for where, section in self.every_adversary.items():

@@ -499,8 +499,8 @@ class ParticipationKind(Kind):
                 key, rows = "population.people", made.living(section.living, women=True)
             many, expected = len(rows), f"at most {_MOST_PEOPLE:,} deciding people"
             refuse_first((many > _MOST_PEOPLE, "too many people for a search of relatives", key, many, expected))
-        relatives = relatives_within(father, mother, rows, loaded.scenario.matching.traced_within)
-        return ParticipationStudy(loaded, relatives)
+        traced = loaded.scenario.matching.traced_within
+        return ParticipationStudy(loaded, relatives_within(father, mother, rows, traced))
 
     def describe(self, study: ParticipationStudy) -> str:
         """Return a line on the number of people who decide, for display.
@@ -645,8 +645,7 @@ def _of_crowd(study: ParticipationStudy, game: Crowd) -> tuple[list[tuple[Any, .
         joined, (found, traced) = game.keenest(share), game.chances_of(share)
         inside = values.benefit * found + values.services - values.harm
         payoff = joined * inside - (1 - joined) * values.harm * traced
-        risk = joined + (1 - joined) * traced
-        rows.append((number, share, float(payoff.mean()), float(risk.mean()), pd.NA))
+        rows.append((number, share, float(payoff.mean()), float((joined + (1 - joined) * traced).mean()), pd.NA))
         for lost in study.scenario.figures.equilibria.lost:
             after = game.returns(share, lost)
             survival.append((number, share, lost, float(abs(after - share) <= _BACK * max(share, _BACK)), after))
