@@ -520,8 +520,7 @@ def _called(function: Callable[..., Any], where: str, found: object, /, *values:
     except InputError:
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        problem = f"function failed: {type(error).__name__}: {error}"
-        raise InputError(problem, where=where, found=found) from error
+        raise InputError(f"function failed: {type(error).__name__}: {error}", where=where, found=found) from error
 
 
 class _Network:
@@ -568,8 +567,7 @@ class _Network:
         try:
             order = list(TopologicalSorter(before).static_order())
         except CycleError as error:
-            problem = "next values depend on each other in a cycle"
-            raise InputError(problem, where=where, found=error.args[1]) from None
+            raise InputError("next values depend on each other in a cycle", where=where, found=error.args[1]) from None
         self._nodes = [(n + position[variable], nodes[variable]) for variable in order]
 
     def successors(self, state: State) -> dict[State, float]:

@@ -236,11 +236,10 @@ class MaskedRecordLinker:
         own, theirs = np.split(np.column_stack(columns).astype(np.int32), [targets.n_rows])
         lattice = GeneralizationLattice(tuple(hierarchies), own)
         self._strides = np.array(lattice.strides)
-        people = Population.from_records(lattice.domain, theirs, name=register.name)
         everybody = listed is None and (registered is None or bool(registered.all()))
         self._linker = KnowledgeLinker(
             lattice,
-            people,
+            Population.from_records(lattice.domain, theirs, name=register.name),
             knowledge,
             registered=None if everybody else registered,
             own=None if listed is None else theirs[listed.row],
@@ -391,8 +390,7 @@ class _ListOfRecords:
         sizes = np.zeros(len(self._own[chosen]), dtype=np.int64)
         for lacking, groups in self._parts:
             # A missing value in the list matches every value, like a suppressed value in the record.
-            known_levels = np.where(lacking, np.array(self._lattice.shape) - 1, levels)
-            node = int(known_levels @ np.array(self._lattice.strides))
+            node = int(np.where(lacking, np.array(self._lattice.shape) - 1, levels) @ np.array(self._lattice.strides))
             sizes += np.asarray(groups.at(node, rows), dtype=np.int64)
         among = agreeing(self._lattice, levels, self._lattice.codes[chosen], self._said[chosen])
         return sizes, among & (self._own[chosen] >= 0)
@@ -626,9 +624,8 @@ class MultistageLinker:
             if stage.method == "nearest-neighbour":
                 found = nearest_neighbour_surnames(*people, targets, shared)
             else:
-                share = stage.candidate_share
                 inference: SurnameInference = self._once(
-                    number, lambda: SurnameInference(stage.ancestry, *people, candidate_share=share)
+                    number, lambda: SurnameInference(stage.ancestry, *people, candidate_share=stage.candidate_share)
                 )
                 found = inference.infer(targets, shared)
             surnames[new], confidence[new] = found

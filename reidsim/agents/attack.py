@@ -431,8 +431,7 @@ class Attacks:
         cell, the first exposed subjects of the cell are attacked, as in `outcome`.
         """
         cells, shares = self.setting.cell_of_subject, self.shares
-        by_chance = np.stack([plan.by_chance for plan in self.plans])
-        in_part = (shares > 0.0) & (shares < 1.0) & ~by_chance
+        in_part = (shares > 0.0) & (shares < 1.0) & ~np.stack([plan.by_chance for plan in self.plans])
         subjects = np.flatnonzero(self.is_out & np.asarray(in_part.any(axis=0))[cells])
         subjects = subjects[np.argsort(cells[subjects], kind="stable")]
         before, of = never[subjects], cells[subjects]
@@ -462,8 +461,7 @@ class Attacks:
             else:
                 attacked |= is_out & by_chance[cells] & (draws < shares[cells])
         for cell in np.flatnonzero(partly & ~by_chance).tolist():
-            subjects = np.flatnonzero(is_out & (cells == cell))
-            attacked[subjects[: round(plan.targets[cell])]] = True
+            attacked[np.flatnonzero(is_out & (cells == cell))[: round(plan.targets[cell])]] = True
         return attacked
 
     def cases(self, utility: Floats) -> Iterator[Case]:
@@ -753,7 +751,6 @@ def equilibrium_of(setting: Setting, choice: Choice, attacks: Attacks) -> Equili
     """
     utility, intensity = release_of(setting, choice.strategies)
     attacked = attacks.attacked > 0
-    success = np.divide(attacks.risk, attacks.attacked, out=attacks.exposure.copy(), where=attacked)
     # The total expected payoff of all adversaries from a record, without purchases, weighted by their presence.
     plans = zip(attacks.acting.tolist(), attacks.shares, attacks.plans, strict=True)
     payoffs = (acts * share * plan.replies.payoff for acts, share, plan in plans)
@@ -762,7 +759,7 @@ def equilibrium_of(setting: Setting, choice: Choice, attacks: Attacks) -> Equili
         publisher_payoff=setting.benefit * utility - setting.loss * attacks.risk,
         adversary_payoff=sum(payoffs, np.zeros(setting.n_cells)),
         attacked=attacked,
-        success_probability=success,
+        success_probability=np.divide(attacks.risk, attacks.attacked, out=attacks.exposure.copy(), where=attacked),
         utility=utility,
         generalization_intensity=intensity,
         solver=choice.solver,

@@ -214,8 +214,7 @@ def updated_weights(
     if prior.sum() <= 0.0 or not len(actors):
         return parameters
     overlaps = attack_overlaps(attacked)
-    share = responsibilities(prior / prior.sum(), np.arange(len(overlaps)), overlaps, noticed)
-    after = updated(parameters, share)
+    after = updated(parameters, responsibilities(prior / prior.sum(), np.arange(len(overlaps)), overlaps, noticed))
     chances = [observations(overlaps, actor, noticed) for actor in actors.tolist()]
     of_actors = np.stack(chances) @ after if draw is None else after[[place_of(chance, draw) for chance in chances]]
     return np.asarray(max(1.0 - acting.sum(), 0.0) * parameters + acting[actors] @ of_actors)
@@ -264,8 +263,7 @@ def posterior_presence(prior: Floats, groups: Ints, overlaps: Floats, noticed: f
     share = ways * np.exp(np.minimum(weight - np.where(explained, highest, 0.0), 0.0))
     share /= np.where(explained, share.sum(axis=0), 1.0)
     missing = np.exp(log_unnoticed - np.where(np.isfinite(log_unnamed), log_unnamed, 0.0))
-    there = share.T @ np.where(members[named], 1.0, missing)
-    return np.where(explained[:, None], there, prior)
+    return np.where(explained[:, None], share.T @ np.where(members[named], 1.0, missing), prior)
 
 
 def possible_observations(overlaps: Floats, actor: int, noticed: float) -> tuple[Ints, Floats]:
@@ -292,12 +290,12 @@ def possible_observations(overlaps: Floats, actor: int, noticed: float) -> tuple
 
 
 def groups_of_round(
-    overlaps: Floats, acting: Floats, noticed: float, stream: np.random.Generator
+    overlaps: Floats, acting: Floats, noticed: float, stream: np.random.Generator, *, drawn: bool
 ) -> tuple[Ints, Floats]:
     """Return the possible observations of a round, or a sample of them.
 
-    If there are at most 4,096 possible outcomes, all are listed. Otherwise, 65,536 outcomes are drawn; the draws of
-    each adversary are stratified.
+    If `drawn`, one outcome is drawn. Otherwise, if there are at most 4,096 possible outcomes, all are listed; if there
+    are more, 65,536 are drawn, and the draws of each adversary are stratified.
 
     Parameters
     ----------
@@ -318,14 +316,16 @@ def groups_of_round(
     """
     each = []
     for actor, acts in enumerate(acting.tolist()):
-        excluded, probability = possible_observations(overlaps, actor, noticed)
+        nothing = np.array([NO_GROUP]), np.ones(1)
+        excluded, probability = possible_observations(overlaps, actor, noticed) if acts else nothing
         shares = acts * probability
         shares[0] += 1.0 - acts
         each.append((excluded[shares > 0.0], shares[shares > 0.0]))
-    if prod(len(shares) for _, shares in each) > _MOST_LISTED:
-        groups, weight = np.empty((_SAMPLED, len(each)), dtype=np.int64), np.full(_SAMPLED, 1.0 / _SAMPLED)
+    if drawn or prod(len(shares) for _, shares in each) > _MOST_LISTED:
+        n = 1 if drawn else _SAMPLED
+        groups, weight = np.empty((n, len(each)), dtype=np.int64), np.full(n, 1.0 / n)
         for actor, (excluded, shares) in enumerate(each):
-            draws = (stream.permutation(_SAMPLED) + stream.random(_SAMPLED)) / _SAMPLED
+            draws = (stream.permutation(n) + stream.random(n)) / n
             groups[:, actor] = excluded[np.searchsorted(np.cumsum(shares)[:-1], draws, side="right")]
     else:
         places = np.indices([len(shares) for _, shares in each]).reshape(len(each), -1)
@@ -336,10 +336,17 @@ def groups_of_round(
     return distinct, np.bincount(row.ravel(), weights=weight, minlength=len(distinct)).astype(np.float64)
 
 
-def expected_presence_update(
-    parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float, stream: np.random.Generator
+def updated_presences(
+    parameters: Floats,
+    attacked: Floats,
+    acting: Floats,
+    present: Floats,
+    noticed: float,
+    stream: np.random.Generator,
+    *,
+    drawn: bool = False,
 ) -> Floats:
-    """Return the expected Beta parameters after a round.
+    """Return the Beta parameters after a round, expected or for a drawn observation.
 
     The mean of each returned belief is the expected posterior mean, so a correct belief is expected to stay unchanged.
     The sum of its two parameters, the number of rounds that the belief is worth, is the expected posterior sum.
@@ -351,44 +358,27 @@ def expected_presence_update(
     attacked, acting, present, noticed
         See `updated_weights`; any number of types can be present, each with its probability in `acting`.
     stream : numpy.random.Generator
-        Source of the sample if there are too many observations to list; see `groups_of_round`.
+        Source of the observation, or of the sample if there are too many observations to list; see `groups_of_round`.
+    drawn : bool
+        Whether one observation is drawn; `acting` is then 0 or 1.
 
     Returns
     -------
     ndarray of float64, shape (n_types, 2)
     """
     overlaps = attack_overlaps(attacked)
-    groups, weight = groups_of_round(overlaps, acting, noticed, stream)
+    groups, weight = groups_of_round(overlaps, acting, noticed, stream, drawn=drawn)
     number = (groups != NO_GROUP).sum(axis=1)
     weight = weight / weight.sum()
     means, size = np.zeros_like(parameters), np.zeros(len(parameters))
     for n_groups in np.unique(number).tolist():
         rows = number == n_groups
         # `NO_GROUP` is the lowest entry, so the groups are the last columns of a sorted row.
-        named = groups[rows][:, len(parameters) - n_groups :]
-        after = _after(parameters, named, overlaps, present, noticed)
+        after = _after(parameters, groups[rows][:, len(parameters) - n_groups :], overlaps, present, noticed)
         counted = after.sum(axis=-1)
         means += np.tensordot(weight[rows], after / counted[..., None], axes=1)
         size += weight[rows] @ counted
     return np.asarray(means * size[:, None])
-
-
-def sampled_presence_update(
-    parameters: Floats, attacked: Floats, acting: Floats, present: Floats, noticed: float, draws: Sequence[float]
-) -> Floats:
-    """Return the Beta parameters after a round with a drawn observation.
-
-    `acting` and `present` (n_types,) are 0 or 1. `draws` holds one uniform number in [0, 1) per type, which selects the
-    noticed attacks of that type. The other parameters are the parameters of `expected_presence_update`, as is the shape
-    of the result, (n_types, 2).
-    """
-    overlaps = attack_overlaps(attacked)
-    groups: list[int] = []
-    for actor in np.flatnonzero(acting).tolist():
-        excluded, probability = possible_observations(overlaps, actor, noticed)
-        if (group := int(excluded[place_of(probability, draws[actor])])) != NO_GROUP:
-            groups.append(group)
-    return np.asarray(_after(parameters, np.array([groups], dtype=np.int64), overlaps, present, noticed)[0])
 
 
 def _after(parameters: Floats, groups: Ints, overlaps: Floats, present: Floats, noticed: float) -> Floats:
@@ -541,8 +531,7 @@ class Memory:
         alone = world
         if world.among is not None and taking_part.any():
             # The setting of a round on cells, as if nothing was released earlier.
-            counts = np.bincount(world.cell_of_subject[taking_part], minlength=world.n_cells)
-            alone = world.among(world, counts)
+            alone = world.among(world, np.bincount(world.cell_of_subject[taking_part], minlength=world.n_cells))
         known = Known(
             cells=world.cell_of_subject[first],
             past=self.form[first],

@@ -32,9 +32,8 @@ from reidsim.agents.foresight import Opponent, believed_game, foreseeing_choice
 from reidsim.agents.learning import (
     AccuracyBelief,
     Memory,
-    expected_presence_update,
     place_of,
-    sampled_presence_update,
+    updated_presences,
     updated_weights,
 )
 from reidsim.agents.profile import PHASES, AdversaryProfile, Holdings, ParticipationRule, Setting
@@ -585,8 +584,7 @@ class Publisher(mesa.Agent):
         choice = of_rows(known.alone.solve(self.policy, self._game(weights, known.alone)), known.cells)
         if reply == "alone":
             return choice
-        held = np.where(known.past == WITHHELD, choice.strategies, known.past)
-        return replace(choice, strategies=held, exact=False)
+        return replace(choice, strategies=np.where(known.past == WITHHELD, choice.strategies, known.past), exact=False)
 
     def _game(self, weights: Floats, setting: Setting) -> RecordGame:
         """Return the game that the publisher believes in; see `believed_game`.
@@ -634,15 +632,12 @@ class Publisher(mesa.Agent):
         attacked = np.stack([adversary.plan.targets for adversary in model.adversaries])
         acting, present = np.array([(adversary.acts, adversary.was_free) for adversary in model.adversaries]).T
         noticed = setting.learning.noticed
-        stream = setting.stream("notices", "publisher", model.round_number)
+        stream, drawn = setting.stream("notices", "publisher", model.round_number), setting.mode == "sampling"
         round_met = attacked, acting, present, noticed
         if setting.meeting == "one-of":
-            draw = None if setting.mode == "expectation" else float(stream.random())
-            self.parameters = updated_weights(self.parameters, *round_met, draw)
-        elif setting.mode == "expectation":
-            self.parameters = expected_presence_update(self.parameters, *round_met, stream)
+            self.parameters = updated_weights(self.parameters, *round_met, float(stream.random()) if drawn else None)
         else:
-            self.parameters = sampled_presence_update(self.parameters, *round_met, stream.random(len(acting)).tolist())
+            self.parameters = updated_presences(self.parameters, *round_met, stream, drawn=drawn)
 
 
 class Adversary(mesa.Agent):
@@ -738,8 +733,7 @@ class Adversary(mesa.Agent):
                 number = float((outcome.attacked & (draws < any_detected)).sum())
                 detected = float(number > 0)
         # `acts` is the probability of being both free and present; `next_state` needs presence given free.
-        there = self.acts / self.free if self.free > 0 else 0.0
-        self._exclusion = next_state(self._exclusion, detected * there)
+        self._exclusion = next_state(self._exclusion, detected * (self.acts / self.free if self.free > 0 else 0.0))
         acts, detections = self.acts, self.acts * number
         fines, payoff = setting.enforcement.fine * detections, outcome.payoff if acts else 0.0
         if acts and outcome.attacked is not None and self.profile.single_exploit and self.profile.expected_fine > 0:

@@ -398,8 +398,7 @@ class Setting:
         -------
         numpy.random.Generator
         """
-        place = (word_of(decision), word_of(agent), self.replication, round_number)
-        return random_stream(self.seed, "agents", *place)
+        return random_stream(self.seed, "agents", word_of(decision), word_of(agent), self.replication, round_number)
 
     @property
     def n_subjects(self) -> int:

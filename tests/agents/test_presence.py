@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from itertools import pairwise, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,11 +13,10 @@ from tiers import examples
 from reidsim.agents import learning
 from reidsim.agents.learning import (
     attack_overlaps,
-    expected_presence_update,
     possible_observations,
     posterior_presence,
-    sampled_presence_update,
     updated,
+    updated_presences,
 )
 from reidsim.agents.model import ReidentificationModel
 from reidsim.agents.profile import Enforcement, Learning
@@ -109,7 +109,7 @@ def test_what_is_expected_is_the_mean_over_what_may_be_noticed(attacks, noticed,
         for (_, groups), probability in what_may_be_noticed(acting, attacks, noticed).items()
         if probability > 0
     ]
-    found = expected_presence_update(parameters, as_matrix(attacks), np.array(acting), np.ones(n), noticed, unused())
+    found = updated_presences(parameters, as_matrix(attacks), np.array(acting), np.ones(n), noticed, unused())
     np.testing.assert_allclose(found, with_mean_belief(rows), rtol=1e-5)
 
 
@@ -126,10 +126,11 @@ def test_what_is_drawn_has_the_expected_mean():
         chance = np.prod(np.where(there > 0, acting, 1 - acting))
         for first, second in product(*(pairwise(each) for each in edges)):
             # All draws between two edges give the same result.
-            draws = [(first[0] + first[1]) / 2, (second[0] + second[1]) / 2]
-            after = sampled_presence_update(parameters, attacked, there, ones, 0.4, draws)
+            draws = iter([np.array([first[0] + first[1]]) / 2, np.array([second[0] + second[1]]) / 2])
+            stream = SimpleNamespace(permutation=np.zeros, random=lambda _, draws=draws: next(draws))
+            after = updated_presences(parameters, attacked, there, ones, 0.4, stream, drawn=True)
             rows.append((chance * (first[1] - first[0]) * (second[1] - second[0]), after))
-    expected = expected_presence_update(parameters, attacked, acting, ones, 0.4, unused())
+    expected = updated_presences(parameters, attacked, acting, ones, 0.4, unused())
     np.testing.assert_allclose(expected, with_mean_belief(rows), rtol=1e-6)
 
 
@@ -143,7 +144,7 @@ def test_an_adversary_who_attacks_nobody_and_one_who_is_excluded_tell_nothing():
     parameters = np.array([[1.0, 3.0], [2.0, 2.0], [5.0, 1.0]])
     attacked = np.array([[2.0, 1.0], [0.0, 0.0], [2.0, 0.0]])
     acting, present = np.array([1.0, 0.5, 0.0]), np.array([1.0, 1.0, 0.0])
-    after = expected_presence_update(parameters, attacked, acting, present, 1.0, unused())
+    after = updated_presences(parameters, attacked, acting, present, 1.0, unused())
     np.testing.assert_allclose(after, [[2, 3], [2, 2], [5, 1]], atol=1e-6)
 
 
@@ -152,11 +153,11 @@ def test_a_sample_stands_for_all_that_may_be_noticed():
     attacked = np.random.default_rng(8).integers(0, 3, (4, 6)).astype(float)
     acting, ones = np.array([0.9, 0.2, 0.5, 1.0]), np.ones(4)
     parameters = np.array([[1.0, 1.0], [2.0, 1.0], [1.0, 4.0], [3.0, 1.0]])
-    exact = expected_presence_update(parameters, attacked, acting, ones, 0.3, unused())
+    exact = updated_presences(parameters, attacked, acting, ones, 0.3, unused())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(learning, "_MOST_LISTED", 1)
         first, second, other = (
-            expected_presence_update(parameters, attacked, acting, ones, 0.3, np.random.default_rng(seed))
+            updated_presences(parameters, attacked, acting, ones, 0.3, np.random.default_rng(seed))
             for seed in (1, 1, 2)
         )
     np.testing.assert_array_equal(first, second)

@@ -681,9 +681,8 @@ def load_knowledge(
         a person's value that a source cannot use. The message then names the file, row and column of the value.
     """
     path = resolve(recipe, RECIPES, "knowledge recipe", base=base)
-    sections = validated(KnowledgeRecipe, read_toml(path), path).sources
     sources = []
-    for number, section in enumerate(sections):
+    for number, section in enumerate(validated(KnowledgeRecipe, read_toml(path), path).sources):
         people = _People(domain, persons, records, path.parent, f"source {section.name!r} of {path}")
         with locating(path, f"sources[{number}]"):
             sources.append(section.source(people))

@@ -758,8 +758,7 @@ def reply_given(
         if matches > 0:
             inferring = sure / matches
             if gain * inferring - arrays.price > gain * believed + INDIFFERENCE * gain:
-                own = arrays.own_surnames[target]
-                right = own in (surname, ANY) and arrays.form_own[form, target]
+                right = arrays.own_surnames[target] in (surname, ANY) and arrays.form_own[form, target]
                 believed = inferring
                 success = inferring if arrays.inferred_as_believed else (1.0 / matches if right else 0.0)
                 price += arrays.price

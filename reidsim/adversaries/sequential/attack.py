@@ -606,9 +606,8 @@ def _solved(attack: SequentialAttack, size: int) -> tuple[float, float, float, f
         made += 1
     if not made:
         return 0.0, 0.0, 0.0, 0.0, 0
-    hits = solution.follow(start)
     misses = attack_process(attack, {size: 1.0}, hits=False).follow(solution.policy, start)
-    return solution.values[start], misses.uses[EXPLOIT], hits.uses[EXPLOIT], misses.value, made
+    return solution.values[start], misses.uses[EXPLOIT], solution.follow(start).uses[EXPLOIT], misses.value, made
 
 
 def program_values(attack: SequentialAttack, sizes: Sizes) -> ExploitValues:

@@ -220,8 +220,7 @@ def plan_listed(
     )
 
     def given_membership(mean: Floats, if_not_among: Floats) -> Floats:
-        if_among = (mean - (1.0 - attack.prior) * if_not_among) / attack.prior
-        return np.where(among, if_among, if_not_among)
+        return np.where(among, (mean - (1.0 - attack.prior) * if_not_among) / attack.prior, if_not_among)
 
     linked = np.where(links, attack.discount * given_membership(value, missing) - attack.link_cost, 0.0)
     return replace(
