@@ -49,7 +49,7 @@ _RECORDED_VERSIONS = ("reidsim", "numpy", "pandas", "numba", "pyarrow", "pydanti
 _ROWS_PER_PART = 100_000
 
 
-def write_results(folder: Path, write: Callable[[Path], None]) -> None:
+def write_results(folder: Path, write: Callable[[Path], object]) -> None:
     """Write a results folder that appears complete or not at all.
 
     Files are written to a hidden folder beside it, which is renamed after all files are on disk. Only the user can read

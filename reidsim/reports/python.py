@@ -32,7 +32,7 @@ from reidsim.engine.switch import SwitchResult
 from reidsim.figures import studies
 from reidsim.figures.style import own_settings, policy_name, save_figure
 from reidsim.games.outcomes import PUBLISHER_PAYOFF, RISK
-from reidsim.reports.page.report import report_text, write_report
+from reidsim.reports.page.report import write_report
 from reidsim.reports.page.sources import open_results
 from reidsim.reports.shared.file import share_run
 from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
@@ -230,13 +230,8 @@ class DraftedScenario:
         InputError
             If the folder is not empty or cannot be written.
         """
-        folder = Path(folder)
-
-        def write(into: Path) -> None:
-            shutil.copytree(self._folder, into, dirs_exist_ok=True)
-
-        write_results(folder, write)
-        return folder / self.draft.scenario_file
+        write_results(Path(folder), lambda into: shutil.copytree(self._folder, into, dirs_exist_ok=True))
+        return Path(folder) / self.draft.scenario_file
 
     @property
     def _folder(self) -> Path:
@@ -426,11 +421,8 @@ def report(
         folder = Path(result) if isinstance(result, str | Path) else Path(place) / "results"
         if isinstance(result, Result):
             result.save(folder, illustrate=illustrate)
-        if path is not None:
-            return Report(
-                write_report(folder, path, author=author, institution=institution).read_text(encoding="utf-8")
-            )
-        return Report(report_text(folder, author=author, institution=institution))
+        file = Path(place) / "report.html" if path is None else path
+        return Report(write_report(folder, file, author=author, institution=institution).read_text(encoding="utf-8"))
 
 
 def share(

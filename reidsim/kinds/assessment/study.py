@@ -351,8 +351,8 @@ class RiskScenario(schema.ScenarioHead):
             "to draw samples": release.sizes,
             "from which newcomers are drawn": threshold is not None and threshold.newcomers == "population",
         }
-        weighted, size = release.path is not None and release.weight is not None, "uniqueness.population_size"
-        sized = uniqueness.population_size is not None
+        use, size = next((use for use, used in uses.items() if used), None), "uniqueness.population_size"
+        weighted, sized = release.weight is not None, uniqueness.population_size is not None
         needed = f"population_size with method {uniqueness.method!r}, or release.weight"
         several = len(release.sizes) > 1 or release.samples > 1 or release.person or release.weight or release.household
         cohorts = [] if threshold is None else list(threshold.sizes)
@@ -361,10 +361,7 @@ class RiskScenario(schema.ScenarioHead):
         either = "either uniqueness.population_size or release.weight"
         refuse_first(
             (WORST_CASE in self.knowledge, reserved, f"knowledge.{WORST_CASE}", None, None),
-            *(
-                (used and self.population is None, "section missing", "population", None, f"a recipe, {use}")
-                for use, used in uses.items()
-            ),
+            (use and self.population is None, "section missing", "population", None, f"a recipe, {use}"),
             (uniqueness.estimates and not (sized or weighted), "key missing", size, None, needed),
             (uniqueness.estimates and sized and weighted, "the number of people is given twice", size, None, either),
             (cohorts and several, problem, "threshold.sizes", cohorts, single),
@@ -680,11 +677,10 @@ def read_release(loaded: Scenario[RiskScenario], population: Population | None) 
                 own.append(attribute.encode(truth[column], column))
                 labels, shown_code = attribute.categories if tree is None else tree.labels, codes[-1]
                 node = own[-1] if tree is None else tree.chain[own[-1], tree.depth[shown_code]]
-                problem, values = "the released record does not include the person's value", attribute.categories
+                problem = "the released record does not include the person's value"
                 group = next((labels[code] for code in shown_code[node != shown_code]), "")
                 expected = f"{group!r} or a value in this group, as in {section.path}"
-                found = [values[code] for code in own[-1]]
-                refuse_rows(node != shown_code, problem, column=column, found=found, expected=expected)
+                refuse_rows(node != shown_code, problem, column=column, found=truth[column], expected=expected)
         attributes.append(attribute)
         made |= {} if tree is None else {name: tree}
     persons = np.column_stack(own) if own else None
