@@ -369,9 +369,7 @@ def build_masking_study(loaded: Scenario[MaskingScenario], before: MaskingTables
         tables = masking_tables(loaded, before)
         for name in scenario.adversaries:
             with players.named(name):
-                alone[name] = _against_one(
-                    replace(loaded, scenario=players.scenario_alone(loaded.scenario, name)), tables
-                )
+                alone[name] = _against_one(replace(loaded, scenario=players.scenario_alone(scenario, name)), tables)
         study = MaskingStudy(loaded, tables, (), alone=alone) if alone else _against_one(loaded, tables)
         _require_used(scenario)
         for own, each in study.each.items() if scenario.agents is None else ():
@@ -694,9 +692,9 @@ def masking_adversaries(study: MaskingStudy, options: players.OpponentOptions, d
         changed = section.model_copy(update=plan)
 
         def game(of: MaskingGame) -> RecordGame:
-            attack, coverage = of.attack, presence_of(linked[0].world, linked[0].attack.identify.resource)
-            adversary = planner(changed, attack.gain, attack.cost, loaded=study.loaded, coverage=coverage)
-            return replace(_focused(of), adversary=adversary)
+            coverage = presence_of(linked[0].world, linked[0].attack.identify.resource)
+            made = planner(changed, of.attack.gain, of.attack.cost, loaded=study.loaded, coverage=coverage)
+            return replace(_focused(of), adversary=made)
 
         return lambda: (game(linked[0]), game(linked[1]))
 
