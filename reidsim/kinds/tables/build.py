@@ -539,8 +539,7 @@ def play_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
         refuse_first((not columns, "the file has no quasi-identifier", None, listed(frame.columns), expected))
         file = ReleasedFile.read(study, labels, _records_of(study, frame, key, path), columns)
     note = "the attribute counts as suppressed in every row"
-    notes = tuple(f"the file has no column for {name}: {note}" for name in given if name not in columns)
-    return file.play(), notes
+    return file.play(), tuple(f"the file has no column for {name}: {note}" for name in given if name not in columns)
 
 
 def _records_of(study: TablesStudy, frame: pd.DataFrame, key: str | None, path: Path) -> Rows:

@@ -245,8 +245,7 @@ class SolvedPolicy(TablesPolicy):
         """
         minimum = study.minimum
         if self.within_safe_harbor and study.safe_harbor is not None:
-            lowest = study.lattice.all_levels(study.safe_harbor).max(axis=0)
-            minimum = tuple(np.maximum(minimum, lowest).tolist())
+            minimum = tuple(np.maximum(minimum, study.lattice.all_levels(study.safe_harbor).max(axis=0)).tolist())
         return study.node_game(risk, prices, no_attack=self.forbids_attacks, minimum=minimum)
 
 

@@ -328,7 +328,7 @@ class TablesStudy(Study[TablesScenario]):
         The result is a list of two. Each is a number if it is equal for all kinds of record, else an array of shape
         (n_rows,). `prices` has the parameters of every kind.
         """
-        both = (prices.gain, prices.cost)
+        both = prices.gain, prices.cost
         return [float(each[0]) if (each == each[0]).all() else each[self.kind] for each in both]
 
     # Constraints of generalizations
@@ -581,8 +581,7 @@ class TablesStudy(Study[TablesScenario]):
         guessed, everybody = believed and self.scenario.beliefs.lists == "coverage", self.linker(risk)
         if isinstance(own, LatticeAttackLinker):
             return own
-        identifies = not section.looks_up and section.gains_from == "identity"
-        if identifies and self.links_with_everybody:
+        if not section.looks_up and section.gains_from == "identity" and self.links_with_everybody:
             return everybody
         key = (self.holds or None if own is None else id(own), risk, guessed, section.direction, section.gains_from)
         if key in self.linkers:
