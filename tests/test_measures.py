@@ -17,7 +17,7 @@ from reidsim.engine.batch.design import GROUP_COLUMNS
 from reidsim.engine.batch.statistics import ERROR
 from reidsim.engine.results import RUN_COLUMNS, make_manifest, write_json
 from reidsim.engine.stress.analyses import Outcomes
-from reidsim.engine.stress.run import Evaluator, check_stress, outputs_among
+from reidsim.engine.stress.run import Evaluator, describe, outputs_among
 from reidsim.games.cross_play import CROSS_PLAY_MEASURES
 from reidsim.games.outcomes import MEASURES, RECORD_RISK, RISK_QUANTILE, SUCCESS_PROBABILITY
 from reidsim.kinds.tables import kind as tables_kind
@@ -159,7 +159,7 @@ UNCERTAIN = {
 
 def test_a_stress_test_takes_a_measure_of_an_own_kind_as_output_and_nothing_else(raffle, monkeypatch):
     def checked(output):
-        check_stress(Scenario.load(raffle.path, {**UNCERTAIN, "stress": {"outputs": [output]}}))
+        describe(Scenario.load(raffle.path, {**UNCERTAIN, "stress": {"outputs": [output]}}))
 
     checked("luck")
     with pytest.raises(InputError, match=r"stress\.outputs: not an output of game 'raffle'.*found 'usefulness'"):

@@ -97,9 +97,8 @@ class CrossPlayOptions(OpponentOptions):
         ``equilibrium`` is missing if it is False, ``double_oracle`` and ``tolerance`` if no double oracle is run.
         """
         oracle = {"double_oracle": self.double_oracle, "tolerance": self.tolerance} if self.double_oracle else {}
-        equilibrium = {"equilibrium": True} if self.equilibrium else {}
         players = {"knowledge": self.knowledge, "stages": self.stages, "attack_rate": self.attack_rate}
-        return players | equilibrium | oracle
+        return players | ({"equilibrium": True} if self.equilibrium else {}) | oracle
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -542,10 +541,9 @@ def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
 
     least = _extreme(by_cell(PUBLISHER_PAYOFF.column), cells, "least_payoff", sign=-1.0)
     most = _extreme(by_cell(REGRET.column), cells, "largest_regret", sign=1.0)
-    worst = np.where(most["largest_regret"].isna(), np.nan, np.nanmax(by_cell(REGRET.column), axis=(1, 2, 3)))
     table = pd.concat([rows.reset_index(drop=True), least, most], axis=1)
     return table.assign(
-        worst_regret=worst,
+        worst_regret=np.where(most["largest_regret"].isna(), np.nan, np.nanmax(by_cell(REGRET.column), axis=(1, 2, 3))),
         maximin=_best(-table["least_payoff"].to_numpy()),
         minimax_regret=_best(table["largest_regret"].to_numpy()),
     )

@@ -193,8 +193,7 @@ def make_folder(folder: Path) -> None:
 
 def next_free_folder(parent: Path, name: str) -> Path:
     """Return ``parent/name-001``, or the first such path that is not in use."""
-    folders = (parent / f"{name}-{number:03d}" for number in itertools.count(1))
-    return next(itertools.filterfalse(Path.exists, folders))
+    return next(itertools.filterfalse(Path.exists, (parent / f"{name}-{number:03d}" for number in itertools.count(1))))
 
 
 def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -209,8 +209,7 @@ class Scenario(BaseScenario[Any]):
                     content = _joined(content, {key: memory.plain(anchored({key: value}, Path())[key], key)})
             if population is None and game == DEFAULT_KIND:
                 content["adversary"] = {"risk": "prosecutor", **content.get("adversary", {})}
-            start = cls(name, path, None, content, {}, allow_code, memory.objects, folder)
-            return start.overridden({}, own=content)
+            return cls(name, path, None, content, {}, allow_code, memory.objects, folder).overridden({}, own=content)
         except InputError as error:
             raise _outside(error, path, folder) from None
 
@@ -234,9 +233,8 @@ class Scenario(BaseScenario[Any]):
         given = dict(overrides or {}) | {self._key(name): value for name, value in changes.items()}
         memory = InMemory(self.place, self.objects, absolute=True)
         plain = {key: memory.plain(value, key) for key, value in given.items()}
-        start = replace(self, objects=memory.objects, place=memory.place)
         try:
-            return start.overridden(plain)
+            return replace(self, objects=memory.objects, place=memory.place).overridden(plain)
         except InputError as error:
             raise _outside(error, self.path, memory.place) from None
 

@@ -57,7 +57,7 @@ _MEANS = columns_of((*MEASURES, PARTICIPATION, BREACHES))
 # Measures of `broken_guarantees`.
 _OF_GUARANTEES = columns_of((PUBLISHER_PAYOFF, UTILITY, PARTICIPATION, SHARE_ATTACKED, BREACHES, DISTINCT))
 # Measures that are quantiles over the records of all rounds, taken together.
-_RISKS = [column for column in columns_of(RUN_MEASURES) if column in RISK_QUANTILES]
+_RISKS = {column: RISK_QUANTILES[column] for column in columns_of(RUN_MEASURES) if column in RISK_QUANTILES}
 _PLACE = ["replication", "draw", "policy", "round", "adversary"]
 
 
@@ -238,8 +238,7 @@ def play_rounds(study: Study[Any], report: Progress, *, explain: bool = False) -
             report("playing", len(played), study.draws * n_plays)
             setting = setting_of(policy, replication, draw)
             played.append(play_policy(setting, policy, replication=replication, draw=draw))
-        measures = run_measures(played[-n_plays:], policies)
-        runs.append(run_table(study.loaded.name, scenario.seed, replication, measures))
+        runs.append(run_table(study.loaded.name, scenario.seed, replication, run_measures(played[-n_plays:], policies)))
     ended = played[: len(policies)]
     study, last = _last_rounds(study, ended)
     records = kind.records(study, 0, equilibria_of(last))
@@ -290,12 +289,11 @@ def run_measures(played: Sequence[PlayedPolicy], policies: Sequence[str]) -> pd.
     ends = rounds[rounds["round"] == rounds["round"].max()]
     means = means.join(ends.groupby("policy", sort=False, observed=True)[DISTINCT.column].mean())
     people, records = _over_draws(played)
-    levels = [RISK_QUANTILES[column] for column in _RISKS]
     risks = {
-        policy: weighted_quantiles(outcomes[RISK.column], shared, levels)
+        policy: weighted_quantiles(outcomes[RISK.column], shared, [*_RISKS.values()])
         for policy, (outcomes, shared) in records.items()
     }
-    table = means.join(measures_table(people)).join(pd.DataFrame.from_dict(risks, orient="index", columns=_RISKS))
+    table = means.join(measures_table(people)).join(pd.DataFrame.from_dict(risks, orient="index", columns=[*_RISKS]))
     first = [column for column in columns_of(RUN_MEASURES) if column in table]
     return table[[*first, *(column for column in table if column not in first)]]
 
@@ -389,8 +387,6 @@ def _stacked(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 _LOGGER = logging.getLogger(__name__)
-# Manifest key of the publisher's expected loss under each policy, in currency units per person.
-EXPECTED_LOSSES = "expected_losses"
 
 
 def run_once(
@@ -484,9 +480,11 @@ def play_policies(study: Study[Any], report: Progress) -> Played:
             records = kind.records(study, draw, equilibria)
             analysis = kind.analyse(study, outcomes, report)
             warnings = (*analysis.left_out, *kind.warnings(study, draw, outcomes))
-            facts: dict[str, Any] = {"policies": kind.facts_of_policies(study, outcomes)}
+            of_policies = kind.facts_of_policies(study, outcomes)
     over_draws = {policy: mixed([found[policy] for found in people]) for policy in people[0]}
     tables = {"runtimes": pd.concat(runtimes, ignore_index=True), "reidentified": distribution_table(over_draws)}
     analysis = AnalysisTables({**tables, **analysis.named}, analysis.left_out)
-    facts[EXPECTED_LOSSES] = {name: each.lost / each.n for name, each in over_draws.items() if each.lost is not None}
+    # The publisher's expected loss under each policy, in currency units per person.
+    losses = {name: each.lost / each.n for name, each in over_draws.items() if each.lost is not None}
+    facts = {"policies": of_policies, "expected_losses": losses}
     return Played(pd.concat(runs, ignore_index=True), records, analysis, facts, warnings)

@@ -343,7 +343,6 @@ class Guard:
 HOST = "127.0.0.1"
 _PAGE = "reidsim.web.page"
 _LONGEST_LINE = 200
-_NEEDED = ("solara", "uvicorn")
 
 
 def serve(loaded: Scenario[ScenarioHead], port: int, started: Callable[[str], None]) -> None:
@@ -363,7 +362,7 @@ def serve(loaded: Scenario[ScenarioHead], port: int, started: Callable[[str], No
     InputError
         If the extra ``web`` is not installed, the port cannot be used, or the scenario has no parameter to change.
     """
-    if any(find_spec(name) is None for name in _NEEDED):
+    if not (find_spec("solara") and find_spec("uvicorn")):
         raise InputError("the web page is not installed", hint="run pip install 'reidsim[web]'")
     if not any(kind_of(loaded.scenario).controls(loaded.scenario)):
         problem, expected = "the web page needs a scenario with payoff parameters", "a kind of scenario with policies"
@@ -383,12 +382,11 @@ def serve(loaded: Scenario[ScenarioHead], port: int, started: Callable[[str], No
         from reidsim.figures.style import own_settings
 
         guard = Guard(starlette.app, HOST, listener.getsockname()[1])
-        server = uvicorn.Server(uvicorn.Config(guard, log_level="error", lifespan="on"))
         # Import errors must appear before the address is printed.
         import_module(_PAGE)
         started(guard.address)
         with own_settings():
-            server.run(sockets=[listener])
+            uvicorn.Server(uvicorn.Config(guard, log_level="error", lifespan="on")).run(sockets=[listener])
 
 
 class _OneLine(logging.Formatter):

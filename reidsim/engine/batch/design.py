@@ -329,8 +329,7 @@ def draw_points(section: schema.UncertaintySection, seed: int) -> pd.DataFrame:
             correlation[pair, pair[::-1]] = each.rank
         correlated = np.flatnonzero((correlation != 0).sum(axis=0) > 1)
         shares[:, correlated] = correlate(shares[:, correlated], correlation[np.ix_(correlated, correlated)], rng)
-    columns = {key: quantiles(section.parameters[key], shares[:, number]) for number, key in enumerate(keys)}
-    return pd.DataFrame(columns)
+    return pd.DataFrame({key: quantiles(section.parameters[key], shares[:, number]) for number, key in enumerate(keys)})
 
 
 def spread(method: str, n: int, n_parameters: int, rng: np.random.Generator) -> Floats:

@@ -394,16 +394,14 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
     group = ended_well[names].merge(groups.assign(position=np.arange(len(groups))), how="left", on=names)["position"]
     swept_point, sample = divmod(ended_well["point"].to_numpy(), design.samples)
     place = (swept_point, group.to_numpy(dtype=np.int64), sample, ended_well["replication"].to_numpy())
-    shape = (len(swept), len(groups), design.samples, design.replications)
 
     def arranged(column: str) -> Floats:
-        table = np.full(shape, np.nan)
+        table = np.full((len(swept), len(groups), design.samples, design.replications), np.nan)
         table[place] = ended_well[column].to_numpy(dtype=np.float64)
         return table
 
-    values = {measure: arranged(measure) for measure in measures}
     errors = {measure: arranged(error) for measure, error in error_of.items()}
-    return Measured(values, errors, swept, groups)
+    return Measured({measure: arranged(measure) for measure in measures}, errors, swept, groups)
 
 
 def statistics_table(found: Measured) -> pd.DataFrame:

@@ -546,17 +546,6 @@ def parts_of(scenario: schema.ScenarioHead, section: schema.StressSection) -> It
         yield "policy_map", section.map, section.planning, [sweep_points(section.map.as_sweep())]
 
 
-def check_stress(loaded: Scenario[Any]) -> None:
-    """Check every analysis and point of a stress test, without solving a game.
-
-    Raises
-    ------
-    InputError
-        If a key is not supported or a point is invalid; the message names the file and the key or point.
-    """
-    _Stress(loaded)
-
-
 def stress_loaded(
     loaded: Scenario[Any],
     *,
@@ -794,12 +783,11 @@ def describe(loaded: Scenario[Any]) -> str:
         analysis that the game does not have.
     """
     if loaded.scenario.stress is not None:
-        check_stress(loaded)
+        _Stress(loaded)
     loaded = without_adversary_uncertainty(loaded)
     if not is_batch(loaded.scenario):
         return check_once(loaded)
     design = design_of(loaded)
     check_points(loaded, design)
-    first = check_once(at_point(loaded, design.values(0)))
     points = f"{counted(len(design.points), 'point')}, {counted(design.replications, 'replication')} of each"
-    return f"{points}; the first: {first}"
+    return f"{points}; the first: {check_once(at_point(loaded, design.values(0)))}"
