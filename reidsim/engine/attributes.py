@@ -88,14 +88,9 @@ def sampled_shares(value: SetValue, n_parts: int, orders: int, rng: np.random.Ge
         raise InputError("too few orderings", where="orders", found=orders, expected="2 or more")
     added = []
     for _ in range(orders):
-        members, before = 0, value(0)
-        found = np.empty((n_parts, len(before)))
-        for part in rng.permutation(n_parts).tolist():
-            members |= 1 << part
-            after = value(members)
-            found[part] = after - before
-            before = after
-        added.append(found)
+        order = rng.permutation(n_parts)
+        sets = itertools.accumulate((1 << part for part in order.tolist()), initial=0)
+        added.append(np.diff([value(members) for members in sets], axis=0)[np.argsort(order)])
     drawn = np.array(added)
     return drawn.mean(axis=0), drawn.std(axis=0, ddof=1) / math.sqrt(orders)
 

@@ -391,19 +391,15 @@ def rerun_one(
     design = design_of(loaded)
     all_tasks, where = tasks_of(loaded, design, content_of_run(loaded)), "--run"
     stored = store.read_runs(folder, manifest, design, all_tasks)
-    place = key
-    if "/" not in key:
-        found = stored.loc[stored["run"].str.startswith(key), ["run", "point", "replication"]].drop_duplicates()
-        if len(found) != 1:
-            problem = "no such run" if found.empty else "several runs have keys that begin with this text"
-            expected = "a key from column run, or POINT/REPLICATION"
-            raise InputError(problem, source=folder, where=where, found=key, expected=expected)
-        place = f"{found['point'].iloc[0]}/{found['replication'].iloc[0]}"
-    tasks = {f"{each.point}/{each.replication}": each for each in all_tasks}
-    if place not in tasks:
-        expected = f"points 0 to {len(design.points) - 1}, replications 0 to {design.replications - 1}"
-        raise InputError("no such run", source=folder, where=where, found=place, expected=expected)
-    task = tasks[place]
+    rows = stored.loc[stored["run"].str.startswith(key), ["point", "replication"]].itertuples(index=False)
+    places = {key} if "/" in key else {f"{point}/{replication}" for point, replication in rows}
+    found = [each for each in all_tasks if f"{each.point}/{each.replication}" in places]
+    if len(found) != 1:
+        problem = "several runs have keys that begin with this text" if found else "no such run"
+        ranges = f"points 0 to {len(design.points) - 1}, replications 0 to {design.replications - 1}"
+        expected = ranges if "/" in key else "a key from column run, or POINT/REPLICATION"
+        raise InputError(problem, source=folder, where=where, found=key, expected=expected)
+    task = found[0]
     single = at_point(loaded, task.values, task.seed)
     single.refuse_code()
     if with_records and has_numbered_replications(loaded.scenario) and task.replication:

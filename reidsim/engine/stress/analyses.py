@@ -310,8 +310,15 @@ def box_table(
         points among the points that have the output), and the columns of `find_boxes`. A policy without a box has one
         row, with box 0, an empty ``parameter`` and missing numbers.
     """
-    names, numbers = numeric_columns(points, uncertainty)
-    parts = []
+    columns, parts = dict[str, list[Any]](), []
+    for key in points.columns:
+        values, distribution = points[key].tolist(), uncertainty.parameters[key]
+        if isinstance(distribution, schema.Discrete) and not are_numbers(values):
+            # One indicator column (0 or 1) per possible value, named ``key = value``.
+            columns |= {f"{key} = {option}": [value == option for value in values] for option in distribution.values}
+        else:
+            columns[key] = values
+    names, numbers = [*columns], np.array([*columns.values()], dtype=np.float64).T
     for policy, values in zip(policies, outcomes.matrix(section.output, policies, len(points)), strict=True):
         known = np.isfinite(values)
         bad = (values < section.below if section.below is not None else values > section.above)[known]
@@ -321,22 +328,6 @@ def box_table(
         share = float(bad.mean()) if known.any() else np.nan
         parts.append(boxes.assign(policy=policy, output=section.output, share_bad=share))
     return pd.concat(parts, ignore_index=True)[["policy", "output", "share_bad", *BOX_COLUMNS]]
-
-
-def numeric_columns(points: pd.DataFrame, uncertainty: schema.UncertaintySection) -> tuple[list[str], Floats]:
-    """Return points as numbers.
-
-    The result is a list of column names and an array of shape (n_points, n_columns). A parameter with non-numeric
-    values has one indicator column (0 or 1) per possible value, named ``key = value``.
-    """
-    columns: dict[str, Any] = {}
-    for key in points.columns:
-        values, distribution = points[key].tolist(), uncertainty.parameters[key]
-        if isinstance(distribution, schema.Discrete) and not are_numbers(values):
-            columns |= {f"{key} = {option}": [value == option for value in values] for option in distribution.values}
-        else:
-            columns[key] = values
-    return [*columns], np.column_stack([np.array(values, dtype=np.float64) for values in columns.values()])
 
 
 # Belief curves and maps.
