@@ -494,10 +494,8 @@ def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
         for name, column in zip(labels, (*columns.values(), section.period), strict=True):
             expected = "the period of the case" if name == PERIOD else "a value in every row"
             refuse_rows(labels[name].eq(""), "value missing", source=path, column=column, expected=expected)
-    if people is None:
-        domain = Domain(tuple(Attribute(name, natural_categories(labels[name])) for name in columns))
-    else:
-        domain = people.domain
+    attributes = (Attribute(name, natural_categories(labels[name])) for name in columns)
+    domain = Domain(tuple(attributes)) if people is None else people.domain
     hierarchies = tuple(_hierarchy(name, domain[name], loaded) for name in columns)
     if voters is not None:
         with locating(where="voters.recipe"):
@@ -515,13 +513,12 @@ def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
             require_columns(frame, [section.forecast], path)
             amounts = np.asarray(numbers(frame, section.forecast, path), dtype=np.float64)
             first = np.unique(period, return_index=True)[1]
-            like, forecast = first[period], amounts[first]
-            wrong, problem = (
-                amounts != amounts[like],
+            forecast, wrong = amounts[first], amounts != amounts[first[period]]
+            problem, row = (
                 "cases of the same period have different benefits of the forecast",
+                first[period[wrong.argmax()]],
             )
-            row = like[int(wrong.argmax())]
-            expected = f"{amounts[row]:g}, as in row {int(row) + 1}"
+            expected = f"{amounts[row]:g}, as in row {row + 1}"
             refuse_rows(wrong, problem, source=path, column=section.forecast, found=amounts, expected=expected)
     held, period = np.unique(period, return_inverse=True)
     periods = tuple(periods[number] for number in held)
