@@ -600,8 +600,6 @@ def _together(hits: Sequence[Tries]) -> Tries:
 
     `hits` holds the trials of each adversary; see `Tries`. Without adversaries, the result is empty.
     """
-    if len(hits) == 1:
-        return hits[0]
 
     def joined(name: str, otherwise: float = 0.0) -> Floats:
         columns = ((getattr(each, name), len(each.chance)) for each in hits)

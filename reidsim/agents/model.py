@@ -53,7 +53,7 @@ def draw_harm(rule: ParticipationRule, n: int, rng: np.random.Generator) -> Floa
     """Draw each subject's harm of a breach, in currency units, shape (n,).
 
     The harm is lognormal among data subjects with mean `rule.harm`; `rule.spread` is the standard deviation of its
-    logarithm. With spread 0, the harm of all subjects is `rule.harm`, and `rng` is not used.
+    logarithm. With spread 0, the harm of all subjects is `rule.harm`.
 
     Parameters
     ----------
@@ -64,8 +64,6 @@ def draw_harm(rule: ParticipationRule, n: int, rng: np.random.Generator) -> Floa
     rng : numpy.random.Generator
         Source of the draws.
     """
-    if rule.spread == 0:
-        return np.full(n, rule.harm)
     return np.asarray(rule.harm * np.exp(rng.standard_normal(n) * rule.spread - rule.spread**2 / 2))
 
 

@@ -59,7 +59,6 @@ variate and removes most of the variance.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -329,8 +328,8 @@ def plan_with_budget(
     size = np.repeat(np.arange(len(planned)), linked)
     most, chance = planned[size], 1.0 / people[size]
     cases = prod(int(each) + 1 for each in most) if len(size) <= np.log2(draws) else np.inf
-    worlds: Iterable[tuple[float, Sizes]]
-    if cases <= draws:
+    exact = cases <= draws
+    if exact:
         each_case = (np.array(case, dtype=np.int64) for case in product(*(range(number + 1) for number in most)))
         worlds = ((float(np.where(hits == most, 1.0 - chance * most, chance).prod()), hits) for hits in each_case)
     else:
@@ -340,7 +339,6 @@ def plan_with_budget(
     found = np.array(
         [(weight, _one_case(file.stages, *rules, hits, budget, price, weight, tally)) for weight, hits in worlds]
     ).T
-    exact = cases <= draws
     value = float(sum(found[0] * found[1]) if exact else found[1].mean())
     error = 0.0 if exact else float(found[1].std(ddof=1) / np.sqrt(draws))
     # Divided by the number of records that reach the stage, so a stage that is always played adds no noise.
