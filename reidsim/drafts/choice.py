@@ -423,8 +423,7 @@ class Choice:
 
         An example is "age (2), zip (1)".
         """
-        short = [column for column in self.chosen if column.hierarchy.left_out]
-        return ", ".join(f"{column.profile.name} ({column.hierarchy.left_out})" for column in short)
+        return ", ".join(f"{c.profile.name} ({c.hierarchy.left_out})" for c in self.chosen if c.hierarchy.left_out)
 
 
 def choose(

@@ -204,8 +204,13 @@ def draft_scenario(
         search_is_short=keys.n_people * choice.strategies <= MOST_SEARCHED,
     )
     files[COLUMNS_FILE] = _columns_table(profiles, choice)
-    if any(column.profile.spellings for column in choice.chosen):
-        files[SPELLINGS_FILE] = _spellings_table(choice)
+    spellings = [
+        (profile.name, spelling, profile.rows[spelling], usual, profile.rows[usual])
+        for profile in (column.profile for column in choice.chosen)
+        for spelling, usual in profile.spellings.items()
+    ]
+    if spellings:
+        files[SPELLINGS_FILE] = _delimited([("column", "spelling", "rows", "usual spelling", "its rows"), *spellings])
     try:
         "".join([*files, *files.values()]).encode()
     except UnicodeEncodeError:
@@ -331,15 +336,6 @@ def in_a_line(text: str, longest: int = 60) -> str:
 
 def _delimited(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
     return "".join(delimited_line(map(str, row), delimiter) for row in rows)
-
-
-def _spellings_table(choice: Choice) -> str:
-    lines = [
-        (profile.name, spelling, profile.rows[spelling], usual, profile.rows[usual])
-        for profile in (column.profile for column in choice.chosen)
-        for spelling, usual in profile.spellings.items()
-    ]
-    return _delimited([("column", "spelling", "rows", "usual spelling", "its rows"), *lines])
 
 
 def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:

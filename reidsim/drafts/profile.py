@@ -813,16 +813,12 @@ def _kind(
         Whether the column name or label indicates that whole numbers count or measure something.
     """
     concept = None if hint is None else hint.concept
-    if not values:
-        return "empty", ""
-    if hint is not None and hint.role == "direct":
+    if values and hint is not None and hint.role == "direct":
         return "identifier", f"by its {hint.source} ({concept})"
-    if len(values) == 1:
-        return "constant", ""
-    if read_as == "date":
-        return "date", ""
-    if bands_of(values) is not None:
-        return "category", ""
+    if len(values) < 2:
+        return "constant" if values else "empty", ""
+    if read_as == "date" or bands_of(values) is not None:
+        return "date" if read_as == "date" else "category", ""
     kind = _kind_of_values(values, is_postal=concept == "postal code")
     nominal = len(values) <= _MOST_NOMINAL if concept is None else concept not in _QUANTITIES
     if kind == "whole number" and not is_quantity and nominal:

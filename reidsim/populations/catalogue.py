@@ -227,9 +227,8 @@ def not_written(path: Path, error: OSError) -> InputError:
 
     `error` is the system's error, whose text the message has; a full disk has a message of its own.
     """
-    if error.errno == errno.ENOSPC:
-        return InputError("the disk is full; nothing was written", source=path)
-    return InputError(f"cannot be written: {error.strerror or error}", source=path)
+    is_full, other = error.errno == errno.ENOSPC, f"cannot be written: {error.strerror or error}"
+    return InputError("the disk is full; nothing was written" if is_full else other, source=path)
 
 
 def require_new_file(path: Path) -> None:

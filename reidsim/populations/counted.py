@@ -752,12 +752,10 @@ class FittedRecipe(RecipeHead):
         tables = [(margin, *margin.read(at.folder)) for margin in self.margin]
         # By default, there are no attributes and one cell with count 1.
         known, counts = ((), np.ones(())) if self.start is None else self.start.counts(at)
-        columns: dict[str, list[pd.Series[str]]] = {}
-        for section, frame, _ in tables:
-            for name, column in section.columns.items():
-                columns.setdefault(name, []).append(frame[column])
-        new = [name for name in columns if name not in [each.name for each in known]]
-        domain = Domain((*known, *(Attribute(name, values_in_order(pd.concat(columns[name]))) for name in new)))
+        columns = [(name, frame[column]) for part, frame, _ in tables for name, column in part.columns.items()]
+        new = [name for name in dict(columns) if name not in [each.name for each in known]]
+        found = [pd.concat([column for each, column in columns if each == name]) for name in new]
+        domain = Domain((*known, *map(Attribute, new, map(values_in_order, found))))
         _require_few_cells(domain)
         # In the starting table, attributes that occur only in margins are independent of all other attributes.
         table, margins = np.broadcast_to(counts.reshape(*counts.shape, *(1 for _ in new)), domain.shape), []

@@ -428,8 +428,7 @@ class Population:
         InputError
             If the counts are expected counts; `problem` is the message.
         """
-        is_expected = not np.issubdtype(self.counts.dtype, np.integer)
-        refuse_first((is_expected, problem, self.name, None, "whole numbers of people"))
+        refuse_first((self.counts.dtype.kind == "f", problem, self.name, None, "whole numbers of people"))
         return self.counts.astype(np.int64)
 
     @property

@@ -565,8 +565,7 @@ def _members(rule: ListRule, uniform: Floats) -> Integers:
         refuse_first((not len(person), "the list is empty", "coverage", None, "a larger coverage or population"))
         return person
     possible = np.flatnonzero(chance > 0)
-    is_wrong = not 1 <= rule.size <= len(possible)
-    refuse_first((is_wrong, "size out of range", "size", rule.size, f"1 to {len(possible)}"))
+    refuse_first((not 1 <= rule.size <= len(possible), "size out of range", "size", rule.size, f"1 to {len(possible)}"))
     # Exponential times with each person's weight as rate: the smallest are a weighted draw without replacement.
     rings = -np.log1p(-uniform[possible]) / chance[possible]
     return np.sort(possible[np.argpartition(rings, rule.size - 1)[: rule.size]])

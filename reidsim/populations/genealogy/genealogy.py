@@ -418,9 +418,8 @@ def _found(columns: Columns, p: GenealogyParameters, rng: np.random.Generator) -
     n = p.people
     columns.sex[:n] = np.where(np.arange(n) % 2 == 0, MAN, WOMAN)
     columns.birth_year[:n] = rng.integers(*p.founder_birth_years, size=n, endpoint=True)
-    columns.surname[:n] = _draws(p.surname_shares, n, rng)
-    columns.state[:n] = _draws(p.state_shares, n, rng)
-    columns.wealth[:n] = _draws(p.wealth_shares, n, rng)
+    for name in ("surname", "state", "wealth"):
+        getattr(columns, name)[:n] = _draws(getattr(p, f"{name}_shares"), n, rng)
     columns.rank[:n] = np.searchsorted(p.rank_starts, columns.wealth[:n], side="right")
     for locus, frequencies in enumerate(p.founder_alleles):
         columns.haplotypes[:n, locus] = _draws(frequencies, n, rng)
