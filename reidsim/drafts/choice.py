@@ -227,10 +227,8 @@ def _of_codes(column: ColumnProfile, most: int) -> DraftHierarchy | None:
         return DraftHierarchy({"rule": "prefix", "digits": digits}, len(digits) + 2, comment)
     # Spreadsheets drop the leading zeros of postal codes.
     shortened = postal and longest == _US_POSTAL_LENGTH and all(map(str.isdecimal, values))
-    between = {}
-    for value in values:
-        code = value.zfill(longest) if shortened else value
-        between[value] = [f"{code[:kept]}*" if len(code) >= kept else code for kept in digits]
+    codes = {value: value.zfill(longest) if shortened else value for value in values}
+    between = {v: [f"{code[:kept]}*" if len(code) >= kept else code for kept in digits] for v, code in codes.items()}
     return _table(column, between, f"first {listed(digits)} characters")
 
 

@@ -747,8 +747,7 @@ def profile_table(
         kind, reason = _kind(values, sum(present.values()), hint, found.kind, is_quantity=is_quantity)
         may_be_sets = kind in ("code", "category", "free text") or (kind == "identifier" and hint is None)
         separator = separator_of(present) if may_be_sets and bands_of(values) is None else ""
-        if separator:
-            kind, reason = "set", ""
+        kind, reason = ("set", "") if separator else (kind, reason)
         profiles.append(ColumnProfile(name, kind, rows, hint, reason, found, merged=merged, separator=separator))
     return tuple(profiles)
 
@@ -934,8 +933,7 @@ def merged_spellings(rows: Mapping[str, int], names: Names) -> dict[str, str]:
 
 def _mostly(rows: Mapping[str, int], found: Iterable[str]) -> bool:
     found = list(found)
-    enough = len(found) >= max(2, _MOST_WORDS * len(rows))
-    return enough and rows_with(rows, found) >= _MOST_ROWS * sum(rows.values())
+    return len(found) >= max(2, _MOST_WORDS * len(rows)) and rows_with(rows, found) >= _MOST_ROWS * sum(rows.values())
 
 
 def _is_among(value: str, words: Collection[str]) -> bool:

@@ -86,8 +86,7 @@ def population_table(people: Population | Individuals, made: Mapping[str, Any]) 
         each.name: _labelled(codes[:, at], each.categories) for at, each in enumerate(domain.attributes)
     }
     if isinstance(people, Population):
-        problem = "attribute name reserved for the column of counts"
-        refuse_first((COUNT in columns, problem, people.name, COUNT, None))
+        refuse_first((COUNT in columns, "attribute name reserved for the column of counts", people.name, COUNT, None))
         columns[COUNT] = people.counts
     content = {
         "kind": "cells" if is_counted else "individuals",

@@ -252,8 +252,7 @@ class CensusCellsRecipe(RecipeHead):
         else:
             rng, whole = at.rng(), largest_remainders(people, race_shares).T
             drawn = [draw_multinomial(rng, n, s.ravel()) for n, s in zip(whole, age_sex_shares, strict=True)]
-            shape = (len(races), len(areas), *age_sex_shares.shape[1:])
-            table = np.reshape(drawn, shape).transpose(2, 0, 3, 1)
+            table = np.reshape(drawn, (len(races), len(areas), *age_sex_shares.shape[1:])).transpose(2, 0, 3, 1)
         domain = Domain.of(dict(zip(names, labels, strict=True)))
         return Population.from_dense(domain, table, name=at.name, source=self.source)
 
@@ -387,15 +386,13 @@ class Sf1Recipe(RecipeHead):
         # The totals within each table are consistent, so missing lines and exchanged tables are detected only here.
         wrong = by_race.sum(axis=(1, 2, 3)) != zctas["people"]
         if wrong.any():
-            zcta = zctas.loc[wrong.idxmax()]
-            raise InputError(
+            zcta, problem = (
+                zctas.loc[wrong.idxmax()],
                 "tables PCT12A to PCT12G do not sum to the population of the ZCTA",
-                source=header,
-                where=f"LOGRECNO {zcta['logrecno']} (ZCTA {zcta['zcta']})",
-                found=int(by_race[wrong.idxmax()].sum()),
-                expected=f"{zcta['people']:.0f} (POP100)",
-                hint="use complete files of the same state and edition",
             )
+            where, found = f"LOGRECNO {zcta['logrecno']} (ZCTA {zcta['zcta']})", int(by_race[wrong.idxmax()].sum())
+            expected, hint = f"{zcta['people']:.0f} (POP100)", "use complete files of the same state and edition"
+            raise InputError(problem, source=header, where=where, found=found, expected=expected, hint=hint)
         occupied = zctas["people"].to_numpy() > 0
         ages = _single_years(by_race[occupied], self.tail, self.oldest)
         years, zips = map(str, range(self.oldest + 1)), zctas["zcta"][occupied]
@@ -598,8 +595,7 @@ def _distinct_rows(path: Path) -> pd.DataFrame:
         )
         columns = {**_COLUMNS, age: "age"}
         require_columns(header, columns, path)
-        named = [name for name in header if name in columns]
-        require_distinct("column named twice", named, source=path, where="line 1")
+        require_distinct("column named twice", (n for n in header if n in columns), source=path, where="line 1")
         places = {header.index(column): name for column, name in columns.items()}
         blocks = []
         for block in _blocks(file, path, len(header)):

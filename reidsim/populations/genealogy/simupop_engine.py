@@ -9,6 +9,7 @@ process: a simulation sets its seed and does not restore its state afterwards.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +22,7 @@ from reidsim.populations.genealogy.genealogy import (
     NO_ALLELE,
     TASK,
     WOMAN,
+    Columns,
     Genealogy,
     GenealogyParameters,
     Mutations,
@@ -67,26 +69,25 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
     # simuPOP uses 32-bit seeds, and replaces seed 0 with a random one.
     entropy = np.random.SeedSequence(seed, spawn_key=tuple(b"simupop")).generate_state(1)[0]
     sim.setRNG(seed=max(int(entropy), 1))
-    return _Simulation(sim, parameters, progress).run(seed)
+    return _Simulation(sim, parameters, progress, empty_columns(parameters)).run(seed)
 
 
+@dataclass
 class _Simulation:
     """One simulation in simuPOP.
 
     Inside it, the lowest allele of each locus is 0, simuPOP's lower bound.
     """
 
-    def __init__(self, sim: Any, parameters: GenealogyParameters, progress: Progress | None) -> None:
-        self._sim = sim
-        self._rng = sim.getRNG()
-        self._p = parameters
-        self._progress = progress
-        self._columns = empty_columns(parameters)
-        self._mutations: list[Mutations] = []
-        self._failure: InputError | None = None
+    sim: Any
+    p: GenealogyParameters
+    progress: Progress | None
+    columns: Columns
+    mutations: list[Mutations] = field(default_factory=list)
+    failure: InputError | None = None
 
     def run(self, seed: int) -> Genealogy:
-        sim, p = self._sim, self._p
+        sim, p, rng = self.sim, self.p, self.sim.getRNG()
         population = sim.Population(
             size=p.subpopulations.tolist(),
             loci=[len(p.loci)],
@@ -99,10 +100,10 @@ class _Simulation:
         founding = [
             sim.InitSex(sex=[sim.MALE, sim.FEMALE]),
             ids,
-            sim.InitInfo(lambda: first + self._rng.randInt(last - first + 1), infoFields="birth_year"),
+            sim.InitInfo(lambda: first + rng.randInt(last - first + 1), infoFields="birth_year"),
         ]
-        for field, shares in (("surname", p.surname_shares), ("state", p.state_shares), ("wealth", p.wealth_shares)):
-            founding.append(sim.InitInfo(sim.WeightedSampler(shares.tolist()).draw, infoFields=field))
+        for name, shares in (("surname", p.surname_shares), ("state", p.state_shares), ("wealth", p.wealth_shares)):
+            founding.append(sim.InitInfo(sim.WeightedSampler(shares.tolist()).draw, infoFields=name))
         for locus, frequencies in enumerate(p.founder_alleles):
             bounded = frequencies[p.lowest[locus] : p.highest[locus] + 1]
             founding.append(sim.InitGenotype(freq=bounded.tolist(), loci=locus))
@@ -134,12 +135,12 @@ class _Simulation:
             postOps=[sim.PyOperator(self._record)],
             gen=p.generations - 1,
         )
-        if self._failure is not None:
-            raise self._failure
-        return as_genealogy(p, self._columns, self._mutations, engine="simupop", seed=seed)
+        if self.failure is not None:
+            raise self.failure
+        return as_genealogy(p, self.columns, self.mutations, engine="simupop", seed=seed)
 
     def _births(self, ids: Any) -> list[Any]:
-        sim, p = self._sim, self._p
+        sim, p, rng = self.sim, self.p, self.sim.getRNG()
         mother_age = sim.WeightedSampler(p.mother_age_shares.tolist())
         source = sim.WeightedSampler(p.state_from.tolist())
         anywhere = sim.WeightedSampler(p.state_shares.tolist())
@@ -150,7 +151,7 @@ class _Simulation:
             return float(max(birth_year[1] + ages[mother_age.draw()], birth_year[0] + p.father_at_least))
 
         def set_wealth(wealth: list[float], rank: list[float]) -> tuple[float, float]:
-            level = int((wealth[0] + wealth[1]) / 2 + steps[self._rng.randInt(len(steps))])
+            level = int((wealth[0] + wealth[1]) / 2 + steps[rng.randInt(len(steps))])
             return level, float(np.searchsorted(p.rank_starts, level, side="right"))
 
         def set_state(state: list[float]) -> float:
@@ -175,9 +176,9 @@ class _Simulation:
         """
         for subpopulation in range(pop.numSubPop()):
             people = list(pop.individuals(subpopulation))
-            men, women = ({p.rank for p in people if p.sex() == sex} for sex in (self._sim.MALE, self._sim.FEMALE))
+            men, women = ({p.rank for p in people if p.sex() == sex} for sex in (self.sim.MALE, self.sim.FEMALE))
             if not men & women:
-                self._failure = no_couple(subpopulation, pop.dvars().gen)
+                self.failure = no_couple(subpopulation, pop.dvars().gen)
                 return False
         return True
 
@@ -186,13 +187,13 @@ class _Simulation:
 
         simuPOP takes as many as it needs. `pop` is simuPOP's population and `subPop` the number of the subpopulation.
         """
-        p, rng = self._p, self._rng
+        p, rng = self.p, self.sim.getRNG()
         pools: list[tuple[list[Any], list[Any]]] = [([], []) for _ in range(len(p.rank_starts) + 1)]
         ranks = [int(rank) for rank in pop.indInfo("rank", subPop)]
         for person, rank in zip(pop.individuals(subPop), ranks, strict=True):
             men, women = pools[rank]
             one = (int(person.birth_year), int(person.wealth), person)
-            (men if person.sex() == self._sim.MALE else women).append(one)
+            (men if person.sex() == self.sim.MALE else women).append(one)
         while True:
             men, women = pools[ranks[rng.randInt(len(ranks))]]
             if not men or not women:
@@ -213,10 +214,10 @@ class _Simulation:
 
         Items are numbers of repeats; 0 for women. `pop` is simuPOP's population.
         """
-        both = np.array(pop.genotype(), dtype=np.uint8).reshape(-1, pop.ploidy(), len(self._p.loci))
-        men = np.array([person.sex() == self._sim.MALE for person in pop.individuals()])
+        both = np.array(pop.genotype(), dtype=np.uint8).reshape(-1, pop.ploidy(), len(self.p.loci))
+        men = np.array([person.sex() == self.sim.MALE for person in pop.individuals()])
         # The Y chromosome is the second chromosome of a man's pair.
-        return np.where(men[:, None], both[:, 1] + self._p.lowest, NO_ALLELE).astype(np.uint8)
+        return np.where(men[:, None], both[:, 1] + self.p.lowest, NO_ALLELE).astype(np.uint8)
 
     def _record(self, pop: Any) -> bool:
         """Store the present generation in the columns, as at birth, and return True.
@@ -224,17 +225,17 @@ class _Simulation:
         True lets simuPOP continue. In simuPOP, individuals are numbered from 1 by order of birth, and 0 means no
         parent.
         """
-        columns, p = self._columns, self._p
+        columns, p = self.columns, self.p
         first = int(pop.indInfo("ind_id")[0]) - 1
         rows = slice(first, first + p.people)
-        for field in _RECORDED:
-            getattr(columns, field)[rows] = np.array(pop.indInfo(field))
+        for name in _RECORDED:
+            getattr(columns, name)[rows] = np.array(pop.indInfo(name))
         columns.father[rows] = np.array(pop.indInfo("father_id")) - 1
         columns.mother[rows] = np.array(pop.indInfo("mother_id")) - 1
         columns.haplotypes[rows] = self._alleles(pop)
         columns.sex[rows] = np.where(columns.haplotypes[rows, 0] == NO_ALLELE, WOMAN, MAN)
-        if self._progress is not None:
-            self._progress(TASK, first // p.people + 1, p.generations)
+        if self.progress is not None:
+            self.progress(TASK, first // p.people + 1, p.generations)
         return True
 
     def _record_mutations(self, pop: Any) -> bool:
@@ -243,9 +244,9 @@ class _Simulation:
         This is done before people migrate. Returns True, which lets simuPOP continue.
         """
         first = int(pop.indInfo("ind_id")[0]) - 1
-        born = self._columns.haplotypes[first : first + self._p.people]
+        born = self.columns.haplotypes[first : first + self.p.people]
         passed_on = self._alleles(pop)
         individual, locus = np.nonzero(passed_on != born)
         before, after = born[individual, locus], passed_on[individual, locus]
-        self._mutations.append(Mutations((first + individual).astype(np.int32), locus.astype(np.int16), before, after))
+        self.mutations.append(Mutations((first + individual).astype(np.int32), locus.astype(np.int16), before, after))
         return True
