@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -272,11 +273,9 @@ def _rare_groups(column: ColumnProfile, most: int) -> list[list[str]]:
     # Suspected misspellings do not count as rare categories.
     counts = {value: column.rows[value] for value in column.values if value not in column.spellings}
     rows, many = sum(column.rows.values()), column.distinct > _MANY_CATEGORIES
-    groups: list[list[str]] = []
-    for share in [_RARE_SHARE, _UNCOMMON_SHARE][: most if many else 1]:
-        members = sorted(label for label, count in counts.items() if count < max(_RARE_ROWS, share * rows))
-        if 1 < len(members) < column.distinct - 1 and members not in groups:
-            groups.append(members)
+    limits = [max(_RARE_ROWS, share * rows) for share in (_RARE_SHARE, _UNCOMMON_SHARE)[: most if many else 1]]
+    rare = [sorted(label for label, count in counts.items() if count < limit) for limit in limits]
+    groups = [each for at, each in enumerate(rare) if 1 < len(each) < column.distinct - 1 and each not in rare[:at]]
     if groups or not many:
         return groups
     # If all categories or none are rare, group the rarest categories that together have less than half of the rows.
@@ -326,10 +325,7 @@ def _other_than(labels: Collection[str]) -> str:
 
     It is "other", followed by " values" as often as needed to differ from `labels`.
     """
-    name = "other"
-    while name in labels:
-        name += " values"
-    return name
+    return next(name for times in count() if (name := "other" + " values" * times) not in labels)
 
 
 # Function that drafts the hierarchy of a column of each kind, and the preferred number of levels.
@@ -568,9 +564,10 @@ def _require_matches(candidates: Sequence[ColumnProfile], reasons: Mapping[str, 
     InputError
         If such a column has no match.
     """
-    for name in options.quasi_identifier:
-        problem, reason = "the population has no matching attribute", reasons.get(name)
-        refuse_first((reason, problem, f"column {name!r}", reason, "an attribute of the population"))
+    problem, expected = "the population has no matching attribute", "an attribute of the population"
+    refuse_first(
+        *((n in reasons, problem, f"column {n!r}", reasons.get(n), expected) for n in options.quasi_identifier)
+    )
     unmatched = [profile for profile in candidates if profile.name in reasons]
     lost = [profile.name for profile in unmatched if profile.hint is not None and profile.hint.rank in _KNOWN_RANKS]
     if lost and not options.only_named:

@@ -125,10 +125,7 @@ class UndecidedPersonError(InputError):
 
 
 def draft_scenario(
-    data: Path,
-    folder: Path,
-    options: DraftOptions | None = None,
-    hierarchies: Mapping[str, Path] = {},
+    data: Path, folder: Path, options: DraftOptions | None = None, hierarchies: Mapping[str, Path] = {}
 ) -> Draft:
     """Draft a scenario of the record-level game from a file of records.
 

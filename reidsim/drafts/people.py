@@ -106,10 +106,7 @@ class PeopleKeys(NamedTuple):
 
 
 def people_keys(
-    frame: pd.DataFrame,
-    profiles: Sequence[ColumnProfile],
-    options: DraftOptions,
-    names: Names = NAMES,
+    frame: pd.DataFrame, profiles: Sequence[ColumnProfile], options: DraftOptions, names: Names = NAMES
 ) -> PeopleKeys:
     """Return the columns that identify people with several rows, and their households.
 
@@ -307,8 +304,7 @@ def _agreement(groups: NDArray[np.intp], codes: NDArray[np.intp]) -> tuple[float
         Whether there are at least 10 such groups, and random values would be equal in at most 75 % of them.
     """
     rows = pd.DataFrame({"group": groups, "code": codes})[(codes >= 0) & (groups >= 0)]
-    sizes = rows["group"].value_counts()
-    sizes = sizes[sizes > 1]
+    sizes = rows["group"].value_counts().loc[lambda size: size > 1]
     if sizes.empty:
         return 1.0, False
     n_values = rows.drop_duplicates()["group"].value_counts()

@@ -50,7 +50,7 @@ from reidsim.populations.population import (
     exactly_one,
     read_figures,
 )
-from reidsim.populations.resources import Coverage, listing_chances
+from reidsim.populations.resources import Coverage, coded_in, listing_chances
 
 Percent = Annotated[float, Field(ge=0, le=100)]
 
@@ -911,9 +911,7 @@ class VoterListRecipe(RecipeHead):
         shares: float | Floats = profile.registered_share
         if self.coverage is not None:
             people = Individuals(population.domain, cells)
-            shares = listing_chances(
-                self.coverage, {}, len(cells), lambda name, _: (people.column(name), people.domain[name].categories)
-            )
+            shares = listing_chances(self.coverage, {}, people.n_people, coded_in(people))
         if at.expected:
             drawn = counts * shares
         else:

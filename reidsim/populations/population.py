@@ -567,11 +567,7 @@ def read_counts(frame: pd.DataFrame, column: str, source: Path) -> Counts:
 
 
 def complete_records(
-    population: Population,
-    codes: Codes,
-    rng: np.random.Generator,
-    *,
-    among: NDArray[np.bool_] | None = None,
+    population: Population, codes: Codes, rng: np.random.Generator, *, among: NDArray[np.bool_] | None = None
 ) -> Codes:
     """Return records with their unknown attributes drawn, given the known attributes.
 

@@ -27,6 +27,7 @@ from reidsim.core.validation import Section, validated
 from reidsim.populations.population import (
     UNKNOWN,
     Attribute,
+    Codes,
     Floats,
     Individuals,
     Integers,
@@ -113,6 +114,11 @@ def listing_chances(
     return chance
 
 
+def coded_in(people: Individuals) -> Callable[[str, str], tuple[Codes, tuple[str, ...]]]:
+    """Return the function `coded` of `listing_chances` for people of a population."""
+    return lambda name, _: (people.column(name), people.domain[name].categories)
+
+
 class ResourceRecipe(RecipeHead):
     """Recipe of a file about some people of a population.
 
@@ -172,12 +178,7 @@ class ResourceRecipe(RecipeHead):
             required.
         """
         world, rng = at.people(self.population), at.rng(self.kind)
-        chance = listing_chances(
-            self.coverage,
-            self.among,
-            world.n_people,
-            lambda name, _: (world.column(name), world.domain[name].categories),
-        )
+        chance = listing_chances(self.coverage, self.among, world.n_people, coded_in(world))
         person = draw_people(chance, rng, self.size)
         records = world.take(person).select(self.attributes or world.domain.names)
         require_among("not an attribute of the resource", self.missing, records.domain.names, where="missing")
