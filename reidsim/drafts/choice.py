@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -325,7 +325,7 @@ def _other_than(labels: Collection[str]) -> str:
 
     It is "other", followed by " values" as often as needed to differ from `labels`.
     """
-    return next(name for times in count() if (name := "other" + " values" * times) not in labels)
+    return next(name for times in itertools.count() if (name := "other" + " values" * times) not in labels)
 
 
 # Function that drafts the hierarchy of a column of each kind, and the preferred number of levels.
