@@ -12,7 +12,7 @@ from pydantic import Field
 
 from reidsim.adversaries.response import Adversary, Linkage
 from reidsim.core.numerics import random_stream, word_of
-from reidsim.core.validation import Section
+from reidsim.core.validation import ReadIf, Section, with_key
 from reidsim.games.composite import Meet
 from reidsim.games.record_game import WITHHELD, Choice, Linker, RecordGame
 from reidsim.populations.population import Money, Share
@@ -161,23 +161,32 @@ class AdversaryProfile:
     lists: Callable[[Holdings, int], tuple[str, ...]] | None = None
 
 
-@dataclass(frozen=True)
-class Enforcement:
-    """Detection of exploits and its consequences.
+_WITH_CONSEQUENCE = ReadIf(
+    lambda section, scenario: (
+        section.fine > 0
+        or section.exclusion > 0
+        or any(each.plans_sequentially for each in scenario.every_adversary.values())
+    ),
+    "with a fine, an exclusion, or an adversary with planner fmdp",
+)
 
-    Parameters
+
+class Enforcement(Section):
+    """Detection of exploits, and the consequences for the adversary.
+
+    Attributes
     ----------
-    detection : float
-        Probability that an exploit is detected.
-    fine : float
-        Fine for each detected exploit, in currency units.
-    exclusion : int
-        Number of rounds, after the round of a detected exploit, from which the adversary is excluded by contract.
+    detection
+        probability that an exploit is detected
+    fine
+        fine for a detected exploit
+    exclusion
+        number of rounds for which a detected adversary is excluded
     """
 
-    detection: float = 0.0
-    fine: float = 0.0
-    exclusion: int = 0
+    detection: Annotated[Share, _WITH_CONSEQUENCE] = 0.0
+    fine: Annotated[Money, with_key("detection")] = 0.0
+    exclusion: Annotated[int, Field(ge=0, le=10_000), with_key("detection")] = 0
 
 
 @dataclass(frozen=True)
@@ -358,7 +367,7 @@ class Setting:
     meeting: Meeting = "one-of"
     rounds: int = 1
     mode: Mode = "expectation"
-    enforcement: Enforcement = Enforcement()
+    enforcement: Enforcement = field(default_factory=Enforcement)
     learning: Learning | None = None
     participation: ParticipationRule | None = None
     foresees: Foresight = "holdings"

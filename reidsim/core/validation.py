@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, get_args
 
@@ -333,6 +334,35 @@ class Section(BaseModel):
                 value = found[0] if found else functools.reduce(getattr, key.split("."), self)
                 raise InputError(problem, where=key or None, found=value, expected=expected)
         return self
+
+
+@dataclass(frozen=True)
+class ReadIf:
+    """Condition under which a study reads a key.
+
+    It is metadata of a field, or an entry of `read_if` in a schema of scenarios.
+
+    Parameters
+    ----------
+    holds : callable
+        Returns whether the key is read, given the section with the key and the scenario.
+    expected : str
+        Text that completes "read only ...", such as ``'with planner = "random"'``.
+    """
+
+    holds: Callable[[Any, Any], bool]
+    expected: str
+
+
+def with_key(key: str, *values: object) -> ReadIf:
+    """Return the condition that another key of the section has one of `values`.
+
+    Without values, the condition is that the key is set.
+    """
+    if not values:
+        return ReadIf(lambda section, scenario: bool(getattr(section, key)), f"with {key}")
+    shown = " or ".join(f'"{value}"' if isinstance(value, str) else str(value).lower() for value in values)
+    return ReadIf(lambda section, scenario: getattr(section, key) in values, f"with {key} = {shown}")
 
 
 # Terms of pydantic, and the terms that TOML users know.

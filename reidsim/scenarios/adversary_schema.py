@@ -25,7 +25,7 @@ from reidsim.adversaries.response import (
     provided_by,
 )
 from reidsim.adversaries.sequential.attack import UnconfirmedSuccess
-from reidsim.agents.profile import ParticipationRule
+from reidsim.agents.profile import Enforcement, ParticipationRule
 from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
 from reidsim.core.registry import require_provided
 from reidsim.core.validation import Section
@@ -482,33 +482,7 @@ _MOST_ADVERSARIES = 10
 _ROUNDING = 1e-9
 
 
-_WITH_CONSEQUENCE = ReadIf(
-    lambda section, scenario: (
-        section.fine > 0
-        or section.exclusion > 0
-        or any(each.plans_sequentially for each in scenario.every_adversary.values())
-    ),
-    "with a fine, an exclusion, or an adversary with planner fmdp",
-)
 _WITH_ADVERSARIES = ReadIf(lambda section, scenario: bool(scenario.adversaries), "with [adversaries]")
-
-
-class EnforcementSection(Section):
-    """Detection of exploits, and the consequences for the adversary.
-
-    Attributes
-    ----------
-    detection
-        probability that an exploit is detected
-    fine
-        fine for a detected exploit
-    exclusion
-        number of rounds for which a detected adversary is excluded
-    """
-
-    detection: Annotated[Share, _WITH_CONSEQUENCE] = 0.0
-    fine: Annotated[Money, with_key("detection")] = 0.0
-    exclusion: Annotated[int, Field(ge=0, le=10_000), with_key("detection")] = 0
 
 
 class LearningSection(Section):
@@ -577,7 +551,7 @@ class AgentsSection(Section):
     ] = "holdings"
     tolerance: Annotated[Share, with_key("learning")] = 0.001
     remembers: Annotated[bool, ReadIf(lambda section, scenario: section.rounds > 1, "with more than one round")] = True
-    enforcement: EnforcementSection = EnforcementSection()
+    enforcement: Enforcement = Enforcement()
     learning: Annotated[LearningSection | None, _WITH_ADVERSARIES] = None
     participation: ParticipationRule | None = None
 

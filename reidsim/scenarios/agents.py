@@ -25,7 +25,6 @@ from reidsim.adversaries.response import Adversary, AlwaysAttacks, NeverAttacks,
 from reidsim.adversaries.sequential.planning import SequentialAdversary
 from reidsim.agents.profile import (
     AdversaryProfile,
-    Enforcement,
     Equip,
     Equipment,
     Holdings,
@@ -254,10 +253,8 @@ def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
         priors = [rules.prior, rules.prior_absent] if agents.together == "all" else [rules.prior]
         counts = np.array([[prior.get(name, 1.0) for prior in priors] for name, _, _ in types_of(scenario)])
         learning = Learning(counts if len(priors) > 1 else counts[:, 0], rules.noticed)
-    same = ("rounds", "mode", "participation", "foresees", "tolerance", "remembers")
-    enforcement = Enforcement(**agents.enforcement.model_dump())
-    own = {"meeting": agents.together, "enforcement": enforcement, "learning": learning}
-    return {**{name: getattr(agents, name) for name in same}, **own}
+    same = ("rounds", "mode", "enforcement", "participation", "foresees", "tolerance", "remembers")
+    return {"meeting": agents.together, "learning": learning, **{name: getattr(agents, name) for name in same}}
 
 
 def are_equipped(scenario: ScenarioHead) -> bool:

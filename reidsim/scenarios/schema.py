@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
@@ -25,12 +24,12 @@ from pydantic_core import CoreSchema
 
 from reidsim.adversaries.response import EXPECTED_PAYOFF, planners_without
 from reidsim.core.errors import InputError, refuse_first, require_among, require_distinct
-from reidsim.core.validation import Section, merged, overlap, override, value_at, value_if_any
+from reidsim.core.validation import ReadIf, Section, merged, overlap, override, value_at, value_if_any, with_key
 from reidsim.core.wording import columns_of
 from reidsim.games.outcomes import ADVERSARY_PAYOFF, PUBLISHER_PAYOFF, RISK, SHARE_ATTACKED, UTILITY
 from reidsim.populations.population import Delimiter, Money, Seed, Share
 
-__all__ = ["Count", "Delimiter", "Money", "PersonKey", "PopulationSeed", "Seed", "Share", "Text"]
+__all__ = ["Count", "Delimiter", "Money", "PersonKey", "PopulationSeed", "ReadIf", "Seed", "Share", "Text", "with_key"]
 
 Count = Annotated[int, Field(ge=1)]
 PopulationSeed = Annotated[
@@ -56,35 +55,6 @@ def distinct(problem: str) -> AfterValidator:
 
 # Patterns of key paths that cross-play reads: it adds planners and policies that the scenario does not name.
 READ_BY_CROSS_PLAY = ("adversary.sequential*", "adversaries.*.sequential*", "publisher.*", "subjects.*", "safe_harbor*")
-
-
-@dataclass(frozen=True)
-class ReadIf:
-    """Condition under which a study reads a key.
-
-    It is metadata of a field, or an entry of `ScenarioHead.read_if`.
-
-    Parameters
-    ----------
-    holds : callable
-        Returns whether the key is read, given the section with the key and the scenario.
-    expected : str
-        Text that completes "read only ...", such as ``'with planner = "random"'``.
-    """
-
-    holds: Callable[[Any, Any], bool]
-    expected: str
-
-
-def with_key(key: str, *values: object) -> ReadIf:
-    """Return the condition that another key of the section has one of `values`.
-
-    Without values, the condition is that the key is set.
-    """
-    if not values:
-        return ReadIf(lambda section, scenario: bool(getattr(section, key)), f"with {key}")
-    shown = " or ".join(f'"{value}"' if isinstance(value, str) else str(value).lower() for value in values)
-    return ReadIf(lambda section, scenario: getattr(section, key) in values, f"with {key} = {shown}")
 
 
 _NOT_TAKEN = ReadIf(lambda section, scenario: False, "with a section of [adversaries] that does not set the key itself")
