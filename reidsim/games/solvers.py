@@ -556,12 +556,9 @@ def undominated_options(space: StrategySpace, linker: Linker, constraint: Constr
             if minimum is not None:
                 # A success probability that is not below any other excludes the strategy.
                 success[~space.at_least(strategy, minimum[rows]), strategy] = np.inf
-        order = np.argsort(-utility, axis=1, kind="stable")
-        falls = np.diff(np.take_along_axis(utility, order, axis=1), axis=1, prepend=np.inf) <= -_SAME_UTILITY
-        order = np.take_along_axis(order, np.lexsort((order, np.cumsum(falls, axis=1)), axis=1), axis=1)
-        safer = np.take_along_axis(_below_all_before(success), order, axis=1)
-        record, place = np.nonzero(safer | _below_all_before(np.take_along_axis(success, order, axis=1)))
-        keep = order[record, place]
+        orders = np.argsort(-utility, axis=1, kind="stable")
+        record, place = np.nonzero(_undominated(utility, success, orders))
+        keep = orders[record, place]
         parts.append((np.bincount(record, minlength=len(rows)), keep, utility[record, keep], success[record, keep]))
     per_record, strategies, utility, success = map(np.concatenate, zip(*parts, strict=True))
     start = np.append(0, np.cumsum(per_record))
@@ -610,10 +607,35 @@ def best_options(
     return best_of_record
 
 
-def _below_all_before(values: Floats) -> NDArray[np.bool_]:
-    """Return whether each entry is below all earlier entries of its row; shape of `values`."""
-    lowest = np.minimum.accumulate(values, axis=1)
-    return values < np.hstack([np.full((len(values), 1), np.inf), lowest[:, :-1]])
+@numba.njit(cache=True)
+def _undominated(utility: Floats, success: Floats, orders: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which strategies of each record are undominated, in the order of `orders`.
+
+    All arrays have shape (n_records, n_strategies). `orders` holds the strategies by decreasing utility; equal
+    utilities are put in lattice order, in place. `success` is infinite where a strategy is not allowed.
+    """
+    kept, safer_than_all_before = np.zeros(utility.shape, dtype=np.bool_), np.zeros(utility.shape[1], dtype=np.bool_)
+    for i in range(len(utility)):
+        begin, last, order = 0, np.inf, orders[i]
+        # Insertion sort, because few strategies of equal utility are out of order.
+        for at in range(len(order)):
+            strategy, place = order[at], at
+            if utility[i, strategy] - last <= -_SAME_UTILITY:
+                begin = at
+            last = utility[i, strategy]
+            while place > begin and order[place - 1] > strategy:
+                order[place] = order[place - 1]
+                place -= 1
+            order[place] = strategy
+        safest = np.inf
+        for strategy in range(len(order)):
+            safer_than_all_before[strategy] = success[i, strategy] < safest
+            safest = min(safest, success[i, strategy])
+        safest = np.inf
+        for at in range(len(order)):
+            kept[i, at] = success[i, order[at]] < safest or safer_than_all_before[order[at]]
+            safest = min(safest, success[i, order[at]])
+    return kept
 
 
 Criterion = Literal["maximin", "minimax-regret", "quantile"]
