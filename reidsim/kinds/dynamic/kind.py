@@ -514,10 +514,8 @@ def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
             amounts = np.asarray(numbers(frame, section.forecast, path), dtype=np.float64)
             first = np.unique(period, return_index=True)[1]
             forecast, wrong = amounts[first], amounts != amounts[first[period]]
-            problem, row = (
-                "cases of the same period have different benefits of the forecast",
-                first[period[wrong.argmax()]],
-            )
+            row = first[period[wrong.argmax()]]
+            problem = "cases of the same period have different benefits of the forecast"
             expected = f"{amounts[row]:g}, as in row {row + 1}"
             refuse_rows(wrong, problem, source=path, column=section.forecast, found=amounts, expected=expected)
     held, period = np.unique(period, return_inverse=True)
