@@ -423,8 +423,7 @@ def require_measure(measure: str, where: str | None = None) -> None:
     InputError
         If cross-play has no such measure.
     """
-    measures = columns_of(CROSS_PLAY_MEASURES)
-    require_among("no such measure", (measure,), measures, where=where, shown=20)
+    require_among("no such measure", (measure,), columns_of(CROSS_PLAY_MEASURES), where=where, shown=20)
 
 
 def cross_play(

@@ -495,5 +495,4 @@ def distribution_table(found: dict[str, Reidentified]) -> pd.DataFrame:
         kept = people.masses > _NEGLIGIBLE
         columns = {"people": people.values, "probability": people.masses, "at_most": people.at_most}
         parts.append(pd.DataFrame({"policy": policy, **{name: values[kept] for name, values in columns.items()}}))
-    table = pd.concat(parts, ignore_index=True)
-    return table.astype({"policy": "category"})
+    return pd.concat(parts, ignore_index=True).astype({"policy": "category"})
