@@ -250,13 +250,10 @@ class Policies(Registry[P], Generic[P]):
     ----------
     modules : str
         Names of the modules that register the policies.
-    words : mapping of str to dict, optional
-        Label and description of policies whose classes have none, by name.
     """
 
-    def __init__(self, *modules: str, words: Mapping[str, dict[str, str]] | None = None) -> None:
+    def __init__(self, *modules: str) -> None:
         super().__init__("policy", "reidsim.policies", *modules)
-        self._words = words or {}
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(K_ANONYMITY if _k_in(name) else name)
@@ -276,7 +273,7 @@ class Policies(Registry[P], Generic[P]):
 
     def _entry(self, name: str, part: Any) -> P:
         policy: P = part()
-        vars(policy).update({"name": name, **self._words.get(name, {})})
+        policy.name = name
         return policy
 
 

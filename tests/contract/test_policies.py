@@ -9,7 +9,7 @@ from reidsim.agents.profile import Reply
 from reidsim.kinds.masking.schema import POLICIES as MASKING_POLICIES
 from reidsim.kinds.tables import schema as tables
 from reidsim.kinds.tables.policies import SolvedPolicy
-from reidsim.kinds.tables.schema import COMPARED, TablesPolicy
+from reidsim.kinds.tables.schema import TablesPolicy, policies_of_unit
 from reidsim.scenarios.kind import kind_named
 from reidsim.scenarios.registry import Policy, kinds
 
@@ -42,7 +42,7 @@ def test_policy_is_whole(kind, name):
 
 def test_cross_play_compares_every_policy_that_does_not_exclude_itself():
     for kind, played in (
-        ("tables", {*COMPARED["record"], *COMPARED["table"]}),
+        ("tables", {*policies_of_unit("record"), *policies_of_unit("table")}),
         ("masking", {name for name, policy in MASKING_POLICIES.items() if policy.row is not None}),
     ):
         assert set(kind_named(kind).policies) - played <= NOT_COMPARED

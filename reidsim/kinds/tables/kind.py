@@ -37,7 +37,7 @@ from reidsim.kinds.tables.outcomes import (
 )
 from reidsim.kinds.tables.policies import SPLITS, BestOfUnit, Rule, SolvedPolicy, TablesChoice
 from reidsim.kinds.tables.release import attribute_labels, read_records, sensitive_attributes
-from reidsim.kinds.tables.schema import COMPARED, POLICIES, SAFE_HARBOR, WHERE, TablesScenario, policy_named
+from reidsim.kinds.tables.schema import POLICIES, SAFE_HARBOR, WHERE, TablesScenario, policies_of_unit, policy_named
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people, largest_in_groups
 from reidsim.releases.hierarchy import SUPPRESSED
@@ -421,12 +421,13 @@ class TablesKind(Kind):
     def cross_play_policies(self, study: TablesStudy) -> tuple[str, ...]:
         """Return the names of the policies that cross-play compares, each once.
 
-        The policies for the publisher's unit (`COMPARED`) come first, with ``k-anonymity`` once for each k of
+        The policies for the publisher's unit (`policies_of_unit`) come first, with ``k-anonymity`` once for each k of
         the scenario. Policies among them that need section ``safe_harbor`` are left out if the scenario has no such
         section. Other policies that the scenario names follow, except policies for several releases.
         """
-        publisher, harbor = study.scenario.publisher, study.safe_harbor is not None
-        names = [name for name in COMPARED[publisher.unit] if harbor or SAFE_HARBOR not in POLICIES[name].needs]
+        publisher = study.scenario.publisher
+        usual = policies_of_unit(publisher.unit)
+        names = [name for name in usual if study.safe_harbor is not None or SAFE_HARBOR not in POLICIES[name].needs]
         # Policies for several releases do not apply to a single release.
         own = [name for name in publisher.policies if policy_named(name).replies == "to-past"]
         return tuple(dict.fromkeys((*with_each_k(names, publisher.k), *own)))

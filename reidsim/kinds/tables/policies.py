@@ -266,7 +266,14 @@ class Rule(SolvedPolicy):
         return Choice(self.form(study), self.name, everywhere(study, 0), exact=False)
 
 
-POLICIES.add("safe-harbor", Rule, needs=frozenset({SAFE_HARBOR}), form=lambda rule, study: study.safe_harbor)
+POLICIES.add(
+    "safe-harbor",
+    Rule,
+    label="Safe Harbor",
+    description="for each record, the least generalization that complies with the HIPAA Safe Harbor rule",
+    needs=frozenset({SAFE_HARBOR}),
+    form=lambda rule, study: study.safe_harbor,
+)
 
 
 class BestOfUnit(SolvedPolicy):
@@ -304,11 +311,51 @@ class BestOfUnit(SolvedPolicy):
 
 
 # The basic game of Wan et al. 2015, and its variants.
-POLICIES.add("basic", BestOfUnit)
-POLICIES.add("no-attack", BestOfUnit, forbids_attacks=True)
-POLICIES.add("sh-friendly", BestOfUnit, needs=frozenset({SAFE_HARBOR}))
-POLICIES.add("no-protection", Rule, form=lambda rule, study: everywhere(study, study.lattice.most_specific))
-POLICIES.add("suppress-all", Rule, form=lambda rule, study: everywhere(study, study.lattice.size - 1))
+POLICIES.add(
+    "basic",
+    BestOfUnit,
+    label="Basic game",
+    description="for each record or the table, the generalization with the highest payoff, "
+    "whether or not records are attacked",
+)
+
+
+POLICIES.add(
+    "no-attack",
+    BestOfUnit,
+    label="No-Attack game",
+    description="for each record or the table, the generalization with the highest payoff among the "
+    "generalizations without an attack",
+    forbids_attacks=True,
+)
+
+
+POLICIES.add(
+    "sh-friendly",
+    BestOfUnit,
+    label="SH-Friendly game",
+    description="for each record or the table, the generalization with the highest payoff among the "
+    "generalizations that comply with Safe Harbor",
+    needs=frozenset({SAFE_HARBOR}),
+)
+
+
+POLICIES.add(
+    "no-protection",
+    Rule,
+    label="No protection",
+    description="all records are released unchanged",
+    form=lambda rule, study: everywhere(study, study.lattice.most_specific),
+)
+
+
+POLICIES.add(
+    "suppress-all",
+    Rule,
+    label="Suppress all",
+    description="all values are suppressed",
+    form=lambda rule, study: everywhere(study, study.lattice.size - 1),
+)
 
 
 @POLICIES.register("record-level")
@@ -319,6 +366,10 @@ class RecordLevel(SolvedPolicy):
     generalization pays more than withholding.
     """
 
+    label = "Record-level"
+    description = (
+        "for each record, the generalization with the highest payoff; records without a positive payoff are suppressed"
+    )
     every_node = True
     optimizes = "record"
 
@@ -341,9 +392,35 @@ class RecordLevel(SolvedPolicy):
         return TablesChoice(**vars(choice) | {"strategies": strategies}, planned_payout=payout)
 
 
-POLICIES.add("record-level-no-attack", RecordLevel, forbids_attacks=True)
-POLICIES.add("full-domain", BestOfUnit, optimizes="node")
-POLICIES.add("full-domain-no-attack", BestOfUnit, optimizes="node", forbids_attacks=True)
+POLICIES.add(
+    "record-level-no-attack",
+    RecordLevel,
+    label="Record-level No-Attack",
+    description="for each record, the generalization with the highest payoff among the generalizations "
+    "without an attack; records without a positive payoff are suppressed",
+    forbids_attacks=True,
+)
+
+
+POLICIES.add(
+    "full-domain",
+    BestOfUnit,
+    label="Full-domain",
+    description="for the table, the generalization with the highest total payoff; records without a "
+    "positive payoff are suppressed",
+    optimizes="node",
+)
+
+
+POLICIES.add(
+    "full-domain-no-attack",
+    BestOfUnit,
+    label="Full-domain No-Attack",
+    description="for the table, the generalization with the highest total payoff if attacked records are suppressed",
+    optimizes="node",
+    forbids_attacks=True,
+    compared=False,
+)
 
 
 @POLICIES.register("local-recoding")
@@ -355,6 +432,8 @@ class LocalRecodingPolicy(SolvedPolicy):
     than the suppression limit allows, all records are withheld.
     """
 
+    label = "Local recoding"
+    description = "full-domain generalization, repeated for the suppressed records until the payoff stops increasing"
     by_agents = False
     optimizes = "rounds"
     meets_attribute_limits = False
@@ -414,7 +493,13 @@ class LocalRecodingPolicy(SolvedPolicy):
         return InputError(f"needs {SIZES_AMONG_LEFT}, which the adversary's linkage does not provide", where=self.name)
 
 
-POLICIES.add("local-recoding-no-attack", LocalRecodingPolicy, forbids_attacks=True)
+POLICIES.add(
+    "local-recoding-no-attack",
+    LocalRecodingPolicy,
+    label="Local recoding No-Attack",
+    description="local recoding in which each round suppresses attacked records",
+    forbids_attacks=True,
+)
 
 
 @POLICIES.register("multi-dimensional")
@@ -424,6 +509,10 @@ class MultiDimensionalPolicy(SolvedPolicy):
     Group sizes are counted in the whole table.
     """
 
+    label = "Multi-dimensional"
+    description = (
+        "partition of the domain into regions, each with the generalization that has the highest payoff in the region"
+    )
     by_agents = False
     every_node = True
     optimizes = "table"
@@ -462,13 +551,21 @@ class MultiDimensionalPolicy(SolvedPolicy):
         )
 
 
-POLICIES.add("multi-dimensional-no-attack", MultiDimensionalPolicy, forbids_attacks=True)
+POLICIES.add(
+    "multi-dimensional-no-attack",
+    MultiDimensionalPolicy,
+    label="Multi-dimensional No-Attack",
+    description="multi-dimensional generalization that suppresses attacked records",
+    forbids_attacks=True,
+)
 
 
 # Greedy search of the lattice for each record (Wan et al. 2015), in direction "record"; not exact.
 POLICIES.add(
     "lattice-search",
     SolvedPolicy,
+    label="Lattice search",
+    description="for each record, the generalization at which the greedy lattice search of Wan et al. 2015 stops",
     has_lowest_level=False,
     meets_attribute_limits=False,
     pick=lambda policy, study, game, report: lattice_search(by_record(game)),
@@ -482,6 +579,8 @@ class Anytime(SolvedPolicy):
     The budget is ``publisher.nodes``, or `FEW_NODES` (100) evaluated nodes.
     """
 
+    label = "Anytime"
+    description = "for the table, the best generalization found within a budget of nodes"
     optimizes = "table"
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
@@ -502,6 +601,8 @@ class OptInPolicy(SolvedPolicy):
     With equal payoffs, the record is withheld.
     """
 
+    label = "Opt-in game"
+    description = "each record is released unchanged if its payoff is positive, otherwise withheld"
     has_lowest_level = False
     optimizes = "record"
 
@@ -529,6 +630,11 @@ class KAnonymityPolicy(SolvedPolicy):
     otherwise none may be.
     """
 
+    label = "k-anonymity"
+    description = (
+        "for the table, the generalization with the highest utility among the generalizations with at least k "
+        "records in each equivalence class"
+    )
     is_rule = True
 
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
@@ -564,8 +670,28 @@ class KAnonymityPolicy(SolvedPolicy):
         return TablesChoice(**vars(choice), nodes=(node,), classes=everywhere(study, node))
 
 
-POLICIES.add("independent", BestOfUnit, replies="alone", needs=frozenset({SEVERAL_RELEASES}))
-POLICIES.add("hold-first", BestOfUnit, replies="hold", needs=frozenset({SEVERAL_RELEASES}))
+POLICIES.add(
+    "independent",
+    BestOfUnit,
+    label="Independent replies",
+    description="with several releases, the generalization with the highest payoff in each release, "
+    "computed without the earlier releases",
+    replies="alone",
+    needs=frozenset({SEVERAL_RELEASES}),
+    compared=False,
+)
+
+
+POLICIES.add(
+    "hold-first",
+    BestOfUnit,
+    label="First release held",
+    description="with several releases, the generalization with the highest payoff when a record is first "
+    "released, kept in all later releases",
+    replies="hold",
+    needs=frozenset({SEVERAL_RELEASES}),
+    compared=False,
+)
 
 
 # In each release, an equivalence class has at least m different sensitive values, and the set of values in a record's
@@ -573,10 +699,14 @@ POLICIES.add("hold-first", BestOfUnit, replies="hold", needs=frozenset({SEVERAL_
 POLICIES.add(
     "m-invariance",
     SolvedPolicy,
+    label="m-invariance",
+    description="with several releases, equivalence classes with at least m different sensitive values; "
+    "the values in a record's class are the same in all releases (Xiao and Tao 2007)",
     is_rule=True,
     meets_attribute_limits=False,
     replies="planned",
     needs=frozenset({SEVERAL_RELEASES, ONE_SENSITIVE_COLUMN, ONE_RECORD_PER_PERSON}),
+    compared=False,
 )
 
 
@@ -584,6 +714,8 @@ POLICIES.add(
 POLICIES.add(
     "random",
     Rule,
+    label="Random",
+    description="for each record, a generalization drawn at random",
     form=lambda rule, study: random_stream(study.scenario.seed, "cross-play").integers(
         study.lattice.size, size=study.space.n_records
     ),

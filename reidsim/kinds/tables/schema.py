@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -12,7 +11,6 @@ from pydantic import Field, model_validator
 from reidsim.adversaries.response import AMOUNTS_BY_RECORD, provided_by
 from reidsim.agents.profile import Reply
 from reidsim.core.errors import Case, refuse_first, require_among, require_distinct
-from reidsim.core.files import read_toml
 from reidsim.core.registry import require_provided
 from reidsim.core.validation import Section
 from reidsim.linkage.people import AttributeLimits
@@ -65,8 +63,8 @@ ONE_RECORD_PER_PERSON = "one record per person"
 SIZES_AMONG_LEFT = "group sizes among the records left for a round"
 SEPARATE_RECORDS = "success probabilities that do not depend on the generalizations of other records"
 
-# Policies that cross-play compares, by the publisher's unit, in the order of its rows.
-COMPARED: dict[Unit, tuple[str, ...]] = {
+# Policies that cross-play compares, in the order of its rows.
+_ROWS: dict[Unit, tuple[str, ...]] = {
     "record": (
         *("basic", "no-attack", "sh-friendly", "lattice-search", "multi-dimensional", "local-recoding", "full-domain"),
         *("opt-in", "safe-harbor", "k-anonymity", "no-protection", "suppress-all", "random"),
@@ -91,6 +89,8 @@ class TablesPolicy(Policy):
         Whether the policy evaluates every node of the lattice (combination of levels, one per quasi-identifier).
     replies : {"to-past", "alone", "hold", "planned"}
         How the policy treats earlier releases; see `reidsim.agents.profile.Reply`.
+    compared : bool
+        Whether cross-play compares the policy.
     optimizes : {"unit", "record", "node", "rounds", "table", None}
         Scope of an optimal choice: the publisher's unit (record or table); for both units, each record, one
         generalization of the table ("node"), one generalization per round of local recoding ("rounds"), or the table in
@@ -103,6 +103,7 @@ class TablesPolicy(Policy):
 
     every_node: ClassVar[bool] = False
     replies: ClassVar[Reply] = "to-past"
+    compared: ClassVar[bool] = True
     optimizes: ClassVar[Scope | None] = None
     has_lowest_level: ClassVar[bool] = True
     meets_attribute_limits: ClassVar[bool] = True
@@ -143,9 +144,7 @@ class OwnTablesPolicy(OwnPolicy, TablesPolicy):
     has_lowest_level = False
 
 
-POLICIES: Policies[TablesPolicy] = Policies(
-    "reidsim.kinds.tables.policies", words=read_toml(Path(__file__).with_name("policies.toml"))
-)
+POLICIES: Policies[TablesPolicy] = Policies("reidsim.kinds.tables.policies")
 
 
 def policy_named(name: str) -> TablesPolicy:
@@ -154,6 +153,17 @@ def policy_named(name: str) -> TablesPolicy:
     A name outside the registry belongs to a user-defined policy, an `OwnTablesPolicy`.
     """
     return POLICIES[name] if name in POLICIES else OwnTablesPolicy(name, WHERE)
+
+
+def policies_of_unit(unit: Unit) -> list[str]:
+    """Return the names of policies that cross-play compares, in the order of its rows.
+
+    Cross-play lets each policy play against each adversary. The policies depend on the publisher's unit, `unit`:
+    "record" for one generalization per record, "table" for one of the table. Registered policies of neither unit follow
+    if `compared` is set.
+    """
+    placed = {name for names in _ROWS.values() for name in names}
+    return [*_ROWS[unit], *(name for name, policy in POLICIES.items() if policy.compared and name not in placed)]
 
 
 PolicyName = Annotated[str, PartName(POLICIES, ANONYMITY_PATTERN)]
