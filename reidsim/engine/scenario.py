@@ -471,8 +471,14 @@ class Scenario(BaseScenario[Any]):
         equilibrium: bool = False,
         double_oracle: Sum | None = None,
         tolerance: float = 0.01,
+        executor: str = "auto",
+        workers: int | None = None,
+        scheduler: str | None = None,
+        timeout: float | None = None,
+        folder: str | Path | None = None,
+        resume: bool = False,
+        rerun_failed: bool = False,
         progress: Progress | None = None,
-        **batch: Any,
     ) -> CrossPlayResult:
         """Play every defender against every adversary, at every point and replication.
 
@@ -492,10 +498,10 @@ class Scenario(BaseScenario[Any]):
             harms the defender most, or the adversary that gains most itself.
         tolerance : float
             Tolerance of the double oracle, in currency units per record.
+        executor, workers, scheduler, timeout, folder, resume, rerun_failed
+            As in `batch`, for scenarios with replications, a sweep or uncertain parameters.
         progress : callable, optional
             As in `run`.
-        **batch
-            Arguments of `batch`, such as ``folder``, for scenarios with replications, a sweep or uncertain parameters.
 
         Raises
         ------
@@ -503,8 +509,9 @@ class Scenario(BaseScenario[Any]):
             If a file of the scenario or an option cannot be used, the scenario has no policies, or `workers`,
             `scheduler`, `timeout` or `folder` is given for a scenario that is a single run.
         """
-        keeping, names = self._for_batch(**batch), ("workers", "scheduler", "timeout", "folder")
-        given = next((name for name in names if batch.get(name) is not None), None)
+        processes: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "timeout": timeout}
+        keeping = self._for_batch(folder, executor, resume=resume, rerun_failed=rerun_failed, **processes)
+        given = next((name for name, value in {**processes, "folder": folder}.items() if value is not None), None)
         if given is not None and not has_several_plays(self.scenario):
             expected = "replications, sweep or uncertainty in the scenario"
             raise InputError("the scenario is a single run", source=self.path, found=given, expected=expected)
