@@ -143,8 +143,7 @@ class ColumnReader:
         """
         numbers, positions = self._sorted
         first = int(np.searchsorted(numbers, low, side="right" if above else "left"))
-        last = int(np.searchsorted(numbers, high, side="left" if below else "right"))
-        return positions[first:last]
+        return positions[first : int(np.searchsorted(numbers, high, side="left" if below else "right"))]
 
 
 def _grouped(positions: Iterable[tuple[str, int | None]]) -> dict[str, Positions]:

@@ -13,7 +13,6 @@ import typer
 from reidsim.commands import arguments
 from reidsim.core import interrupts
 from reidsim.core.errors import InputError
-from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import echo, note
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def run(
         folder = arguments.results_folder(output, loaded.name)
         with arguments.waiting(f"reading {scenario}") as progress:
             result = run_loaded(loaded, progress=progress)
-            stop_if_interrupted()
+            interrupts.stop_if_interrupted()
             progress("writing", 0, 1)
             result.save(folder)
         interrupts.tell_kept(f"the results without figures are kept in {folder}")
@@ -69,7 +68,7 @@ def run(
                 from reidsim.engine.results import add_figures
                 from reidsim.reports.python import illustrate
 
-                stop_if_interrupted()
+                interrupts.stop_if_interrupted()
                 add_figures(result, folder, illustrate)
     arguments.tell_results(result, folder, group_readable=group_readable, silent=json)
 
@@ -299,7 +298,7 @@ def _study(
 
         folder = arguments.results_folder(output, f"{loaded.name}-{name}")
         result = play(loaded, **options, progress=progress)
-        stop_if_interrupted()
+        interrupts.stop_if_interrupted()
         progress("drawing figures and writing results", 0, 1)
         result.save(folder, illustrate=illustrate)
     return result, folder
@@ -406,7 +405,7 @@ def score(
 
         folder = arguments.results_folder(output, f"{loaded.name}-score")
         result = score_loaded(loaded, file, key=key, progress=progress)
-        stop_if_interrupted()
+        interrupts.stop_if_interrupted()
         result.save(folder)
     units = counted_units(result.manifest["content"])
     title = f"{file.name} as a policy of {loaded.name}"

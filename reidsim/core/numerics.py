@@ -250,8 +250,7 @@ def _inverse(uniform: float, law: _Law) -> int:
 @njit(cache=True)
 def _binomial(number: int, probability: float) -> _Law:
     n = float(number)
-    mode = min(np.floor((n + 1.0) * probability), n)
-    return _law(mode, 0.0, n, n, probability, 1.0 - probability, 0.0)
+    return _law(min(np.floor((n + 1.0) * probability), n), 0.0, n, n, probability, 1.0 - probability, 0.0)
 
 
 @njit(cache=True)

@@ -107,8 +107,7 @@ def parameter_label(parameter: str) -> str:
     That of a payoff parameter has its symbol and unit; other keys are in words. A payoff parameter may have the prefix
     ``economics.``.
     """
-    name = parameter.removeprefix("economics.")
-    return _PARAMETER_LABELS.get(name) or sentence(key_words(parameter))
+    return _PARAMETER_LABELS.get(parameter.removeprefix("economics.")) or sentence(key_words(parameter))
 
 
 def key_words(key: str) -> str:
@@ -396,8 +395,7 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) ->
     for text in legend.get_texts():
         text.set_parse_math(False)
     # New figures have room for two rows.
-    height = figure.get_figheight() + 0.19 * max(0, -(-len(handles) // number) - 2)
-    figure.set_size_inches(width, height)
+    figure.set_size_inches(width, figure.get_figheight() + 0.19 * max(0, -(-len(handles) // number) - 2))
 
 
 @contextmanager

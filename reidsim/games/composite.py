@@ -208,11 +208,16 @@ class TypesAdversary:
             success = np.where(attacked, reidentified[worst], success[present].max(axis=0))
             return Response(attacked, success, believed[present].max(axis=0), payoff[worst], exploits[worst], pays=pays)
         success = np.where(attacked, self._by_any(weights, reidentified), self._by_any(weights, success))
-        expected = self._by_any(weights, believed), _weighted(weights, payoff), _weighted(weights, exploits)
-        frequency = np.where(attacked, self._by_any(weights, stacked("attack_probability")), 1.0)
-        coming, replies = Presence(tuple(weights.tolist()), self.together == "one-of"), tuple(responses)
         return TypesResponse(
-            attacked, success, *expected, frequency=frequency, pays=pays, replies=replies, coming=coming
+            attacked,
+            success,
+            self._by_any(weights, believed),
+            _weighted(weights, payoff),
+            _weighted(weights, exploits),
+            frequency=np.where(attacked, self._by_any(weights, stacked("attack_probability")), 1.0),
+            pays=pays,
+            replies=tuple(responses),
+            coming=Presence(tuple(weights.tolist()), self.together == "one-of"),
         )
 
     def _by_any(self, weights: Floats, probability: Floats) -> Floats:
@@ -294,8 +299,7 @@ class TypesGame(RecordGame):
         """
         linkers = {id(each.linker): each.linker for each in self.types}
         released = {key: linker_of_release(linker, strategies) for key, linker in linkers.items()}
-        types = [replace(each, linker=released[id(each.linker)]) for each in self.types]
-        return self.with_types(types)
+        return self.with_types([replace(each, linker=released[id(each.linker)]) for each in self.types])
 
     def with_types(self, types: Sequence[AdversaryType]) -> TypesGame:
         """Return the same game against other types, combined by the same rule."""

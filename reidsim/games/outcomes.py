@@ -142,11 +142,21 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
             frequency = np.ones(n) if frequency is None else frequency
             frequency[rows] = outcome.response.frequency
 
-    attempts = Attempts.of_replies(replies, game.loss)
-    intensity = np.where(strategies == WITHHELD, 1.0, game.space.generalization_intensity(np.maximum(strategies, 0)))
-    found = publisher, adversary, attacked, success, utility, intensity
-    solved = choice.solver, choice.evaluated, choice.exact
-    return Equilibrium(strategies, *found, *solved, frequency, attempts=attempts)
+    intensity = game.space.generalization_intensity(np.maximum(strategies, 0))
+    return Equilibrium(
+        strategies,
+        publisher_payoff=publisher,
+        adversary_payoff=adversary,
+        attacked=attacked,
+        success_probability=success,
+        utility=utility,
+        generalization_intensity=np.where(strategies == WITHHELD, 1.0, intensity),
+        solver=choice.solver,
+        evaluated=choice.evaluated,
+        exact=choice.exact,
+        frequency=frequency,
+        attempts=Attempts.of_replies(replies, game.loss),
+    )
 
 
 @dataclass(frozen=True, eq=False)

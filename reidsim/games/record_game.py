@@ -275,8 +275,7 @@ class RecordGame:
         It is the publisher's payoff without an attack, in currency units per record: one entry for each of `rows`
         (record numbers).
         """
-        benefit = self.benefit if rows is None else self.benefit[rows]
-        return benefit * self.space.utility(strategy, rows)
+        return (self.benefit if rows is None else self.benefit[rows]) * self.space.utility(strategy, rows)
 
     def outcome(self, strategy: int, rows: Rows | None = None) -> Outcome:
         """Return payoff, utility and the adversary's reply under `strategy`.
@@ -319,8 +318,7 @@ class Constraint:
         allowed = ~invited if self.no_attack else np.ones(invited.shape, dtype=np.bool_)
         if self.minimum is not None:
             distinct, position = self._distinct_minima
-            reached = space.at_least(strategy, distinct)
-            allowed &= reached[position if rows is None else position[rows]]
+            allowed &= space.at_least(strategy, distinct)[position if rows is None else position[rows]]
         if self.admissible is not None:
             allowed &= self.admissible.at(strategy, rows)
         return allowed

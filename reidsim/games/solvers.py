@@ -382,12 +382,21 @@ def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Sea
     with np.errstate(divide="ignore", invalid="ignore"):
         safe_from = np.where(amounts[2] > 0, amounts[2] / price, 0.0).min(initial=np.inf) - 1.0
     least = int(np.clip(safe_from, 0.0, 2.0**62)) if constraint.no_attack else 0
-    fixed, levels = np.zeros((2, n_attributes), dtype=np.int64)
-    buffers = np.empty((n_attributes + 1, n_rows), dtype=np.int32)
-    work = fixed, levels, buffers, np.zeros((int(rollup.n_groups.max()), 3), dtype=np.int64)
-    found = np.full(n, -np.inf), np.full(n, WITHHELD, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    records = np.where(np.arange(n_rows) < n, 0, -1)
-    search = Search(rollup, records, amounts, lowest, least, constraint.no_attack, *work, *found)
+    search = Search(
+        rollup,
+        records=np.where(np.arange(n_rows) < n, 0, -1),
+        amounts=amounts,
+        lowest=lowest,
+        least=least,
+        no_attack=constraint.no_attack,
+        fixed=np.zeros(n_attributes, dtype=np.int64),
+        levels=np.zeros(n_attributes, dtype=np.int64),
+        buffers=np.empty((n_attributes + 1, n_rows), dtype=np.int32),
+        counts=np.zeros((int(rollup.n_groups.max()), 3), dtype=np.int64),
+        payoff=np.full(n, -np.inf),
+        strategies=np.full(n, WITHHELD, dtype=np.int64),
+        evaluated=np.zeros(n, dtype=np.int64),
+    )
     # Evaluate the unchanged and the fully suppressed release first, so that most groups are skipped at once.
     for strategy in (space.most_specific, space.size - 1) if constraint.minimum is None else ():
         outcome = game.outcome(strategy)

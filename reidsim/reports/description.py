@@ -320,8 +320,7 @@ def group_sizes(codes: pd.DataFrame, counts: NDArray[np.int64] | None = None) ->
     counts : ndarray of int64, shape (n_rows,), optional
         Number of records in each row; one if not given.
     """
-    groups = codes.groupby(list(codes), sort=False).ngroup()
-    return np.bincount(groups, counts).astype(np.int64)
+    return np.bincount(codes.groupby(list(codes), sort=False).ngroup(), counts).astype(np.int64)
 
 
 def _people(file: CodedFile, person: str, source: Path) -> tuple[CodedFile, NDArray[np.intp]]:
@@ -466,8 +465,7 @@ def _codes(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int32]:
     if pd.api.types.is_string_dtype(labels):
         labels = labels.str.strip().where(labels.str.strip() != "", None)
     # The last entry is the code of nulls, whose index is -1.
-    codes = np.append(pd.factorize(labels)[0] + 1, MISSING)[values.codes]
-    return np.asarray(codes, dtype=np.int32)
+    return np.asarray(np.append(pd.factorize(labels)[0] + 1, MISSING)[values.codes], dtype=np.int32)
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:

@@ -49,8 +49,7 @@ def least_exposed(measures: pd.DataFrame) -> str:
 
     The result is its name. `measures` is indexed by policy, with columns ``risk`` and ``publisher_payoff``.
     """
-    order = measures.sort_values("publisher_payoff", ascending=False, kind="stable")
-    return str(order["risk"].idxmin())
+    return str(measures.sort_values("publisher_payoff", ascending=False, kind="stable")["risk"].idxmin())
 
 
 def same_payoff(a: float, b: float) -> bool:

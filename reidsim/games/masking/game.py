@@ -258,10 +258,17 @@ class GameArrays(NamedTuple):
             form_kept[:, j] = space.kept[j][levels[:, j]]
         sizes = np.array(space.shape, dtype=np.int64)
         gained, lost = (np.broadcast_to(each, (n,)).astype(np.float64) for each in (benefit, loss))
-        amounts = gained, lost, INDIFFERENCE * (gained + lost)
-        weights = np.ascontiguousarray(np.atleast_2d(space.weights))
-        places = np.append(np.cumprod(sizes[:0:-1])[::-1], 1)
-        return cls(weights, form_kept, space.total_weight, *amounts, places, level_counts(space), n_bits)
+        return cls(
+            weights=np.ascontiguousarray(np.atleast_2d(space.weights)),
+            form_kept=form_kept,
+            total_weight=space.total_weight,
+            benefit=gained,
+            loss=lost,
+            tie=INDIFFERENCE * (gained + lost),
+            places=np.append(np.cumprod(sizes[:0:-1])[::-1], 1),
+            sizes=level_counts(space),
+            n_bits=n_bits,
+        )
 
 
 def _always_shared(space: MaskingSpace) -> int:
@@ -433,10 +440,20 @@ class MaskingGame:
         strategies = np.asarray(choice.strategies, dtype=np.int64)
         publisher, adversary, success, utility, attacks = self._replies(strategies)[:5]
         attacked, gain = attacks > 0, self.staged_linker.compiled[0].gain
-        attempts = Attempts.of_one(np.where(attacked, success, 0.0), adversary, gain, np.asarray(self.loss))
         intensity = self.space.generalization_intensity(np.maximum(strategies, 0))
-        found = publisher, adversary, attacked, success, utility, np.where(strategies == WITHHELD, 1.0, intensity)
-        return Equilibrium(strategies, *found, choice.solver, choice.evaluated, choice.exact, attempts=attempts)
+        return Equilibrium(
+            strategies,
+            publisher_payoff=publisher,
+            adversary_payoff=adversary,
+            attacked=attacked,
+            success_probability=success,
+            utility=utility,
+            generalization_intensity=np.where(strategies == WITHHELD, 1.0, intensity),
+            solver=choice.solver,
+            evaluated=choice.evaluated,
+            exact=choice.exact,
+            attempts=Attempts.of_one(np.where(attacked, success, 0.0), adversary, gain, np.asarray(self.loss)),
+        )
 
     def confidence(self, strategies: Strategies) -> tuple[NDArray[np.int64], Floats]:
         """Return the inferred surname of each record and the adversary's confidence in it.

@@ -56,8 +56,7 @@ def same_strategy(game: MaskingGame) -> Choice:
         If the attack is not a two-stage attack.
     """
     arrays, (attack, memory), n = game.arrays, game.staged_linker.compiled, game.n_records
-    scale = float(np.mean(arrays.benefit + arrays.loss)) * n
-    tie = INDIFFERENCE * scale
+    tie = INDIFFERENCE * (float(np.mean(arrays.benefit + arrays.loss)) * n)
     lost = np.zeros(n)
     evaluated = np.zeros(n, dtype=np.int64)
     best, chosen = -np.inf, WITHHELD
@@ -69,7 +68,7 @@ def same_strategy(game: MaskingGame) -> Choice:
     forms = np.arange(len(arrays.form_kept), dtype=np.int64) << arrays.n_bits
     block = np.unique(np.concatenate([forms, forms | every_bit]))
     while len(block):
-        totals = np.array([_total_benefit(game, int(strategy)) for strategy in block])
+        totals = np.array([(arrays.benefit * game.space.utility(strategy)).sum() for strategy in block.tolist()])
         order = np.argsort(-lost, kind="stable")
         _add_losses(arrays, attack, memory, block, order, best - tie, totals, lost, evaluated)
         for strategy, total in zip(block.tolist(), totals.tolist(), strict=True):
@@ -79,10 +78,6 @@ def same_strategy(game: MaskingGame) -> Choice:
         block = np.array([strategy for bound, strategy in following if bound >= best - tie], dtype=np.int64)
     strategies = np.full(n, chosen if best >= -tie else WITHHELD, dtype=np.int64)
     return Choice(strategies, "same-strategy", evaluated, exact=True)
-
-
-def _total_benefit(game: MaskingGame, strategy: int) -> float:
-    return float((np.asarray(game.benefit) * game.space.utility(strategy)).sum())
 
 
 def _by_mean_benefit(game: MaskingGame) -> Iterator[tuple[float, int]]:

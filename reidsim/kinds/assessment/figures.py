@@ -12,8 +12,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from reidsim.core.wording import BLACK, BLUE, GREY, SKY_BLUE, VERMILION
-from reidsim.figures import style
-from reidsim.figures.style import draw_shares, given_name, label_axes, legend_below, looks, new_figure, sentence
+from reidsim.figures.style import (
+    draw_shares,
+    given_name,
+    label_axes,
+    legend_below,
+    looks,
+    new_figure,
+    scale_axis,
+    sentence,
+)
 from reidsim.kinds.assessment.kind import EVERYBODY, RISKS_OF_PERSONS
 from reidsim.kinds.assessment.study import WORST_CASE
 from reidsim.scenarios.kind import once_each
@@ -109,7 +117,7 @@ def risk_reductions(reductions: pd.DataFrame) -> Figure:
         axes.plot(sizes, rows["median"], color=BLACK, marker="o", markersize=4, label="median person")
         band: dict[str, Any] = {"color": SKY_BLUE, "alpha": 0.5, "linewidth": 0, "label": "first to third quartile"}
         axes.fill_between(sizes, rows["q1"], rows["q3"], **band)
-        style.scale_axis(axes, "x", sizes)
+        scale_axis(axes, "x", sizes)
         axes.yaxis.set_major_formatter(PercentFormatter(decimals=None, symbol=" %"))
         label_axes(axes, title=sentence(given_name(name)), x="Records", y="Reduction of marketer risk")
     legend_below(figure, axes.get_legend_handles_labels()[0])
@@ -211,7 +219,7 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
             axes.plot(line["records"], line["percentile_risk"], **own)
             axes.fill_between(line["records"], *band, color=own["color"], alpha=0.3, linewidth=0, label=draws)
         axes.axhline(rows["threshold"].iloc[0], **_accepted(means))
-        style.scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
+        scale_axis(axes, "x", np.sort(rows["records"].unique()).astype(np.float64))
         axes.tick_params(axis="x", rotation=30)
         words = _risk_label(means) if axes is grid[0][0] else ""
         label_axes(axes, title=sentence(given_name(name)), x="People in the cohort", y=words)

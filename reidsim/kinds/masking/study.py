@@ -743,8 +743,7 @@ def _unnamed(study: MaskingStudy, options: players.OpponentOptions, draw: int) -
         reason = f"adversaries that the scenario does not name cannot play: the named adversaries {differ}"
         return players.Opponents(left_out=(reason,))
     end = IdentifySection(stage="identify", resource=ends[0].resource, on=ends[0].on)
-    section = MaskingAdversarySection(stages=(end,))
-    loaded = study.loaded.with_sections(adversary=section, adversaries={})
+    loaded = study.loaded.with_sections(adversary=MaskingAdversarySection(stages=(end,)), adversaries={})
     plain = MaskingStudy(loaded, replace(study.tables, loaded=loaded), (ends[0],))
     found = masking_adversaries(plain, options, draw)
     # Drop the reason about stages: the named adversaries attack in stages.
