@@ -1,6 +1,6 @@
 """Plant faults in a module, one at a time, and report the faults that no test notices.
 
-    python tools/mutate.py reidsim/linkage/group_frequencies.py
+    python tools/mutate.py reidsim/linkage/group_sizes.py
     python tools/mutate.py reidsim.games.solvers reidsim.core.tables --deep --most 60 --seed 3
 
 Faults are small changes of the source (`mutation_faults.py`), planted in a copy of the tree, never in the tree itself.

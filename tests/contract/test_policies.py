@@ -6,7 +6,7 @@ Cross-play compares it by default.
 import pytest
 
 from reidsim.agents.profile import Reply
-from reidsim.kinds.masking.schema import POLICIES as MASKING_POLICIES
+from reidsim.kinds.masking.policies import POLICIES as MASKING_POLICIES
 from reidsim.kinds.tables import schema as tables
 from reidsim.kinds.tables.policies import SolvedPolicy
 from reidsim.kinds.tables.schema import TablesPolicy, policies_of_unit

@@ -6,7 +6,7 @@ import pytest
 
 import reidsim
 from reidsim.core.errors import InputError
-from reidsim.kinds.masking.schema import policy_named
+from reidsim.kinds.masking.policies import policy_named
 from reidsim.kinds.masking.study import build_masking_study
 from reidsim.scenarios.scenario import Scenario
 

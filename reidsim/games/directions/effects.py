@@ -19,7 +19,7 @@ values to, or removes them from, the values of the rows that fit other persons.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -380,7 +380,7 @@ def release_of(
     harm : Harm
         Harm to persons.
     """
-    begin, own, n_cells, size = rows.begin.astype(np.int64), rows.cell_of_entry, len(rows.cells), lattice.size
+    begin, own, n_cells, n_forms = rows.begin.astype(np.int64), rows.cell_of_entry, len(rows.cells), lattice.size
     alone = np.flatnonzero(np.diff(begin) == 1)
     order = np.argsort(own[begin[alone]], kind="stable")
     losses = np.zeros((lattice.n_records, len(lattice.shape), max(lattice.shape)))
@@ -388,18 +388,35 @@ def release_of(
         losses[:, position, : len(table)] = table.T
     n_attributes, _, widest = rows.groups.shape
     by_entry = (int(np.diff(begin).max(initial=1)), n_attributes, widest)
-    start = np.searchsorted(own[begin[alone]][order], np.arange(n_cells + 1)).astype(np.int64)
-    members, several = alone[order].astype(np.int64), np.flatnonzero(np.diff(begin) > 1).astype(np.int64)
-    levels, strides = np.array(lattice.shape, dtype=np.int64), np.array(lattice.strides, dtype=np.int64)
-    fitting = rows.of_cells(strategies).astype(np.int64)
-    state = losses, np.array(benefit, dtype=np.float64), strategies.astype(np.int64), fitting, harm
-    work: dict[str, Any] = {name: np.zeros(n_cells) for name in ("more", "less")}
-    work |= {name: np.zeros(n_cells, dtype=np.int64) for name in ("shared", "changed")}
-    work |= {name: np.zeros(n_attributes, dtype=np.int64) for name in ("before", "after")}
-    work |= {"least": np.zeros(by_entry, dtype=np.int16), "place": np.zeros(by_entry, dtype=np.int64)}
-    work |= {"forms": np.zeros((4, size), dtype=np.int64), "signs": np.zeros((4, size)), "gained": np.zeros(size)}
-    work |= {"at": np.full(size, -1, dtype=np.int64), "fits": np.zeros(n_cells, dtype=np.bool_)}
-    release = Release(rows.cells, rows.groups, begin, own, start, members, several, levels, strides, *state, **work)
+    release = Release(
+        cells=rows.cells,
+        groups=rows.groups,
+        begin=begin,
+        own=own,
+        start=np.searchsorted(own[begin[alone]][order], np.arange(n_cells + 1)).astype(np.int64),
+        members=alone[order].astype(np.int64),
+        several=np.flatnonzero(np.diff(begin) > 1).astype(np.int64),
+        levels=np.array(lattice.shape, dtype=np.int64),
+        strides=np.array(lattice.strides, dtype=np.int64),
+        losses=losses,
+        benefit=np.array(benefit, dtype=np.float64),
+        strategies=strategies.astype(np.int64),
+        fitting=rows.of_cells(strategies).astype(np.int64),
+        harm=harm,
+        more=np.zeros(n_cells),
+        less=np.zeros(n_cells),
+        shared=np.zeros(n_cells, dtype=np.int64),
+        least=np.zeros(by_entry, dtype=np.int16),
+        place=np.zeros(by_entry, dtype=np.int64),
+        gained=np.zeros(n_forms),
+        changed=np.zeros(n_cells, dtype=np.int64),
+        before=np.zeros(n_attributes, dtype=np.int64),
+        after=np.zeros(n_attributes, dtype=np.int64),
+        forms=np.zeros((4, n_forms), dtype=np.int64),
+        signs=np.zeros((4, n_forms)),
+        at=np.full(n_forms, -1, dtype=np.int64),
+        fits=np.zeros(n_cells, dtype=np.bool_),
+    )
     _set_margins(release)
     return release
 

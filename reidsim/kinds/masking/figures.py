@@ -18,7 +18,7 @@ from reidsim.core.wording import BLACK, GREY, VERMILION
 from reidsim.figures import style
 from reidsim.games.outcomes import RISK, UTILITY
 from reidsim.kinds.masking.kind import PRIVACY_FAIRNESS, SUBJECT_PAYOFF, USEFULNESS, USEFULNESS_FAIRNESS
-from reidsim.kinds.masking.schema import POLICIES
+from reidsim.kinds.masking.policies import POLICIES
 from reidsim.releases.lattice import Floats
 from reidsim.scenarios.schema import RECORD_COLUMNS, SweepSection, rows_along, value_labels
 

@@ -35,7 +35,8 @@ from reidsim.games.masking.game import (
 from reidsim.games.masking.searches import greedy_path
 from reidsim.games.outcomes import Equilibrium
 from reidsim.games.record_game import WITHHELD, Choice
-from reidsim.kinds.masking.schema import POLICIES, GeneralizedAttribute, MaskingScenario, check_policies, policy_named
+from reidsim.kinds.masking.policies import POLICIES, check_policies, policy_named
+from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, masking_adversaries, setting_of
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.scenarios import agents as players

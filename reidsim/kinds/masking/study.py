@@ -27,13 +27,8 @@ from reidsim.core.numerics import random_stream
 from reidsim.games.masking.game import MaskingGame, PartialKnowledgeGame, PartialMaskingSpace
 from reidsim.games.masking.opponents import game_against_several
 from reidsim.games.record_game import Linker, RecordGame
-from reidsim.kinds.masking.schema import (
-    MaskingAdversarySection,
-    MaskingBeliefsSection,
-    MaskingScenario,
-    check_policies,
-    policy_named,
-)
+from reidsim.kinds.masking.policies import check_policies, policy_named
+from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingBeliefsSection, MaskingScenario
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
 from reidsim.populations.population import Domain
 from reidsim.releases.lattice import Floats, MaskingSpace, entropy, minority_weights
