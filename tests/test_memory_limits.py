@@ -191,7 +191,7 @@ def test_a_search_that_leaves_too_much_open_is_refused(tmp_path, monkeypatch):
     no_attack = Constraint(no_attack=True)
     found = branch_and_bound(study.truth, no_attack)
     monkeypatch.setattr(files, "free_memory", lambda: 20_000)
-    with pytest.raises(InputError, match=r"too many candidate strategies .*: about 20 kB are needed"):
+    with pytest.raises(InputError, match=r"too many candidate strategies .*: about 21 kB are needed"):
         branch_and_bound(study.truth, no_attack)
     monkeypatch.setattr(solver, "_ASKED", 2**26)
     assert (branch_and_bound(study.truth, no_attack).strategies == found.strategies).all()

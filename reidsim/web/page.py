@@ -18,7 +18,7 @@ from reidsim.figures.studies import payoffs_by_policy, risks_by_policy, rounds_b
 from reidsim.figures.style import label_axes, legend_below, new_figure, number_text, policy_name
 from reidsim.reports.verdict import compared_policies, measures_table, verdict
 from reidsim.scenarios.kind import Control, Selection, Value, kind_of, kind_of_content, once_each
-from reidsim.web.server import FORMS, Explored, form_shares, offered, read_back_html
+from reidsim.web.exploration import FORMS, Explored, form_shares, offered, read_back_html
 
 _LOOKS = dict(zip(FORMS, ((BLUE, ""), (ORANGE, "//"), (VERMILION, ".."), (GREY, "xx")), strict=True))
 _STYLESHEET = Path(__file__).with_suffix(".css")

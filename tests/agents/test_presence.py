@@ -202,7 +202,7 @@ def test_rounds_of_exclusion_do_not_change_beliefs(town, profile_of_small, setti
     """Rounds of exclusion carry no information on how often an adversary is present."""
     types = three_types(profile_of_small, town)
     rules = {"meeting": "all", "learning": Learning(PRIOR), "rounds": 80}
-    rules["enforcement"] = Enforcement(0.3, 0.0, 2)
+    rules["enforcement"] = Enforcement(detection=0.3, exclusion=2)
     model = ReidentificationModel(setting_of_small(town, types, **rules), "no-protection").run()
     assert model.adversaries[0].free < 1
     np.testing.assert_allclose(model.publisher.beliefs, [0.9, 0.25, 0.0], atol=0.15)

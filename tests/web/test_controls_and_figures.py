@@ -12,7 +12,7 @@ from reidsim.reports.page.report import report_text
 from reidsim.reports.verdict import measures_table, verdict
 from reidsim.scenarios.kind import kind_of
 from reidsim.scenarios.scenario import Scenario
-from reidsim.web.server import Explorer, changed, form_shares, read_back_html
+from reidsim.web.exploration import Explorer, changed, form_shares, read_back_html
 
 
 def controls_of(loaded):

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 pytest.importorskip("starlette")
-from reidsim.web.server import Guard
+from reidsim.web.guard import Guard
 
 HOME = {"host": "127.0.0.1:8765"}
 
