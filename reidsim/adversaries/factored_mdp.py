@@ -416,7 +416,7 @@ class Solution:
 
     @property
     def value(self) -> float:
-        """V(x_0): the expected discounted sum of rewards from the start of the process."""
+        """V(x_0): the expected discounted sum of rewards of the optimal policy, from the start of the process."""
         return self.values[self.process.start]
 
     def action_value(self, action: str, state: State | None = None) -> float:

@@ -281,7 +281,7 @@ class DrawnLists:
     prices : mapping of str to float
         Price of each list, in currency units.
     buyers : mapping of str to tuple of str
-        Names of the adversaries who can obtain each list.
+        Names of the adversaries who can obtain each list, or "anyone".
     """
 
     lists: Mapping[str, PeopleList]

@@ -305,7 +305,7 @@ class ReidentificationModel(mesa.Model):
         """Run the learn phase: update the beliefs of publisher, adversaries and subjects.
 
         Subjects learn, and decide about the next round, only if the setting has a participation rule. If outcomes are
-        drawn, they learn from the draws; otherwise, from the expected outcomes.
+        drawn, agents learn from the draws; otherwise, from the expected outcomes.
         """
         self.publisher.learn()
         self.agents_by_type[Adversary].do("learn")
@@ -660,11 +660,12 @@ class Adversary(mesa.Agent):
         Probability that the adversary was not excluded from this round.
     measures : dict of str to object
         Measures of the latest round, by column: `adversary` (name); `weight` (true weight) and `belief` (weight as the
-        publisher believes); `present` (`acts`); `payoff` (net of purchases and expected fines), `spent` (on purchases)
-        and `fines`, in currency units; numbers of records attacked (`attacks`), exploits (`exploits`), records
-        re-identified (`breaches`) and detected exploits (`detections`); `holds` (names of the resources held);
-        `expected_accuracy`; and `through` (records attacked and re-identified, by resources used). Counts and amounts
-        are multiplied by `acts`.
+        publisher believes); `present` (`acts`); `payoff` (net of purchases and fines; the fines of sequential
+        adversaries are always the expected ones), `spent` (on purchases) and `fines` (expected, or drawn if outcomes
+        are drawn), in currency units; numbers of records attacked (`attacks`), exploits (`exploits`), records
+        re-identified (`breaches`) and detected exploits (`detections`); `holds` (names of the resources held after the
+        purchases); `expected_accuracy`; and `through` (records attacked and re-identified, by resources used). Counts
+        and amounts are multiplied by `acts`.
     """
 
     model: ReidentificationModel

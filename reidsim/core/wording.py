@@ -31,7 +31,7 @@ Sentence = tuple[Inline, ...]
 
 
 def joined(parts: Iterable[Sentence], separator: str = ", ") -> list[Inline]:
-    """Return the elements of several phrases as one list, separated by `separator`."""
+    """Return several phrases as one list of texts and `Code`, with `separator` between the phrases."""
     found: list[Inline] = []
     for part in parts:
         found += [separator, *part] if found else part

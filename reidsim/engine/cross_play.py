@@ -290,12 +290,15 @@ class CrossPlayWork(ScenarioWork):
         return {name: columns_of_table(found) for name, found in tables.items()}, left_out
 
     def fingerprint(self, task: RunTask) -> str | None:
-        """Check that the players of a task can play; return the hash of its data.
+        """Check that the players of a task can play; return the hash of the study's data.
+
+        The hash is `Study.fingerprint`.
 
         Raises
         ------
         InputError
-            If a file of the scenario, or a player that must play, cannot be used.
+            If a file of the scenario cannot be used, or the scenario's own adversary or an adversary whose recipe is an
+            option cannot play. Other adversaries that cannot play are left out.
         """
         with locating(self.loaded.path):
             self._players(study := self.study_at(task), task)

@@ -781,7 +781,7 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
         Every cell contains its number, except combinations that could not be played. The colour scale of payoffs is
         symmetric around 0 up to the largest absolute payoff, so no value is clipped. Larger risks are brighter; their
         scale is logarithmic if positive risks differ by more than a factor of 2, and then risks below 1/10,000 of the
-        largest have the darkest colour.
+        largest have the darkest colour; otherwise, it is linear from 0 to 1.
     """
     rows, columns = payoff.shape
     figure, [[left, right]] = style.new_figure(1, 2, panel=(2.2 + _COLUMN * columns, 1.2 + _ROW * rows))

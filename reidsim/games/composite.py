@@ -680,8 +680,8 @@ class RememberingAdversary:
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the reply to each linked record; see `Adversary`.
 
-        The adversary of this object replies to the current and all earlier releases. `rows` is not used: the cells are
-        taken from the linkage.
+        `adversary`, the inner adversary, replies to the linkage on the current and all earlier releases. `rows` is not
+        used: the cells are taken from the linkage.
 
         Raises
         ------

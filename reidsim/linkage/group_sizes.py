@@ -116,7 +116,7 @@ class GroupSizes:
 
     @property
     def outside(self) -> NDArray[np.bool_]:
-        """Whether no person has the record's ungeneralized values, shape (n_records,)."""
+        """Whether no person of the population has the record's ungeneralized values, shape (n_records,)."""
         return np.asarray(self._base.counts[self._base.group_of] <= 0)
 
     def at(self, strategy: int, rows: Rows | None = None) -> Counts:
@@ -607,7 +607,15 @@ class SampledPeople(Population):
         return super().total if self.row_sets is None else float(self.row_sets.people.sum())
 
     def marginal(self, names: Sequence[str]) -> SampledPeople:
-        """Return the `SampledPeople` over some attributes, in the order of `names`."""
+        """Return the `SampledPeople` over some attributes, in the order of `names`.
+
+        Cells that become equal are merged; a person with several rows counts once in a cell.
+
+        Raises
+        ------
+        InputError
+            If an attribute is unknown.
+        """
         people = super().marginal(names)
         if self.row_sets is not None:
             codes = self.cells[:, [self.domain.position(name) for name in names]]

@@ -171,8 +171,9 @@ class Sex(Section):
 class CensusCellsRecipe(RecipeHead):
     """Recipe of people by area, race, sex and age.
 
-    They are combined from counts by area and counts by age. An area without adults gets the distribution of races of
-    all areas together.
+    They are combined from counts by area and counts by age. People of an area are divided among races in the
+    proportions of its adults; the people of each area and race then get age and sex in one random draw, in the
+    proportions of the counts by age. An area without adults gets the distribution of races of all areas together.
 
     Attributes
     ----------

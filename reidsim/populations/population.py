@@ -865,7 +865,8 @@ def group_codes(
 def positions_of(attribute: Attribute, member: str, where: str) -> list[int]:
     """Return the positions of the values denoted by a value or by a range of integers.
 
-    The list is empty if no value is in the range. A text that is a value of the attribute is not read as a range.
+    A range includes both ends. The list is empty if no value is in the range. A text that is a value of the attribute
+    is not read as a range.
 
     Parameters
     ----------

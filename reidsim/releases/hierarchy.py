@@ -291,11 +291,11 @@ def check_header(
     Raises
     ------
     InputError
-        If `header` is true and a label of the first row is also the label of another row at the same level. Or if
-        `header` is false and the first row looks like a header: its value is not in `used`, there are other rows, and
-        it shares no label with them. Moreover, its first cell is the name of the attribute or a usual name of the
-        column of values; or its cells all differ, and it is the only row without the label that all others have at the
-        last level.
+        If `header` is true, and a label of the first row (the value in the first cell excepted) is also the label of
+        another row at the same level. If `header` is false, and the first row looks like a header. It does if all of
+        the following hold: its first cell is not in `used`; there are other rows; it shares no label with them at the
+        same level; and either its first cell is the name of the attribute or a usual name of the column of values, or
+        its cells all differ and all other rows have the same label at the last level.
     """
     first, rest, found = rows[0], rows[1:], ";".join(rows[0])
     labels = (label for level, label in enumerate(first) if level and label in {row[level] for row in rest})

@@ -253,8 +253,8 @@ def _sensitivity(indices: pd.DataFrame, title: str, measures: Mapping[str, Measu
 def bound_in_words(bound: Mapping[Hashable, Any]) -> str:
     """Return a bound of a box as text, such as ``2.5 < economics.cost <= 7``.
 
-    `bound` has the keys ``parameter``, ``low`` and ``high``; a missing end is omitted. Without a parameter, the text is
-    ``everywhere``.
+    `bound` has the keys ``parameter``, ``low`` and ``high``; ends have 4 significant digits, and a missing end is
+    omitted. Without a parameter, the text is ``everywhere``.
     """
     left = "" if pd.isna(bound["low"]) else f"{bound['low']:.4g} < "
     right = "" if pd.isna(bound["high"]) else f" <= {bound['high']:.4g}"

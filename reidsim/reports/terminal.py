@@ -60,7 +60,7 @@ def titled_table(
     caption : str
         Text below the table.
     left : collection of str
-        Headings of columns that hold text, in addition to the first column.
+        Headings of columns that hold text, in addition to the first column. By default, columns without a heading.
     rows : iterable of iterable of str or Text
         Cells of each row.
     """

@@ -79,10 +79,11 @@ def verdict(
     broken: pd.DataFrame | None = None,
     name: Callable[[str], str] = str,
 ) -> str:
-    """Return a text comparing the least exposed policy with the best-paid one.
+    """Return a text comparing the policy of lowest risk with the policy of highest payoff.
 
-    The latter has the highest payoff. The text is one line of sentences. It recommends no policy, because the scenario
-    does not define how much payoff an exposure is worth.
+    Among policies of equal risk, the one with the highest payoff counts. Policies that face another adversary are left
+    out. The text is one line of sentences. It recommends no policy, because the scenario does not define how much
+    payoff a lower risk is worth.
 
     Parameters
     ----------

@@ -291,6 +291,7 @@ def hierarchy_rows(section: Table, folder: Path, used: set[str], names: set[str]
     Parameters
     ----------
     section : Table
+        Section of the hierarchy: ``file`` (relative to `folder`), ``delimiter`` and ``header``.
     folder : Path
         Folder of the scenario.
     used : set of str

@@ -1,6 +1,6 @@
 """Keys of scenario files of every kind, and the conditions under which a study reads keys.
 
-Keys that have no effect are refused. There is one section class per table of the file. Batches have replications,
+Keys that have no effect are refused. There is one section class per TOML table. Batches have replications,
 sweeps over keys, and uncertain parameters. Stress tests analyse sensitivity, robustness, discovery of bad outcomes,
 wrong beliefs and the best policy over two parameters.
 """

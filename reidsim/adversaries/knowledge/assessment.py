@@ -456,7 +456,7 @@ def uniqueness_by_set(
     Raises
     ------
     InputError
-        If the population is smaller than the sample, or the method cannot be used.
+        If an estimate is requested, and the population is smaller than the sample or the method cannot be used.
     """
     if not isinstance(model, EstimatedUniqueness):
         chance = model.p_unique_given_sample_unique if isinstance(model, FixedUniqueness) else np.nan
@@ -576,8 +576,8 @@ def assess(
     trees : mapping of str to ValueTree, optional
         Value tree by attribute. Without a tree, only equal values match.
     method : {"auto", "exact", "monte-carlo"}
-        "auto" is exact, unless there are more than 65,536 knowledge sets, or the number of sets times the number of
-        distinct persons exceeds 4 * 10**9.
+        "auto" is exact, unless one kind of person may have more than 65,536 knowledge sets, or the number of sets times
+        the number of distinct persons exceeds 4 * 10**9.
     trials : int
         Number of knowledge sets drawn by the Monte Carlo method.
     rng : numpy.random.Generator, optional
@@ -598,10 +598,10 @@ def assess(
     Raises
     ------
     InputError
-        If a person's record does not include the person's values; if the population is smaller than the sample, or is
-        known and lacks a person; if the population is known and records are generalized; if there are too many sets for
-        the exact method; if the Monte Carlo method has no generator; or if people have several records, and these are
-        generalized in different ways or sets are drawn.
+        If no released record matches a person's values; if an estimate is requested for a population smaller than the
+        sample; if the population is known, and lacks a person or records are generalized; if there are too many sets
+        for the exact method; if the Monte Carlo method has no generator; or if people have several records, and these
+        are generalized in different ways or sets are drawn.
     """
     if isinstance(uniqueness, KnownPopulation) and released is not None and (released != persons).any():
         raise InputError("population uniques are defined only for unchanged records", where="released")

@@ -349,9 +349,10 @@ def plan_with_budget(
 def _beginnings(file: _File, worth: Floats) -> tuple[Sizes, Sizes, Floats]:
     """Return the arguments `beginning`, `best` and `rewards` of `_one_case`.
 
-    For a stage and k exploits left, `best` holds the number of exploits, at most k, with the highest expected reward
-    (the lowest number among ties), and `rewards` the expected reward of k exploits that end at a hit. `worth` is the
-    discount factor from the record's first step to each stage's start.
+    The items of stage i (a run of consecutive actions on one record) start at ``beginning[i]``, one for each k from 0
+    to the stage's number of exploits. With k exploits left, `best` is the number of exploits, at most k, with the
+    highest expected reward (the lowest number among ties). `rewards` is the expected reward of k exploits, or fewer if
+    one of them hits. `worth` is the discount factor from the record's first step to each stage's start.
     """
     (link_cost, cost), linking = np.split(file.steps[0], [1]), file.attack.discount
     best, rewards = [np.zeros(0, np.int64)], [np.zeros(0)]

@@ -88,7 +88,8 @@ class Plan:
 class BinomialBelief:
     """Binomial belief about group sizes (Eq. 6).
 
-    The adversary knows the registry's size and the share of people who match.
+    Before access, the adversary believes that a record's group size in the registry is Binomial(n, P(r[QI])). It knows
+    the registry's size and the share of people who match; the person of the record need not be in the registry.
 
     Parameters
     ----------

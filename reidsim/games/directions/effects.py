@@ -485,7 +485,7 @@ def rows_of(release: Release, record: int) -> int:
     """Return how many rows fit the person of a record, including its own.
 
     Rows of other withheld records do not count; the person's own row counts even if it is withheld. For a person with
-    several cells, it is the minimum over the cells.
+    several distinct rows, and therefore several cells, it is the minimum over the cells.
     """
     rows = release.fitting[release.own[release.begin[record]]]
     for entry in range(release.begin[record] + 1, release.begin[record + 1]):
@@ -673,7 +673,7 @@ def effect_on_others(release: Release, record: int) -> float:
     """Compute the decrease of harm to other persons under each strategy of a record.
 
     The comparison is with withholding the record. Fills ``release.gained``, shape (n_strategies,), and
-    ``release.least``.
+    ``release.least``, the lowest levels at which values agree with the record's (see `reread`).
 
     Returns
     -------

@@ -304,9 +304,10 @@ class FullDomainGame:
 
     @property
     def followed(self) -> Followed:
-        """Cells whose classes a walk of the lattice follows, ungeneralized.
+        """Cells for which a walk of the lattice records the equivalence class, at the ungeneralized node.
 
-        They are all cells (distinct records), or none if classes represent their records (`by_class`).
+        The result has all cells (distinct records), their ungeneralized classes and an information loss of 0. It is
+        empty if all records of a class pay the same, so that results are computed by class (`by_class`).
         """
         if self.by_class:
             return NOBODY

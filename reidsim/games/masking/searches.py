@@ -222,8 +222,8 @@ def best_first(game: MaskingGame, *, no_attack: bool = False) -> Choice:
     weight, a set whose heaviest locus is the k-th has two successors: the set with the (k + 1)-th added, and the set
     with the k-th replaced by the (k + 1)-th. Each set except the empty one is the successor of exactly one other set
     and has at least its weight, so a priority queue yields every set once, by increasing masked weight, without a list
-    of all strategies. Weights are limited to the weight of utility 1, which changes no utility. Sharing everything,
-    which has utility 1 for any sum of weights, comes first.
+    of all strategies. Each weight is limited to the total weight, at which the utility is 1; this changes no utility.
+    Sharing everything comes first: its utility is 1 even if the record's weights sum to less than the total weight.
 
     Under `no_attack`, forms of the demographics that are attacked without any locus are skipped, because they are
     attacked for every set of shared loci.
@@ -294,8 +294,8 @@ def anytime(game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool 
     Returns
     -------
     BoundedChoice
-        Exact if every gap is 0. `evaluated` counts the strategies of both searches. Records are withheld as by
-        `best_first`.
+        Exact if every gap is 0. `evaluated` counts the strategies of both searches. A record is withheld if
+        the best payoff found is negative, or no allowed strategy was found.
 
     Raises
     ------

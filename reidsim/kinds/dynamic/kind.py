@@ -369,8 +369,8 @@ class DynamicStudy(Study[DynamicScenario]):
     def game(self, economics: EconomicsSection) -> RecordGame:
         """Return the game against the scenario's adversary, with given payoff parameters.
 
-        The result is a `RecordGame` over the rows of all periods. The benefit of a record includes the forecast benefit
-        of its period.
+        The result is a `RecordGame` over the rows of all periods. The benefit of a record is ``economics.benefit`` plus
+        the benefit that a forecast from the period's table adds to each record (column ``release.forecast``).
         """
         adversary = planner(self.scenario.adversary, economics.adversary_gain, economics.cost, loaded=self.loaded)
         benefit = economics.benefit + self.cases.forecast[self.lattice.period]

@@ -19,8 +19,9 @@ from reidsim.figures import style
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and Figure of each plot of a run of this kind.
 
-    The names are ``best-replies``, ``equilibria`` and ``survival``; a figure whose table is empty is left out. See
-    `ParticipationKind.analyse` for the tables.
+    The names are ``best-replies``, ``equilibria`` and ``survival``. Figure ``best-replies`` is left out without
+    replies; ``equilibria`` and ``survival`` are left out without equilibria. See `ParticipationKind.analyse` for the
+    tables.
     """
     found = result.analysis
     if len(found.replies):

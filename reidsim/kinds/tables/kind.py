@@ -595,9 +595,9 @@ class TablesKind(Kind):
         """Yield the page's controls of payoff parameters and of the adversary's planner.
 
         The planner can be changed only for generalization by record against a single adversary who knows all
-        quasi-identifiers of all people and gains from identification.
-
-        With planner ``fmdp``, there are also sliders for the cost of access and the penalty. See `Control`.
+        quasi-identifiers of all people and gains only from identification (``gains_from`` is "identity"). If the
+        scenario's planner is then ``fmdp``, there are also sliders for the cost of access and the penalty. See
+        `Control`.
         """
         yield from super().controls(scenario)
         adversary, by_record = scenario.adversary, scenario.publisher.unit == "record"

@@ -137,7 +137,8 @@ class SolvedPolicy(TablesPolicy):
         Raises
         ------
         InputError
-            If the policy cannot be played in this game, or ignores limits on sensitive columns that the scenario sets.
+            If the policy cannot be played in this game, or the scenario sets limits on sensitive columns and the policy
+            does not support them.
         """
         played, publisher = record_game_of(game), study.scenario.publisher
         if publisher.attribute_limits and not self.meets_attribute_limits:

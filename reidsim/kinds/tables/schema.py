@@ -80,8 +80,8 @@ _ROWS: dict[Unit, tuple[str, ...]] = {
 class TablesPolicy(Policy):
     """A policy of a publisher of tables.
 
-    Methods whose result depends on the publisher's unit or solver take the scenario section ``publisher``
-    (`PublisherSection`).
+    A method whose result depends on the publisher's unit or solver takes the scenario section ``publisher``
+    (`PublisherSection`) as an argument.
 
     Attributes
     ----------
@@ -92,13 +92,16 @@ class TablesPolicy(Policy):
     compared : bool
         Whether cross-play compares the policy.
     optimizes : {"unit", "record", "node", "rounds", "table", None}
-        Scope of an optimal choice: the publisher's unit (record or table); for both units, each record, one
-        generalization of the table ("node"), one generalization per round of local recoding ("rounds"), or the table in
-        another way; None for other policies.
+        Scope of the policy's optimal choice: "unit", a generalization of each record or of the table, as
+        ``publisher.unit`` says. The other scopes do not depend on the publisher's unit: "record", each record; "node",
+        one generalization of the table; "rounds", one generalization per round of local recoding; "table", the table in
+        another way. None if the policy does not optimize.
     has_lowest_level : bool
         Whether the policy respects minimum levels of attributes.
     meets_attribute_limits : bool
-        Whether limits on sensitive columns can be set beside the policy. Rules ignore them, as a reference.
+        Whether a scenario may set limits on sensitive columns together with the policy. Policies that optimize, and
+        policy ``k-anonymity``, then keep the limits; rules with a fixed form, such as ``safe-harbor``, ignore them and
+        serve as a reference.
     """
 
     every_node: ClassVar[bool] = False

@@ -203,7 +203,7 @@ class Genealogy:
     birth_year : ndarray of int32, shape (n,)
         Year of birth.
     state : ndarray of int16, shape (n,)
-        Index into `states`.
+        Index into `states`: state at birth.
     wealth : ndarray of int16, shape (n,)
         Wealth level; inherited levels may be below 0 or above the highest level of founders.
     rank : ndarray of int8, shape (n,)
@@ -211,7 +211,7 @@ class Genealogy:
     haplotypes : ndarray of uint8, shape (n, n_loci)
         Alleles (numbers of repeats) at birth; ``NO_ALLELE`` (0) for women.
     mutations : Mutations
-        Mutations that fathers pass on.
+        Differences between a man's haplotype at birth and the haplotype that his sons inherit.
     surnames, states, loci : tuple of str
         Names of the surnames, states and loci.
     recipe : str
