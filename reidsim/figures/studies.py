@@ -76,7 +76,7 @@ def figures_by_policy(result: Any) -> Iterator[tuple[str, Figure]]:
 def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASURES) -> Figure:
     """Draw the payoffs of both players under each policy as bars with amounts.
 
-    Amounts are at the end of bars.
+    Amounts are at the right end of bars, and right of zero for negative bars.
 
     Parameters
     ----------
@@ -88,9 +88,11 @@ def payoffs_by_policy(summary: pd.DataFrame, measures: Iterable[Measure] = MEASU
     """
     figure, [row] = style.new_figure(1, 2, panel=(4.2, 0.8 + 0.45 * len(summary)), sharey=True)
     for (column, measure), axes in zip(measures_among(measures, _COLOURS).items(), row, strict=True):
-        bars = axes.barh(range(len(summary)), summary[column], color=_COLOURS[column], height=0.6)
-        texts = [measure.format.format(value).replace("-", "\N{MINUS SIGN}") for value in summary[column]]
-        axes.bar_label(bars, texts, fontsize=9, padding=3)
+        axes.barh(range(len(summary)), summary[column], color=_COLOURS[column], height=0.6)
+        for place, value in enumerate(summary[column].tolist()):
+            text = measure.format.format(value).replace("-", "\N{MINUS SIGN}")
+            # Left of a negative bar, an amount would cover the names of policies.
+            style.write_at(axes, text, (max(0.0, value), place), (3, 0), va="center")
         axes.margins(x=0.2)
         axes.axvline(0, color=GREY, linewidth=0.8)
         style.label_axes(axes, title=measure.label, x=style.UNIT, numbers="x")

@@ -19,6 +19,7 @@ from matplotlib import rc_context, rcParamsDefault
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
@@ -34,8 +35,8 @@ from reidsim.scenarios.registry import DEFAULT_KIND
 # The scenario names the currency.
 UNIT = "per record"
 
-# Width of an entry of a legend without its text, and average width of a character, inches.
-_HANDLE, _CHARACTER = 0.85, 0.078
+# Margin on either side of a legend, inches.
+_LEGEND_EDGE = 0.1
 
 _COLOURS = (BLACK, VERMILION, BLUE, GREEN, PURPLE, ORANGE, SKY_BLUE)
 _MARKERS = ("s", "o", "^", "D", "v", "P", "X")
@@ -386,16 +387,20 @@ def legend_below(figure: Figure, handles: Sequence[Artist], columns: int = 4) ->
     The legend has as many columns as fit into the figure's width. The figure grows if it is too narrow for one column
     or too low for the rows.
     """
-    column = _HANDLE + _CHARACTER * max(len(str(handle.get_label())) for handle in handles)
-    width = max(column, figure.get_figwidth())
-    number = min(columns, len(handles), int(width / column))
-    legend = figure.legend(
-        handles=list(handles), ncols=number, loc="outside lower center", fontsize=9, frameon=False, handlelength=3.5
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    canvas: Any = FigureCanvasAgg(figure)
+    for number in range(min(columns, len(handles)), 0, -1):
+        legend = figure.legend(
+            handles=list(handles), ncols=number, loc="outside lower center", fontsize=9, frameon=False, handlelength=3.5
+        )
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        width = legend.get_window_extent(canvas.get_renderer()).width / figure.dpi + 2 * _LEGEND_EDGE
+        if width <= figure.get_figwidth() or number == 1:
+            break
+        legend.remove()
     # New figures have room for two rows.
-    figure.set_size_inches(width, figure.get_figheight() + 0.19 * max(0, -(-len(handles) // number) - 2))
+    rows = -(-len(handles) // number)
+    figure.set_size_inches(max(width, figure.get_figwidth()), figure.get_figheight() + 0.19 * max(0, rows - 2))
 
 
 @contextmanager

@@ -523,11 +523,10 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
     panel = (6.0 if len(settings) == 1 else 4.4, 4.0)
     figure, (grid,) = style.new_figure(1, len(settings), panel=panel, sharex=True, sharey=True)
     for setting, axes in zip(settings, grid, strict=True):
-        for sign, marker, edge, face, when in _SIGNS:
+        for sign, marker, edge, face, _ in _SIGNS:
             points = shown[(shown["setting"] == setting) & (shown["sign"] == sign)]
             x, y, size = points["group_size"], points["per_million"], np.maximum(area * points["records"], 4)
-            label = f"{kind} if {when}"
-            axes.scatter(x, y, size, marker=marker, edgecolors=edge, facecolors=face, linewidths=0.6, label=label)
+            axes.scatter(x, y, size, marker=marker, edgecolors=edge, facecolors=face, linewidths=0.6)
         totals = beliefs[beliefs["setting"] == setting].groupby("sign", observed=True)["records"].sum()
         known, unknown, equal = map(style.number_text, totals.reindex([1, -1, 0], fill_value=0))
         text = f"{kind} if known: {known} records; if unknown: {unknown} records\nsame risk: {equal} records"
@@ -573,7 +572,10 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         here = thresholds[thresholds["parameter"] == parameter]
         handles = _draw_lines(axes, {name: here[here["setting"] == name] for name in look}, "value", "threshold")
         style.scale_axis(axes, "x", np.unique(here["value"]))
-        _count_axis(axes, here["threshold"].dropna().to_numpy())
+        known = here["threshold"].dropna().to_numpy()
+        _count_axis(axes, known)
+        if axes.get_yscale() == "linear":
+            axes.set_ylim(0, 1.1 * known.max(initial=0) or 1)
         edge = {"transform": axes.get_xaxis_transform(), "clip_on": False}
         on_edge: dict[str, Any] = edge | {"linestyle": "none", "markerfacecolor": "none"}
         for number, (setting, own) in enumerate(look.items(), start=1):
@@ -621,12 +623,11 @@ def _draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str) -
 
 
 def _count_axis(axes: Axes, values: NDArray[np.float64]) -> None:
-    """Scale the y axis from 0, or by factors if positive `values` span more than two decades."""
+    """Format the y axis, and make it logarithmic if positive `values` span more than two decades."""
     if len(values) and 0 < 100 * values.min() < values.max():
         axes.set_yscale("log")
         style.log_ticks(axes.yaxis, values.max() / values.min())
     else:
-        axes.set_ylim(0, 1.1 * values.max(initial=0) or 1)
         (_whole_ticks if (values == np.round(values)).all() else style.number_ticks)(axes.yaxis)
 
 
