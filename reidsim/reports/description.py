@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from reidsim.agents.profile import FIRST_STREAMS, PHASES
 from reidsim.core import tables
-from reidsim.core.errors import InputError, listed, locating, not_among, refuse_first, refuse_rows, require_distinct
+from reidsim.core.errors import InputError, listed, locating, not_among, refuse_rows, require_distinct
 from reidsim.core.files import require_no_device, require_parquet_fits
 from reidsim.drafts.people import may_name_weight, names_weight
 from reidsim.linkage.group_sizes import GroupFrequencies, KAnonymityProfile
@@ -50,9 +50,13 @@ def explanation(loaded: Scenario[ScenarioHead]) -> str:
     """
     scenario, kind = loaded.scenario, kind_of(loaded.scenario)
     if not kind.decides or not hasattr(scenario, "economics"):
-        found, problem = getattr(scenario, "game", None), "this kind of scenario does not support rounds of agents"
-        expected = listed([name for name in kinds.names if "agents" in kind_named(name).schema.model_fields])
-        raise InputError(problem, source=loaded.path, where="game", found=found, expected=expected)
+        raise InputError(
+            "this kind of scenario does not support rounds of agents",
+            source=loaded.path,
+            where="game",
+            found=getattr(scenario, "game", None),
+            expected=listed([name for name in kinds.names if "agents" in kind_named(name).schema.model_fields]),
+        )
     economics, types = economics_of(scenario)[0], []
     prices: dict[Literal["gain", "cost"], float] = {"gain": economics.adversary_gain, "cost": economics.cost}
     for name, _, section in types_of(scenario):
@@ -425,10 +429,11 @@ def read_coded_file(
         columns = [name for name in recorded.get("attributes") or names if name not in besides]
     tables.require_columns(names, [*columns, *besides], path)
     require_distinct("column named twice", columns, source=path)
-    with locating(path):
-        refuse_first((not columns, "the file has no attributes", None, None, "at least one column besides the counts"))
-        for name, of in besides.items():
-            refuse_first((name in columns, f"the column of {of} is also an attribute", None, name, None))
+    if not columns:
+        raise InputError("the file has no attributes", source=path, expected="at least one column besides the counts")
+    for name, use in besides.items():
+        if name in columns:
+            raise InputError(f"the column of {use} is also an attribute", source=path, found=name)
     if is_parquet:
         require_parquet_fits(path, [*columns, *besides])
         table = tables.read_parquet(path, [*columns, *besides])
@@ -457,9 +462,14 @@ def _codes(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int32]:
     InputError
         If the column holds lists or other nested values.
     """
-    nested, problem = pa.types.is_nested(column.type), "the column does not hold one value per row"
-    with locating(path, f"column {name!r}"):
-        refuse_first((nested, problem, None, str(column.type), "one of the columns that are attributes"))
+    if pa.types.is_nested(column.type):
+        raise InputError(
+            "the column does not hold one value per row",
+            source=path,
+            where=f"column {name!r}",
+            found=str(column.type),
+            hint="name the columns that are attributes",
+        )
     values = column.to_pandas().astype("category").cat
     labels = values.categories
     if pd.api.types.is_string_dtype(labels):
@@ -486,9 +496,14 @@ def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]
     wrong = ~((values >= 0) & (values < _INEXACT) & (values == np.floor(values)))
     if wrong.any():
         row = int(wrong.argmax())
-        where, found = f"row {row + 1}, column {name!r}", column[row].as_py()
-        hint = "for sampling weights, use --weight" if ((values >= 1) & (values < _INEXACT)).all() else None
-        raise InputError("not a whole number of 0 or more", source=path, where=where, found=found, hint=hint)
-    with locating(path, f"column {name!r}"):
-        refuse_first((not values.any(), "all counts are 0", None, None, "at least one count of 1 or more"))
+        raise InputError(
+            "not a whole number of 0 or more",
+            source=path,
+            where=f"row {row + 1}, column {name!r}",
+            found=column[row].as_py(),
+            hint="for sampling weights, use --weight" if ((values >= 1) & (values < _INEXACT)).all() else None,
+        )
+    if not values.any():
+        expected = "at least one count of 1 or more"
+        raise InputError("all counts are 0", source=path, where=f"column {name!r}", expected=expected)
     return values.astype(np.int64)

@@ -38,7 +38,9 @@ _METHOD_NAMES = {
     "log-linear": "Some pairs",
     "log-linear-pairs": "All pairs",
     "benedetti-franconi": "Ben.-Franconi",
-    **{name.lower(): name for name in ("Pitman", "Ewens", "Zayatz")},
+    "pitman": "Pitman",
+    "ewens": "Ewens",
+    "zayatz": "Zayatz",
 }
 
 

@@ -523,10 +523,11 @@ def belief_risks(beliefs: pd.DataFrame) -> Figure:
     panel = (6.0 if len(settings) == 1 else 4.4, 4.0)
     figure, (grid,) = style.new_figure(1, len(settings), panel=panel, sharex=True, sharey=True)
     for setting, axes in zip(settings, grid, strict=True):
-        for sign, marker, edge, face, _ in _SIGNS:
+        for sign, marker, edge, face, when in _SIGNS:
             points = shown[(shown["setting"] == setting) & (shown["sign"] == sign)]
             x, y, size = points["group_size"], points["per_million"], np.maximum(area * points["records"], 4)
-            axes.scatter(x, y, size, marker=marker, edgecolors=edge, facecolors=face, linewidths=0.6)
+            label = f"{kind} if {when}"
+            axes.scatter(x, y, size, marker=marker, edgecolors=edge, facecolors=face, linewidths=0.6, label=label)
         totals = beliefs[beliefs["setting"] == setting].groupby("sign", observed=True)["records"].sum()
         known, unknown, equal = map(style.number_text, totals.reindex([1, -1, 0], fill_value=0))
         text = f"{kind} if known: {known} records; if unknown: {unknown} records\nsame risk: {equal} records"

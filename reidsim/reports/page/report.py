@@ -148,7 +148,8 @@ def report_text(
         except InputError as error:
             problems.append(f"No break-even was computed: {error}")
     failed = len(run.table("runs")) - len(run.runs) if "runs" in run.tables else 0
-    problems += [f"{failed:,} rows of failed or stopped runs are left out."] * (failed > 0)
+    if failed:
+        problems.append(f"{failed:,} rows of failed or stopped runs are left out.")
     problems += map(str, run.manifest.get("warnings", []))
     values = assumptions(run, None if scenario_file is None else Path(scenario_file))
     first = decision(run, releases, even, samples=cells)

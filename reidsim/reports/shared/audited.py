@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.release import Matching, ReleaseAudit, audit_release, diversity, values_of_groups
-from reidsim.core.errors import InputError, listed, refuse_first
+from reidsim.core.errors import InputError, listed
 from reidsim.core.validation import merged, validated
 from reidsim.core.wording import counted
 from reidsim.linkage.people import share_of_values
@@ -174,7 +174,8 @@ def limit_of(max_risk: float | None) -> Limit:
     """
     if max_risk is None:
         return Limit(_USUAL_LIMIT, "the default")
-    refuse_first((not 0 <= max_risk <= 1, "probability out of range", "--max-risk", max_risk, "0 to 1"))
+    if not 0 <= max_risk <= 1:
+        raise InputError("probability out of range", where="--max-risk", found=max_risk, expected="0 to 1")
     return Limit(max_risk, "set by the user")
 
 

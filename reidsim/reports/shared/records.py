@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.audit.identifiers import why_identifying
-from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among, require_distinct
+from reidsim.core.errors import InputError, listed, locating, require_among, require_distinct
 from reidsim.core.tables import require_columns
 from reidsim.core.validation import validated
 from reidsim.core.wording import counted
@@ -88,10 +88,10 @@ class Kept:
     max_singled_out: float = MOST_SINGLED_OUT
 
     def __post_init__(self) -> None:
-        most, kept = self.max_singled_out, f"one of {listed(self.names)}"
-        refuse_first((not 0 <= most <= 1, "share out of range", "--max-singled-out", most, "0 to 1"))
-        for name in self.unknown_to_outsiders:
-            refuse_first((name not in self.names, "the column is not kept", DECLARATION, name, kept))
+        most = self.max_singled_out
+        if not 0 <= most <= 1:
+            raise InputError("share out of range", where="--max-singled-out", found=most, expected="0 to 1")
+        require_among("the column is not kept", self.unknown_to_outsiders, self.names, where=DECLARATION)
 
     @property
     def names(self) -> list[str]:
@@ -141,16 +141,26 @@ class Kept:
             for name in self.names
             if (why := why_identifying(name, frame[name], persons, unique=name not in declared))
         }
-
-        def refused(name: str, problem: str, option: str) -> InputError:
-            hint = f"use {option} to keep the column anyway"
-            return InputError(f"the column {problem}", source=source, where="--keep", found=name, hint=hint)
-
-        for name in (name for name in identifying if name not in self.identifiers):
-            raise refused(name, f"could identify most people: {identifying[name]}", f"--keep-identifier {name}")
+        refused = next((name for name in identifying if name not in self.identifiers), None)
+        if refused is not None:
+            raise InputError(
+                f"the column could identify most people: {identifying[refused]}",
+                source=source,
+                where="--keep",
+                found=refused,
+                expected="a column that does not identify people",
+                hint=f"use --keep-identifier {refused} to keep the column anyway",
+            )
         for name in () if self.free_text else self.columns:
             if is_free_text([value for value in frame[name].unique() if value]):
-                raise refused(name, "holds free text, which may name people", "--keep-free-text")
+                raise InputError(
+                    "the column holds free text, which may name people",
+                    source=source,
+                    where="--keep",
+                    found=name,
+                    expected="a column of categories or numbers",
+                    hint="use --keep-free-text to keep the column anyway",
+                )
         return identifying
 
 
@@ -646,9 +656,9 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     run, columns, frame, attribute_of = source.run, source.columns, source.frame, source.attribute_of
     forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), policy)
     require_columns(frame, kept.names, source.path)
-    n, n_played = len(frame), len(forms.labels)
-    with locating(source.path):
-        refuse_first((n != n_played, "the number of records differs from the run", None, n, f"{n_played} records"))
+    if len(frame) != len(forms.labels):
+        problem, expected = "the number of records differs from the run", f"{len(forms.labels)} records"
+        raise InputError(problem, source=source.path, found=len(frame), expected=expected)
     refuse_keys(run.content, kept.names)
     for where, keep in (("--keep", kept.columns), ("--keep-identifier", kept.identifiers)):
         require_distinct("column named twice", keep, source=where)
