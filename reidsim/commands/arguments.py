@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from reidsim.core.errors import InputError
 from reidsim.core.files import resolve
 from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import DelayedProgress, console, echo, note, progress_console, set_verbosity
-from reidsim.core.validation import LARGEST_SEED
+from reidsim.core.validation import LARGEST_SEED, parse_override
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -88,12 +88,10 @@ class Changes:
     set_: Sequence[str] = ()
     allow_code: AllowCodeOption = False
 
-    def load(
-        self, scenario: str, *, seed: int | None = None, also_read: Collection[str] = ()
-    ) -> Scenario[ScenarioHead]:
+    def load(self, scenario: str, *, seed: int | None = None, for_cross_play: bool = False) -> Scenario[ScenarioHead]:
         """Return a scenario with the changes of the options.
 
-        An error in a name is reported at once, before slow modules are imported.
+        An unknown name or an unreadable option `--set` is reported at once, before slow modules are imported.
 
         Parameters
         ----------
@@ -101,8 +99,8 @@ class Changes:
             Name of a bundled scenario, or path of a TOML file.
         seed : int, optional
             Seed in place of the scenario's.
-        also_read : collection of str
-            Scenario keys that the command reads in addition to a run; see `Scenario.load`.
+        for_cross_play : bool
+            Whether the command is cross-play, which reads further keys of the scenario.
 
         Raises
         ------
@@ -110,12 +108,13 @@ class Changes:
             If the scenario or a change cannot be used.
         """
         resolve(scenario, "scenarios", "scenario")
+        changes = dict(map(parse_override, self.set_))
         with waiting(f"reading {scenario}"):
-            from reidsim.core.validation import parse_override
             from reidsim.scenarios.scenario import Scenario
+            from reidsim.scenarios.schema import READ_BY_CROSS_PLAY
 
             stop_if_interrupted()
-            changes = dict(map(parse_override, self.set_))
+            also_read = READ_BY_CROSS_PLAY if for_cross_play else ()
             return Scenario.load(scenario, changes, seed=seed, allow_code=self.allow_code, also_read=also_read)
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,9 +18,12 @@ from reidsim.core.errors import InputError
 from reidsim.core.files import BUNDLED_FOLDERS, bundled_names, bundled_titles, read_text, resolve
 from reidsim.core.interrupts import stop_if_interrupted
 from reidsim.core.terminal import echo, note
-from reidsim.core.validation import LARGEST_SEED
+from reidsim.core.validation import LARGEST_SEED, parse_override
 from reidsim.core.wording import counted
 from reidsim.drafts.options import DraftOptions
+
+if TYPE_CHECKING:
+    from reidsim.reports.shared.records import Kept
 
 
 def new(
@@ -125,10 +128,9 @@ def populate(
         Value that replaces the value of a recipe key, such as people=5000.
     """
     with arguments.waiting(f"making {recipe}") as progress:
-        from reidsim.core.validation import parse_override
-        from reidsim.populations.catalogue import populate
+        from reidsim.populations import catalogue
 
-        written = populate(
+        written = catalogue.populate(
             recipe,
             output,
             counts="expected" if expected else "sample",
@@ -312,15 +314,15 @@ class KeptColumns:
     keep_identifier: Sequence[str] = ()
     keep_free_text: bool = False
 
-    def kept(self, *more: Any) -> Any:
-        """Return the columns as a `Kept`, which the release uses.
+    def kept(self, unknown_to_outsiders: Sequence[str] = (), max_singled_out: float | None = None) -> Kept:
+        """Return the columns as the release uses them; see `Kept` for the arguments.
 
-        `more` are the further parameters of `Kept`: columns unknown to outsiders, and the largest share of people that
-        kept columns may single out.
+        If `max_singled_out` is None, the default of `Kept` applies.
         """
-        from reidsim.reports.shared.records import Kept
+        from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
 
-        return Kept(self.keep, self.keep_identifier, self.keep_free_text, *more)
+        most = MOST_SINGLED_OUT if max_singled_out is None else max_singled_out
+        return Kept(self.keep, self.keep_identifier, self.keep_free_text, unknown_to_outsiders, most)
 
 
 def share(
@@ -369,17 +371,16 @@ def share(
     verify : FILE
         Only check that a shared file and its sidecar are unchanged.
     """
-    from reidsim.reports.page.sources import open_results
-    from reidsim.reports.shared.audited import summary_of
-    from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of, verify_shared
-    from reidsim.reports.shared.records import MOST_SINGLED_OUT
-
     if verify is not None:
         others = (folder, output, policy, unknown_to_outsiders, max_singled_out, max_risk, data, rulebook)
         if any(value not in (None, ()) for value in others) or accept_risk or any(vars(columns).values()):
             problem = "the option cannot be combined with other options"
             raise InputError(problem, where="--verify", expected="no other options")
-        sidecar = verify_shared(verify)
+        with arguments.waiting(f"reading {verify}"):
+            from reidsim.reports.shared.audited import summary_of
+            from reidsim.reports.shared.file import verify_shared
+
+            sidecar = verify_shared(verify)
         note(f"{verify} and its sidecar are unchanged")
         note(summary_of(sidecar))
         return
@@ -387,14 +388,17 @@ def share(
         where, expected = ("DIR", "a results folder") if folder is None else ("-o", "the name of a new file")
         raise InputError("argument missing", where=where, expected=expected, hint="or use --verify FILE")
     with arguments.waiting(f"reading {folder}"):
+        from reidsim.reports.page.sources import open_results
+        from reidsim.reports.shared.audited import summary_of
+        from reidsim.reports.shared.file import require_new_files, share_run, sidecar_of
+
         # Check the output path before the results are opened.
         require_new_files(output)
-        unknown = _split(unknown_to_outsiders, columns.keep)
         sidecar, warnings = share_run(
             open_results(folder),
             output,
             policy=policy,
-            kept=columns.kept(unknown, MOST_SINGLED_OUT if max_singled_out is None else max_singled_out),
+            kept=columns.kept(_split(unknown_to_outsiders, columns.keep), max_singled_out),
             data=data,
             max_risk=max_risk,
             accept_risk=accept_risk,

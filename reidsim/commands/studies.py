@@ -1,4 +1,7 @@
-"""Commands that check, run and analyse a scenario; most write a results folder."""
+"""Commands that check, run and analyse a scenario; most write a results folder.
+
+Commands import slow modules only after they have read the scenario, so that an error in its name is reported at once.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def run(
     from reidsim.engine.batch.runner import run_batch_loaded, run_loaded
 
     if has_several_runs(loaded.scenario):
-        result, folder = _run_several(loaded, loaded.name, output, batch, run_batch_loaded)
+        result, folder = _run_several(loaded, loaded.name, run_batch_loaded, batch, output)
         _print_measures(loaded, result, folder, as_json=json)
     else:
         batch.refuse_for_single_run(loaded.path)
@@ -76,33 +79,38 @@ def run(
 def _run_several(
     loaded: Scenario[ScenarioHead],
     name: str,
-    folder: Path | None,
-    batch: arguments.BatchOptions,
     play: Callable[..., Result],
+    batch: arguments.BatchOptions,
+    folder: Path | None,
     **options: Any,
 ) -> tuple[Any, Path]:
     """Run or continue a batch and write its results folder; return result and folder.
 
     `play` is called with the scenario, `options` and the options of the batch. If `folder` is None, it is the next free
-    one in ``results/`` after `name` or, to continue a batch, the latest one. If a batch has no folder to continue,
-    InputError is raised.
+    folder ``results/NAME-NNN``, for `name`, or, to continue a batch, the latest one.
+
+    Raises
+    ------
+    InputError
+        If there is no batch to continue, a new batch has a folder that is not empty, or `play` raises it.
     """
+    from reidsim.engine.batch.folder import telling_kept
+
     executor = batch.execution.start()
-    if folder is None and (batch.resume or batch.rerun_failed):
+    if not (batch.resume or batch.rerun_failed):
+        folder = arguments.results_folder(folder, name)
+    elif folder is None:
         folders = sorted(Path("results").glob(f"{name}-[0-9][0-9][0-9]"))
         if not folders:
             expected = "option -o with the folder of the batch"
             raise InputError("no batch to continue", source=f"results/{name}-001", expected=expected)
         folder = folders[-1]
-    from reidsim.engine.batch.folder import telling_kept
-    from reidsim.engine.results import next_free_folder
-    from reidsim.reports.python import illustrate
-
-    folder = folder or next_free_folder(Path("results"), name)
     with (
         telling_kept(folder, f"continue with --resume -o {folder}"),
         arguments.waiting(f"reading {loaded.name}") as progress,
     ):
+        from reidsim.reports.python import illustrate
+
         result = play(
             loaded,
             **options,
@@ -205,9 +213,10 @@ def explain(scenario: arguments.ScenarioArgument, changes: arguments.Changes) ->
 
     Example: reidsim explain mine.toml
     """
+    loaded = changes.load(scenario)
     from reidsim.reports.description import explanation
 
-    echo(explanation(changes.load(scenario)), nl=False)
+    echo(explanation(loaded), nl=False)
 
 
 def serve(
@@ -232,15 +241,14 @@ def serve(
     """
     loaded = changes.load(scenario)
     with ExitStack() as starting:
-        from reidsim.web.server import serve
-
         starting.enter_context(arguments.waiting(f"opening {scenario}"))
+        from reidsim.web import server
 
         def started(address: str) -> None:
             starting.close()
             note(f"{loaded.name} at {address} (Ctrl-C to stop)")
 
-        serve(loaded, port, started)
+        server.serve(loaded, port, started)
 
 
 def stress(
@@ -278,20 +286,21 @@ def stress(
     from reidsim.engine.stress.run import stress_loaded, with_method
     from reidsim.reports.study_tables import stress_tables
 
-    loaded, executor = with_method(loaded, method, samples), execution.start()
+    loaded = with_method(loaded, method, samples)
+    executor = execution.start()
     with telling_kept(runs, f"repeat the command with --runs {runs} to continue"):
-        result, folder = _study(loaded, "stress", output, stress_loaded, executor=executor, runs=runs)
+        result, folder = _study(loaded, "stress", stress_loaded, output, executor=executor, runs=runs)
     arguments.print_results(result, stress_tables(result, loaded.name), verdict=True)
     arguments.tell_results(result, folder, group_readable=group_readable)
 
 
 def _study(
-    loaded: Scenario[ScenarioHead], name: str, output: Path | None, play: Callable[..., Result], **options: Any
+    loaded: Scenario[ScenarioHead], name: str, play: Callable[..., Result], output: Path | None, **options: Any
 ) -> tuple[Any, Path]:
-    """Write the results folder of a study with its figures; return result and folder.
+    """Compute a study and write its results folder with its figures; return result and folder.
 
-    `play` is called with the scenario, `options` and the progress. The folder is `output` or, by default, the next free
-    one in ``results/`` after the scenario and the `name` of the study.
+    `play` is called with the scenario, `options` and the progress. The folder is `output`; by default, the next free
+    folder ``results/SCENARIO-NAME-NNN``, for the scenario's name and the `name` of the study.
     """
     with arguments.waiting(f"reading {loaded.name}") as progress:
         from reidsim.reports.python import illustrate
@@ -328,7 +337,7 @@ def attributes(
     from reidsim.engine.attributes import attributes_loaded
     from reidsim.reports.study_tables import attributes_tables
 
-    result, folder = _study(loaded, "attributes", output, attributes_loaded, orders=orders)
+    result, folder = _study(loaded, "attributes", attributes_loaded, output, orders=orders)
     arguments.print_results(result, attributes_tables(result))
     arguments.tell_results(result, folder)
 
@@ -366,8 +375,7 @@ def switch(
     from reidsim.engine.switch import switch_loaded
     from reidsim.reports.study_tables import switch_table, switch_text
 
-    amounts = {"key": key, "low": low, "high": high, "link_gain": link_gain}
-    result, folder = _study(loaded, "switch", output, switch_loaded, **amounts)
+    result, folder = _study(loaded, "switch", switch_loaded, output, key=key, low=low, high=high, link_gain=link_gain)
     arguments.print_results(result, [switch_table(result)], below=switch_text(result))
     arguments.tell_results(result, folder)
 
@@ -455,22 +463,21 @@ def cross_play(
     tolerance
         Stop the double oracle when the gains of both sides from a best response sum to at most this amount.
     """
+    loaded = changes.load(scenario, seed=seed, for_cross_play=True)
     from reidsim.engine.cross_play import CrossPlayOptions, cross_play_loaded, has_several_plays
     from reidsim.games.cross_play import require_measure
     from reidsim.reports.study_tables import cross_play_tables, double_oracle_tables, equilibrium_tables
-    from reidsim.scenarios.schema import READ_BY_CROSS_PLAY
 
-    loaded = changes.load(scenario, seed=seed, also_read=READ_BY_CROSS_PLAY)
     require_measure(measure, where="--measure")
     options = CrossPlayOptions(
         knowledge, stages, attack_rate, equilibrium=equilibrium, double_oracle=double_oracle, tolerance=tolerance
     )
     if has_several_plays(loaded.scenario):
         name = f"{loaded.name}-cross-play"
-        result, folder = _run_several(loaded, name, output, batch, cross_play_loaded, options=options)
+        result, folder = _run_several(loaded, name, cross_play_loaded, batch, output, options=options)
     else:
         batch.refuse_for_single_run(loaded.path)
-        result, folder = _study(loaded, "cross-play", output, cross_play_loaded, options=options)
+        result, folder = _study(loaded, "cross-play", cross_play_loaded, output, options=options)
     below = (*equilibrium_tables(result), *double_oracle_tables(result))
     arguments.print_results(result, cross_play_tables(result, measure), verdict=True, below=below)
     arguments.tell_results(result, folder, group_readable=group_readable)
