@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,9 +21,6 @@ from reidsim.core.terminal import echo, note
 from reidsim.core.validation import LARGEST_SEED, parse_override
 from reidsim.core.wording import counted
 from reidsim.drafts.options import DraftOptions
-
-if TYPE_CHECKING:
-    from reidsim.reports.shared.records import Kept
 
 
 def new(
@@ -265,12 +262,7 @@ class ReportOptions:
     institution: str = ""
 
 
-def report(
-    folder: Path,
-    options: ReportOptions,
-    output: arguments.OutputOption = None,
-    no_cells: bool = False,
-) -> None:
+def report(folder: Path, options: ReportOptions, output: arguments.OutputOption = None, no_cells: bool = False) -> None:
     """Write a report of a run as one self-contained HTML page.
 
     Example: reidsim report results/wan2015-001 --author "Ada Moss" --institution "Town Clinic"
@@ -314,15 +306,20 @@ class KeptColumns:
     keep_identifier: Sequence[str] = ()
     keep_free_text: bool = False
 
-    def kept(self, unknown_to_outsiders: Sequence[str] = (), max_singled_out: float | None = None) -> Kept:
-        """Return the columns as the release uses them; see `Kept` for the arguments.
+    def kept(self, unknown_to_outsiders: Sequence[str] = (), max_singled_out: float | None = None) -> Any:
+        """Return the columns as a `Kept`, which the release uses; see there for the arguments.
 
         If `max_singled_out` is None, the default of `Kept` applies.
         """
         from reidsim.reports.shared.records import MOST_SINGLED_OUT, Kept
 
-        most = MOST_SINGLED_OUT if max_singled_out is None else max_singled_out
-        return Kept(self.keep, self.keep_identifier, self.keep_free_text, unknown_to_outsiders, most)
+        return Kept(
+            self.keep,
+            self.keep_identifier,
+            self.keep_free_text,
+            unknown_to_outsiders,
+            MOST_SINGLED_OUT if max_singled_out is None else max_singled_out,
+        )
 
 
 def share(

@@ -366,9 +366,14 @@ class Scenario(BaseScenario[Any]):
             If a point is invalid, a file cannot be used or changes, an option cannot be used, or the folder is not
             empty or, with `resume` or `rerun_failed`, is missing or holds another batch. A failed run is no error.
         """
-        processes: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "timeout": timeout}
-        keeping = self._for_batch(folder, executor, resume=resume, rerun_failed=rerun_failed, **processes)
-        return run_batch_loaded(self, **keeping, progress=progress)
+        return run_batch_loaded(
+            self,
+            self._executor(executor, workers=workers, scheduler=scheduler, timeout=timeout),
+            folder=_batch_folder(folder, is_continued=resume or rerun_failed),
+            resume=resume,
+            rerun_failed=rerun_failed,
+            progress=progress,
+        )
 
     @scenario_method
     def sweep(
@@ -510,14 +515,23 @@ class Scenario(BaseScenario[Any]):
             `scheduler`, `timeout` or `folder` is given for a scenario that is a single run.
         """
         processes: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "timeout": timeout}
-        keeping = self._for_batch(folder, executor, resume=resume, rerun_failed=rerun_failed, **processes)
+        used = self._executor(executor, **processes)
+        into = _batch_folder(folder, is_continued=resume or rerun_failed)
         given = next((name for name, value in {**processes, "folder": folder}.items() if value is not None), None)
         if given is not None and not has_several_plays(self.scenario):
             expected = "replications, sweep or uncertainty in the scenario"
             raise InputError("the scenario is a single run", source=self.path, found=given, expected=expected)
-        recipe = None if stages is None else str(stages)
-        options = CrossPlayOptions(knowledge, recipe, attack_rate, equilibrium, double_oracle, tolerance)
-        return cross_play_loaded(self, options, **keeping, progress=progress)
+        options = CrossPlayOptions(
+            knowledge,
+            None if stages is None else str(stages),
+            attack_rate,
+            equilibrium=equilibrium,
+            double_oracle=double_oracle,
+            tolerance=tolerance,
+        )
+        return cross_play_loaded(
+            self, options, executor=used, folder=into, resume=resume, rerun_failed=rerun_failed, progress=progress
+        )
 
     @scenario_method
     def switch(
@@ -606,28 +620,6 @@ class Scenario(BaseScenario[Any]):
         used = executor_named(name or "auto", **options)
         is_alone = self.objects and name in (None, "auto") and not (options.get("workers") or options.get("timeout"))
         return SerialExecutor() if is_alone else used
-
-    def _for_batch(
-        self,
-        folder: str | Path | None = None,
-        executor: str = "auto",
-        *,
-        resume: bool = False,
-        rerun_failed: bool = False,
-        **processes: Any,
-    ) -> dict[str, Any]:
-        """Return the arguments of `run_job` for those of `batch`; `processes` are options of `executor_named`.
-
-        Raises
-        ------
-        InputError
-            If an option of the executor cannot be used, or a batch is to be resumed without a folder.
-        """
-        used = self._executor(executor, **processes)
-        if folder is None and (resume or rerun_failed):
-            raise InputError("no folder to resume from", where="folder", expected="the folder of a batch")
-        into = None if folder is None else Path(folder)
-        return {"executor": used, "folder": into, "resume": resume, "rerun_failed": rerun_failed}
 
 
 def run(
@@ -818,3 +810,13 @@ def _distribution(key: str, given: Any) -> Any:
         expected = "the lowest and the highest value, such as (100, 500)"
         raise InputError("not a range", source=SOURCE, where=key, found=given, expected=expected)
     return {"distribution": "uniform", "low": bounds[0], "high": bounds[1]}
+
+
+def _batch_folder(folder: str | Path | None, *, is_continued: bool) -> Path | None:
+    """Return the folder of a batch as a path; None if no folder is given.
+
+    If an earlier batch is continued (`is_continued`), an `InputError` is raised instead of returning None.
+    """
+    if is_continued and folder is None:
+        raise InputError("no folder to resume from", where="folder", expected="the folder of a batch")
+    return None if folder is None else Path(folder)

@@ -154,8 +154,7 @@ def design_of(loaded: Scenario[Any]) -> Design:
             swept = sweep_points(scenario.sweep, own)
         if scenario.uncertainty is not None:
             drawn = draw_points(scenario.uncertainty, scenario.seed)
-    points = swept.merge(drawn, how="cross")
-    return Design(points, scenario.replications, tuple(map(str, swept.columns)), len(drawn))
+    return Design(swept.merge(drawn, how="cross"), scenario.replications, tuple(map(str, swept.columns)), len(drawn))
 
 
 def sweep_points(sweep: schema.SweepSection, own: Mapping[str, Any] | None = None) -> pd.DataFrame:

@@ -16,6 +16,7 @@ import os
 import pickle
 import queue
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -183,16 +184,24 @@ class ProcessExecutor:
         InputError
             If no process can be started.
         """
-        pickled, time_limit = pickle.dumps(work), self.timeout or math.inf
-        left, unfinished, deaths, failed_starts = deque(tasks), len(tasks), Counter[str](), 0
+        pickled = pickle.dumps(work)
+        time_limit = self.timeout or math.inf
+        most = self.workers or default_workers()
+        pool = set[_Worker]()
         events: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
-        size, workers = self.workers or default_workers(), set[_Worker]()
+        # Tasks that no process has, and the number of tasks without an outcome.
+        left, unfinished = deque(tasks), len(tasks)
+        # Number of deaths of processes by task, and number of processes in a row that died before they were ready.
+        deaths, failed_starts = Counter[str](), 0
 
         def after_death(process: _Worker, how: str) -> list[RunOutcome]:
-            """Return the outcome of a dead process' task, or none if the task is tried again."""
+            """Return the outcome of a dead process' task in a list; an empty list if the task is tried again.
+
+            `how` states how the process ended.
+            """
             nonlocal failed_starts
             failed_starts += not process.is_ready
-            if failed_starts >= _FAILED_STARTS and not any(other.is_ready for other in workers):
+            if failed_starts >= _FAILED_STARTS and not any(other.is_ready for other in pool):
                 raise InputError("worker processes do not start", expected="executor serial", hint=how)
             if (task := process.task) is None:
                 return []
@@ -204,25 +213,27 @@ class ProcessExecutor:
 
         try:
             while unfinished:
-                while len(workers) < min(size, unfinished):
-                    workers.add(_Worker(pickled, events))
-                group, until = list[RunOutcome](), time.monotonic() + HAND_OVER_SECONDS
+                while len(pool) < min(most, unfinished):
+                    pool.add(_Worker(pickled, events))
+                group = list[RunOutcome]()
+                until = time.monotonic() + HAND_OVER_SECONDS
                 while (wait := until - time.monotonic()) > 0 and len(group) < unfinished:
-                    for idle in workers:
+                    for idle in pool:
                         if idle.is_ready and idle.task is None and left:
                             idle.give(left.popleft())
                     with contextlib.suppress(queue.Empty):
                         process, message = events.get(timeout=wait)
+                        # Outcomes of processes that were removed from the pool are ignored.
                         if message == worker.READY:
                             process.is_ready, failed_starts = True, 0
-                        elif process in workers and message is not None:
+                        elif process in pool and message is not None:
                             process.task = None
                             group.append(message)
-                        elif process in workers:
-                            workers.remove(process)
+                        elif process in pool:
+                            pool.remove(process)
                             group += after_death(process, process.kill())
-                    for late in [each for each in workers if each.task and time.monotonic() - each.since > time_limit]:
-                        workers.remove(late)
+                    for late in [each for each in pool if each.task and time.monotonic() - each.since > time_limit]:
+                        pool.remove(late)
                         late.kill()
                         error = f"the run took more than {time_limit:g} s"
                         group.append(RunOutcome(cast("RunTask", late.task), TIMEOUT, error=error, seconds=time_limit))
@@ -230,7 +241,7 @@ class ProcessExecutor:
                 if group:
                     yield group
         finally:
-            for process in workers:
+            for process in pool:
                 process.kill()
 
 
@@ -318,23 +329,46 @@ def executor_named(
     """
     require_among("unknown executor", (name,), EXECUTORS, where="executor")
     if workers is not None:
-        cores, fitting, many = available_cores(), _fitting(), "too many processes"
+        cores, fitting = available_cores(), _fitting()
         most = max(cores, _ALWAYS)
+        too_many = "too many processes"
         refuse_first(
             (workers < 1, "number of processes out of range", "workers", workers, "1 or more"),
-            (workers > most, many, "workers", workers, f"at most {most}: this computer has {cores} cores"),
-            (workers > fitting, many, "workers", workers, f"at most {fitting}, which fit into free memory"),
+            (workers > most, too_many, "workers", workers, f"at most {most}: this computer has {cores} cores"),
+            (workers > fitting, too_many, "workers", workers, f"at most {fitting}, which fit into free memory"),
         )
-    stops, several = name in ("auto", "processes"), "executor auto or processes"
-    stranger, time_limit = "a scheduler needs executor dask", "this executor does not support a time limit"
-    alone, above = "the number of processes cannot be set for this executor", "a number of seconds above 0"
+    has_processes = name in ("auto", "processes")
     refuse_first(
-        (timeout is not None and not timeout > 0, "time limit out of range", "timeout", timeout, above),
-        (scheduler is not None and name != "dask", stranger, "scheduler", scheduler, "executor dask"),
+        (
+            timeout is not None and not timeout > 0,
+            "time limit out of range",
+            "timeout",
+            timeout,
+            "a number of seconds above 0",
+        ),
+        (
+            scheduler is not None and name != "dask",
+            "a scheduler needs executor dask",
+            "scheduler",
+            scheduler,
+            "executor dask",
+        ),
         (scheduler is None and name == "dask", "executor dask needs a scheduler", "scheduler", None, "its address"),
-        (workers is not None and not stops, alone, "workers", None, several),
+        (
+            workers is not None and not has_processes,
+            "the number of processes cannot be set for this executor",
+            "workers",
+            None,
+            "executor auto or processes",
+        ),
         # Only a separate process can stop a run.
-        (timeout is not None and not stops, time_limit, "timeout", name, "executor processes"),
+        (
+            timeout is not None and not has_processes,
+            "this executor does not support a time limit",
+            "timeout",
+            name,
+            "executor processes",
+        ),
     )
     if scheduler is not None:
         return DaskExecutor(scheduler)
@@ -411,6 +445,10 @@ class DaskExecutor:
         distributed, address = _distributed(), self.scheduler
         with _without_logs():
             try:
+                # A client would try for several seconds to reach a scheduler that does not listen.
+                if distributed.comm.parse_address(address)[0] in ("tcp", "tls"):
+                    place = distributed.comm.get_address_host_port(address, strict=True)
+                    socket.create_connection(place, timeout=_CONNECT_SECONDS).close()
                 client = distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
             except (OSError, ValueError, TypeError) as error:
                 problem = f"the dask scheduler cannot be reached: {error}".splitlines()[0]

@@ -389,7 +389,7 @@ def rerun_one(
         raise InputError("a run of cross-play cannot be repeated alone", source=folder, expected=expected)
     loaded = store.scenario_of(manifest, allow_code=allow_code)
     design = design_of(loaded)
-    all_tasks, where = tasks_of(loaded, design, content_of_run(loaded)), "--run"
+    all_tasks = tasks_of(loaded, design, content_of_run(loaded))
     stored = store.read_runs(folder, manifest, design, all_tasks)
     rows = stored.loc[stored["run"].str.startswith(key), ["point", "replication"]].itertuples(index=False)
     places = {key} if "/" in key else {f"{point}/{replication}" for point, replication in rows}
@@ -398,26 +398,39 @@ def rerun_one(
         problem = "several runs have keys that begin with this text" if found else "no such run"
         ranges = f"points 0 to {len(design.points) - 1}, replications 0 to {design.replications - 1}"
         expected = ranges if "/" in key else "a key from column run, or POINT/REPLICATION"
-        raise InputError(problem, source=folder, where=where, found=key, expected=expected)
+        raise InputError(problem, source=folder, where="--run", found=key, expected=expected)
     task = found[0]
     single = at_point(loaded, task.values, task.seed)
     single.refuse_code()
     if with_records and has_numbered_replications(loaded.scenario) and task.replication:
         problem, expected = "records are kept only for the first replication", "a run of replication 0, or no option -o"
-        raise InputError(problem, where=where, found=key, expected=expected)
+        raise InputError(problem, where="--run", found=key, expected=expected)
     (progress or (lambda task, done, total: None))("running", 0, 1)
     tables, warnings = ScenarioWork(replace(loaded, path=loaded.path.absolute()))(task)
     runs = statistics.batch_tables(loaded.name, design, [RunOutcome(task, COMPLETE, tables)])["runs"]
     changed = store.changed_files(manifest["design"].get("files", {}), store.DataFiles(loaded, design).hashes)
     groups = tuple(column for column in GROUP_COLUMNS if column in runs and column != "sample")
     others = {"point", "replication", "seed", "sample", *groups}
-    numbers = map(str, runs.select_dtypes("number"))
-    measures = tuple(name for name in numbers if name not in others and not name.endswith(statistics.ERROR))
     run = results.RunResult(
-        runs, pd.DataFrame(), AnalysisTables(), groups, measures, name=loaded.name, manifest=manifest, warnings=warnings
+        runs,
+        pd.DataFrame(),
+        AnalysisTables(),
+        by=groups,
+        measured=tuple(
+            name
+            for name in map(str, runs.select_dtypes("number"))
+            if name not in others and not name.endswith(statistics.ERROR)
+        ),
+        name=loaded.name,
+        manifest=manifest,
+        warnings=warnings,
     )
-    verdict = _verdict(stored, runs, task, manifest, changed)
-    return Repeated(task, run, verdict, run_once(single, progress=progress) if with_records else None)
+    return Repeated(
+        task,
+        run,
+        verdict=_verdict(stored, runs, task, manifest, changed),
+        single=run_once(single, progress=progress) if with_records else None,
+    )
 
 
 def _verdict(

@@ -31,8 +31,8 @@ from reidsim.engine.batch.design import Design, quantiles, scenario_columns
 from reidsim.games.outcomes import PUBLISHER_PAYOFF
 from reidsim.games.record_game import WITHHELD
 from reidsim.games.solvers import RobustChoice
-from reidsim.scenarios import adversary_schema as payoffs
 from reidsim.scenarios import schema
+from reidsim.scenarios.adversary_schema import EconomicsSection
 from reidsim.scenarios.kind import Kind
 from reidsim.scenarios.scenario import Study
 
@@ -407,7 +407,7 @@ def numbers_or_text(values: Sequence[Any]) -> list[float] | list[str]:
 # first safe record is attacked. With one-shot attacks, this is the safe record with the highest success probability.
 
 
-def guarantee_table(points: Any, policies: tuple[str, ...], believed: payoffs.EconomicsSection) -> pd.DataFrame:
+def guarantee_table(points: Any, policies: tuple[str, ...], believed: EconomicsSection) -> pd.DataFrame:
     """Return each policy's smallest error about cost or gain that exposes a record.
 
     The record is one that the publisher considers safe.
@@ -441,9 +441,7 @@ def guarantee_table(points: Any, policies: tuple[str, ...], believed: payoffs.Ec
     return pd.DataFrame(rows, columns=list(GUARANTEE_COLUMNS))
 
 
-def _of_one_shot(
-    plan: Any, weights: NDArray[np.int64], believed: payoffs.EconomicsSection
-) -> tuple[float, float, float]:
+def _of_one_shot(plan: Any, weights: NDArray[np.int64], believed: EconomicsSection) -> tuple[float, float, float]:
     """Return share of safe records, breaking cost and breaking gain.
 
     They hold for one-shot attacks under a plan; see `guarantee_table`. `weights` are numbers of records with each
@@ -458,9 +456,7 @@ def _of_one_shot(
     return share, *breaking
 
 
-def _by_bisection(
-    plan: Any, weights: NDArray[np.int64], believed: payoffs.EconomicsSection
-) -> tuple[float, float, float]:
+def _by_bisection(plan: Any, weights: NDArray[np.int64], believed: EconomicsSection) -> tuple[float, float, float]:
     """Return share of safe records, breaking cost and breaking gain, by bisection.
 
     This works against any adversary; see `guarantee_table`. Attacks of the adversary must increase as the cost

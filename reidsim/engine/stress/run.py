@@ -52,8 +52,8 @@ from reidsim.engine.stress import analyses
 from reidsim.games.cross_play import Opponent
 from reidsim.games.outcomes import REIDENTIFIED, RISK_QUANTILE, averages, reidentified_in
 from reidsim.games.solvers import robust_choices
-from reidsim.scenarios import adversary_schema as payoffs
 from reidsim.scenarios import schema
+from reidsim.scenarios.adversary_schema import EconomicsSection, economics_of
 from reidsim.scenarios.agents import WHO_COMES, without_adversary_uncertainty
 from reidsim.scenarios.kind import Progress, kind_of
 from reidsim.scenarios.scenario import Scenario
@@ -158,7 +158,7 @@ class Evaluator:
 
         See `at` for the arguments. No runs of the batch engine are needed, and none can fail.
         """
-        own, rows = payoffs.economics_of(self.loaded.scenario)[1], []
+        own, rows = economics_of(self.loaded.scenario)[1], []
         plans = {policy: self.plans.plan(policy, own) for policy in self.policies}
         for point, (truth, believed) in enumerate(self.economics(points)):
             for policy, plan in plans.items():
@@ -214,7 +214,7 @@ class Evaluator:
         table.loc[table["point"].isin(failures["point"]), measures] = np.nan
         return analyses.Outcomes(table, failures)
 
-    def measures(self, plan: Any, truth: payoffs.EconomicsSection, point: int) -> dict[str, float]:
+    def measures(self, plan: Any, truth: EconomicsSection, point: int) -> dict[str, float]:
         """Return the outputs of a plan under the true parameters of a point, by column.
 
         The number of the point selects the random draws, which are needed only if `people`.
@@ -225,7 +225,7 @@ class Evaluator:
         people = reidentified_in(equilibrium, weights, draw).measures() if self.people else {}
         return {**averages(equilibrium, weights), RISK_QUANTILE.column: quantile, **people}
 
-    def economics(self, points: pd.DataFrame) -> list[tuple[payoffs.EconomicsSection, payoffs.EconomicsSection]]:
+    def economics(self, points: pd.DataFrame) -> list[tuple[EconomicsSection, EconomicsSection]]:
         """Return the true and the believed payoff parameters at every point.
 
         The believed parameters are used by the decision-maker. Without beliefs, both are equal.
@@ -235,7 +235,7 @@ class Evaluator:
         InputError
             If a point is invalid for the scenario; the message names the point and the key.
         """
-        return [payoffs.economics_of(at.scenario) for at in scenarios_at(self.loaded, Design(points))]
+        return [economics_of(at.scenario) for at in scenarios_at(self.loaded, Design(points))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -346,7 +346,7 @@ def belief_pair(scenario: schema.ScenarioHead, key: str) -> tuple[str, str | Non
         case ["beliefs", "sizes", name]:
             return f"resources.{name}.size", key
         case ["beliefs", *names]:
-            section = "economics" if names[0] in payoffs.EconomicsSection.model_fields else "adversary"
+            section = "economics" if names[0] in EconomicsSection.model_fields else "adversary"
             return ".".join((section, *names)), key
     return key, None
 
@@ -357,9 +357,7 @@ def own_value(scenario: schema.ScenarioHead, key: str) -> Any:
     If the scenario does not state the adversary's gain, the gain equals the publisher's loss. Keys of section
     ``adversary`` have no value if the scenario has several adversaries.
     """
-    if key == "economics.gain" and isinstance(
-        economics := getattr(scenario, "economics", None), payoffs.EconomicsSection
-    ):
+    if key == "economics.gain" and isinstance(economics := getattr(scenario, "economics", None), EconomicsSection):
         return economics.adversary_gain
     if key.startswith("adversary.") and getattr(scenario, "adversaries", None):
         # Several adversaries may have different values.
@@ -453,7 +451,7 @@ def _with_gain(scenario: schema.ScenarioHead, beliefs: dict[str, Any]) -> dict[s
     This is the case if the loss is among `beliefs` and the scenario states neither the gain nor a belief about it.
     """
     economics = getattr(scenario, "economics", None)
-    follows = isinstance(economics, payoffs.EconomicsSection) and economics.gain is None
+    follows = isinstance(economics, EconomicsSection) and economics.gain is None
     if follows and "beliefs.loss" in beliefs and own_value(scenario, "beliefs.gain") is None:
         return {**beliefs, "beliefs.gain": beliefs.get("beliefs.gain", beliefs["beliefs.loss"])}
     return beliefs
@@ -598,7 +596,7 @@ class _Stress:
         self._tables, self._warnings = dict[str, pd.DataFrame](), list[str]()
         kind = kind_of(loaded.scenario)
         has = {*columns_of(outputs_among(kind.measures))}
-        # The default outputs that the kind of scenario does not have are left out.
+        # Default outputs that the kind of scenario lacks are left out; such outputs in the section are refused below.
         self._outputs = tuple(each for each in section.outputs if each in has or "outputs" in section.model_fields_set)
         with locating(loaded.path):
             own = kind.policies_of(loaded.scenario)
@@ -612,7 +610,10 @@ class _Stress:
                     check_points(loaded, Design(points.drop(columns=WHO_COMES) if name_adversaries(points) else points))
 
     def _check(self, has: set[str]) -> None:
-        """Check that the game supports the outputs and analyses; `has` are its outputs."""
+        """Check that the game supports the outputs and analyses of the section.
+
+        `has` are the names of the game's outputs. An `InputError` is raised if the game lacks one.
+        """
         scenario, section, kind = self._scenario, self._section, kind_of(self._scenario)
         drawn = section.sensitivity is not None or section.robustness is not None
         at_once = can_be_played_at_once(scenario, tuple(uncertainty_of(scenario).parameters) if drawn else ())
@@ -620,8 +621,7 @@ class _Stress:
         if (discovery := section.discovery) is not None:
             wanted["stress.discovery.output"] = (discovery.output,)
             chosen = () if discovery.policy is None else (discovery.policy,)
-            where = "stress.discovery.policy"
-            require_among("not among the compared policies", chosen, self._policies, where=where)
+            require_among("not among the compared policies", chosen, self._policies, where="stress.discovery.policy")
         for where, outputs in wanted.items():
             if RISK_QUANTILE.column in outputs and not at_once and section.risk_level not in QUANTILE_COLUMNS:
                 problem, found = "batches do not compute this quantile", section.risk_level
@@ -634,23 +634,31 @@ class _Stress:
     def run(self, clock: Clock, executor: Executor | None, report: Progress, folder: Path | None) -> StressResult:
         """Perform every requested analysis; return the result.
 
-        `clock` records the time of each; for the others, see `Evaluator`. A failed point adds a warning, and the state
-        is then ``incomplete``.
+        `clock` records the time of each analysis; for the other arguments, see `Evaluator`. A failed point adds a
+        warning, and the state is then ``incomplete``.
 
         Raises
         ------
         InputError
             If every run of an analysis failed, or a data file changed.
         """
-        level, discovery = self._section.risk_level, self._section.discovery
-        people = bool({*self._outputs, discovery and discovery.output} & {*columns_of(REIDENTIFIED)})
-        self._evaluator = Evaluator(self._loaded, self._policies, level, people, executor, folder, report)
+        discovery = self._section.discovery
+        self._evaluator = Evaluator(
+            self._loaded,
+            self._policies,
+            risk_level=self._section.risk_level,
+            people=bool({*self._outputs, discovery and discovery.output} & {*columns_of(REIDENTIFIED)}),
+            executor=executor,
+            folder=folder,
+            report=report,
+        )
         facts = dict[str, Any](points={}, failed_points={}, state=COMPLETE)
         files = DataFiles(self._loaded, Design(pd.DataFrame(index=range(1))))
         for part, section, planning, drawn in parts_of(self._scenario, self._section):
             found = [(points, self._evaluator.at(points, planning, part.replace("_", " "))) for points in drawn]
             getattr(self, f"_{part}")(section, *found)
-            n_points, failures = sum(map(len, drawn)), pd.concat([outcomes.failures for _, outcomes in found])
+            n_points = sum(map(len, drawn))
+            failures = pd.concat([outcomes.failures for _, outcomes in found])
             facts["points"][part], facts["failed_points"][part] = n_points, len(failures)
             if len(failures):
                 facts["state"] = INCOMPLETE
@@ -660,7 +668,7 @@ class _Stress:
                 )
             clock.lap(part)
         if self._section.guarantee:
-            _, believed = payoffs.economics_of(self._scenario)
+            _, believed = economics_of(self._scenario)
             self._tables["guarantee"] = analyses.guarantee_table(self._evaluator.plans, self._policies, believed)
             clock.lap("guarantee")
         # Each part reads the data files itself; all parts must have read the same data.
@@ -686,7 +694,8 @@ class _Stress:
     def _robustness(self, section: schema.RobustnessSection, found: tuple[pd.DataFrame, analyses.Outcomes]) -> None:
         (points, outcomes), policies, scenario = found, self._policies, self._scenario
         keys, kind = tuple(map(str, points.columns)), kind_of(scenario)
-        informed, strategies = pd.Series(dtype=np.float64), dict[str, pd.DataFrame]()
+        informed = pd.Series(dtype=np.float64)
+        strategies = dict[str, pd.DataFrame]()
         if at_once := can_be_played_at_once(scenario, keys):
             anew = self._evaluator.at(points, "informed", "robustness")
             informed = anew.table.groupby("policy", observed=True)[analyses.PAYOFF].mean()
@@ -783,6 +792,7 @@ def describe(loaded: Scenario[Any]) -> str:
         analysis that the game does not have.
     """
     if loaded.scenario.stress is not None:
+        # Creating a stress test checks its section and points.
         _Stress(loaded)
     loaded = without_adversary_uncertainty(loaded)
     if not is_batch(loaded.scenario):
