@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -353,7 +352,7 @@ class TablesStudy(Study[TablesScenario]):
     @property
     def minimum(self) -> tuple[int, ...]:
         """Lowest level of each attribute that policies may choose, from the scenario."""
-        return tuple(map(attrgetter("minimum_level"), self.scenario.attributes.values()))
+        return tuple(attribute.minimum_level for attribute in self.scenario.attributes.values())
 
     @property
     def n_nodes(self) -> int:
@@ -371,11 +370,11 @@ class TablesStudy(Study[TablesScenario]):
             search.
         """
         size, nodes, publisher = self.lattice.size, self.n_nodes, self.scenario.publisher
-        scopes = {
-            "every" if each.every_node else each.scope(publisher) for each in map(policy_named, publisher.policies)
-        }
-        lists, most = publisher.solver == "backward-induction" and "unit" in scopes, f"at most {MOST_NODES:,}"
-        walks = scopes & ({"every", "node", "rounds"} if publisher.search == "exact" else {"every"})
+        exact_scopes, most = ("node", "rounds") if publisher.search == "exact" else (), f"at most {MOST_NODES:,}"
+        walks = publisher.some_policy(lambda each: each.every_node or each.scope(publisher) in exact_scopes)
+        lists = publisher.solver == "backward-induction" and publisher.some_policy(
+            lambda each: each.scope(publisher) == "unit"
+        )
         solvers, budget = f'{most}, or solver "iceberg"', f'{most}, or publisher.search = "anytime" and a budget'
         problem = "too many generalizations of a record for this solver"
         refuse_first(
@@ -456,8 +455,8 @@ class TablesStudy(Study[TablesScenario]):
         study = replace(self, linkers={key: linker for key, linker in self.linkers.items() if key[0] is None})
         sections: Any = self.scenario.adversaries or {None: self.scenario.adversary}
         owns, cells = dict[str | None, Resource](), 0
-        while cells < study.lattice.n_records:
-            # All adversaries share one partition, so that a split for one requires another pass for the others.
+        # All adversaries share one partition, so that a split for one requires another pass for the others.
+        while cells < study.lattice.n_records and (len(sections) > 1 or not owns):
             cells = study.lattice.n_records
             for name, section in sections.items():
                 with named(name):
@@ -474,10 +473,10 @@ class TablesStudy(Study[TablesScenario]):
         if not section.plans_sequentially or section.holds or plan.registry is None:
             return self, None
         with locating(where="adversary.sequential.registry"):
-            registry, most = people_named(plan.registry, loaded).marginal(domain.names), self.people(section.risk).total
-            registry = over_domain(domain, registry, self.scenario.attributes)
-            problem, expected = "the registry has more people than the population", f"at most {most:,.0f}"
-            refuse_first((registry.total > most, problem, None, registry.total, expected))
+            everybody = people_named(plan.registry, loaded).marginal(domain.names)
+            registry, most = over_domain(domain, everybody, self.scenario.attributes), self.people(section.risk).total
+            problem = "the registry has more people than the population"
+            refuse_first((registry.total > most, problem, None, registry.total, f"at most {most:,.0f}"))
         return self, registry
 
     def staged(self, path: Path) -> tuple[TablesStudy, LatticeAttackLinker]:
@@ -527,8 +526,12 @@ class TablesStudy(Study[TablesScenario]):
         economics : EconomicsSection
             Payoff parameters with the gain and the cost.
         """
-        section, gain, cost = self.scenario.adversary.sequential, economics.adversary_gain, economics.cost
-        return sequential_attack(section, gain, cost, coverage=self._coverage)
+        return sequential_attack(
+            self.scenario.adversary.sequential,
+            economics.adversary_gain,
+            economics.cost,
+            coverage=self._coverage,
+        )
 
     @property
     def _coverage(self) -> float:
@@ -738,10 +741,9 @@ class TablesStudy(Study[TablesScenario]):
         for name, alone in self.each.items():
             own, problem = alone.own, "the adversary is supported only on the records of the scenario"
             key = "stages" if isinstance(own, LatticeAttackLinker) else "holds"
+            needs_cells = key == "stages" or alone.holds
             with named(name):
-                refuse_first(
-                    (cells is None and (key == "stages" or alone.holds), problem, f"adversary.{key}", None, None)
-                )
+                refuse_first((needs_cells and cells is None, problem, f"adversary.{key}", None, None))
                 if isinstance(own, LatticeAttackLinker) and cells is not None:
                     own = own.of_records(lattice, cells)
                 elif isinstance(own, Knowledge):
@@ -824,8 +826,8 @@ class TablesStudy(Study[TablesScenario]):
             Number of people in each new row.
         """
         if self.persons is None:
-            lattice, cells = replace(self.lattice, codes=self.lattice.codes[rows]), np.repeat(range(len(rows)), people)
-            return self.of_rows(rows, lattice=lattice, cell_of_record=cells)
+            lattice = replace(self.lattice, codes=self.lattice.codes[rows])
+            return self.of_rows(rows, lattice=lattice, cell_of_record=np.repeat(np.arange(len(rows)), people))
         persons, cells = self.persons.split(rows).among(people)
         return self.of_rows(rows, persons=persons, cell_of_record=cells)
 
@@ -893,5 +895,12 @@ def _linkage_of(section: AdversarySection) -> tuple[object, ...]:
     Two sections with equal tuples have equal linkers on the same study.
     """
     plan = section.sequential if section.plans_sequentially else None
-    settings = attrgetter("knowledge", "stages", "holds", "risk", "direction", "gains_from")(section)
-    return (*settings, plan and (plan.registry, plan.belief))
+    return (
+        section.knowledge,
+        section.stages,
+        section.holds,
+        section.risk,
+        section.direction,
+        section.gains_from,
+        plan and (plan.registry, plan.belief),
+    )
