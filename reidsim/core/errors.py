@@ -209,6 +209,7 @@ def refuse_rows(
     source: str | Path | None = None,
     found: Any = None,
     expected: str | Callable[[int], str] | None = None,
+    known: Iterable[str] = (),
 ) -> None:
     """Check that no row of a table is invalid.
 
@@ -222,6 +223,8 @@ def refuse_rows(
         Values of the column, one per row; the message shows the value of the invalid row.
     expected : str or callable, optional
         Description of valid values, or a function that returns it for a row position.
+    known : iterable of str
+        Valid values; the message names the one nearest to the invalid value.
 
     Raises
     ------
@@ -235,7 +238,8 @@ def refuse_rows(
     value: Any = None if found is None else getattr(found, "iloc", found)[row]
     value = value.item() if hasattr(value, "item") else value
     expected = expected(row) if callable(expected) else expected
-    raise InputError(problem, source=source, where=where, found=value, expected=expected)
+    hint = nearest(str(value), known)
+    raise InputError(problem, source=source, where=where, found=value, expected=expected, hint=hint)
 
 
 def listed(names: Iterable[object], limit: int = 8) -> str:

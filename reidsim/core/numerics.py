@@ -1,4 +1,4 @@
-"""Random streams, results that are equal on all machines, compiled functions and threads.
+"""Numerical work with equal results on all machines: random draws, sums, compiled functions and threads.
 
 All random streams are derived from one root seed; each decision has its own named stream.
 

@@ -1,4 +1,4 @@
-"""Words of results: numbers and names in sentences, and measures with labels and definitions."""
+"""Words and colours of results: numbers and names in sentences, measures with labels and definitions, a palette."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+# Colours of Okabe and Ito, which colour-blind readers can distinguish, without yellow, which is invisible on white.
 BLACK, VERMILION, BLUE, GREEN = "#000000", "#D55E00", "#0072B2", "#009E73"
 PURPLE, ORANGE, SKY_BLUE, GREY = "#CC79A7", "#E69F00", "#56B4E9", "#808080"
-
 
 # Every number of 18 digits fits in 64 bits; Python refuses to convert strings of more than a few thousand digits.
 _MOST_DIGITS = 18

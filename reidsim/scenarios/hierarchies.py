@@ -344,23 +344,16 @@ def over_domain(domain: Domain, people: Population, attributes: Mapping[str, Gen
         categories, cells = pd.Index(list(attribute.categories), dtype="str"), people.cells[:, position]
         known = domain.attributes[position].labels.get_indexer(categories)[cells]
         if (known < 0).any():
-            value = attribute.categories[int(cells[known < 0].min())]
-            raise no_place(value, people.name, f"attribute {attribute.name!r}", attributes[attribute.name])
+            hierarchy, expected = attributes[attribute.name].hierarchy, "a value of the records or the population"
+            raise InputError(
+                "value missing from its hierarchy",
+                source=people.name,
+                where=f"attribute {attribute.name!r}",
+                found=attribute.categories[int(cells[known < 0].min())],
+                expected=f"a row for the value in {hierarchy.file}" if isinstance(hierarchy, Table) else expected,
+            )
         codes[:, position] = known
     return Population.from_records(domain, codes, people.counts, name=people.name, source=people.source)
-
-
-def no_place(
-    value: object, source: str | Path, where: str, section: GeneralizedSection, hint: str | None = None
-) -> InputError:
-    """Return the error about a value that is missing from its hierarchy.
-
-    `source` and `where` locate the value, `section` is that of its attribute.
-    """
-    problem, expected = "value missing from its hierarchy", "a value of the records or the population"
-    if isinstance(section.hierarchy, Table):
-        expected = f"a row for the value in {section.hierarchy.file}"
-    return InputError(problem, source=source, where=where, found=value, expected=expected, hint=hint)
 
 
 def hierarchy_of(
@@ -396,7 +389,9 @@ def hierarchy_of(
 
 
 def _levels_of(section: HierarchySection, attribute: Attribute) -> list[list[str]]:
-    """Return the label of each category at each level of a rule, without the last level of full suppression.
+    """Return the label of each category at each level of a rule.
+
+    A last level of full suppression is not included.
 
     Raises
     ------
@@ -404,14 +399,16 @@ def _levels_of(section: HierarchySection, attribute: Attribute) -> list[list[str
         If the rule does not fit the categories of the attribute.
     """
     match section:
-        case Intervals(widths=widths, start=start):
-            return interval_levels(attribute, widths, start=start, absorb_remainder=section.absorb_remainder)
-        case Prefix(digits=digits, pool=pool):
-            return prefix_levels(attribute, digits, pool=pool)
-        case Groups(groups=levels):
-            return group_levels(attribute, levels)
-        case Dates(levels=periods):
-            return date_levels(attribute, periods)
+        case Intervals():
+            return interval_levels(
+                attribute, section.widths, start=section.start, absorb_remainder=section.absorb_remainder
+            )
+        case Prefix():
+            return prefix_levels(attribute, section.digits, pool=section.pool)
+        case Groups():
+            return group_levels(attribute, section.groups)
+        case Dates():
+            return date_levels(attribute, section.levels)
     return []
 
 

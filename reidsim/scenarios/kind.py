@@ -1,7 +1,8 @@
-"""Interface of a kind of scenario, and results of its studies.
+"""Interface of a kind of scenario: its studies, their results, and keys of people.
 
 A kind has a name, a schema, policies, and the methods by which the engine plays its studies. The engine, figures and
-reports use a kind only through this interface. `kind_of` and `kind_named` find kinds.
+reports use a kind only through this interface. `kind_of` and `kind_named` find kinds. A key of people is a column, or
+several, that identifies the person of each record; with such a key, results count people in place of records.
 """
 
 from __future__ import annotations
@@ -166,8 +167,14 @@ def require_same(
         named = "" if keys is None else f", {' '.join(map(str, keys.iloc[row]))}"
         return f"the value of row {int(first[row]) + 1}, which belongs to the same person{named}"
 
-    found, problem = None if keys is None else amounts, f"records of the same person differ in {what}"
-    refuse_rows(amounts != amounts[first], problem, source=source, column=column, found=found, expected=expected)
+    refuse_rows(
+        amounts != amounts[first],
+        f"records of the same person differ in {what}",
+        source=source,
+        column=column,
+        found=None if keys is None else amounts,
+        expected=expected,
+    )
 
 
 def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path) -> None:
@@ -182,8 +189,13 @@ def require_distinct_people(frame: pd.DataFrame, column: str, source: str | Path
     """
     person = keys_of_records(frame, column, source)
     first = np.unique(person, return_index=True)[1][person]
-    refuse = partial(refuse_rows, first != np.arange(len(person)), "person given twice", source=source, column=column)
-    refuse(expected=lambda row: f"one row for each subject; row {int(first[row]) + 1} has the same key")
+    refuse_rows(
+        first != np.arange(len(person)),
+        "person given twice",
+        source=source,
+        column=column,
+        expected=lambda row: f"one row for each subject; row {int(first[row]) + 1} has the same key",
+    )
 
 
 def refuse_keys(content: Mapping[str, Any], keep: Sequence[str]) -> None:
@@ -326,7 +338,7 @@ class AnalysisTables:
     ----------
     named : mapping of str to DataFrame
         The tables by name. Most kinds of scenario have ``reidentified``, the distribution of the number of people
-        re-identified under each policy, over replications (see `reidsim.games.record_game.distribution_table`), and
+        re-identified under each policy, over replications (see `reidsim.games.outcomes.distribution_table`), and
         ``runtimes``, the computing time of each policy in each replication; other tables depend on the kind.
     left_out : tuple of str
         Requested tables or figures that could not be computed, each with the reason.

@@ -845,8 +845,14 @@ class StressSection(Section):
 
 
 # Outcomes of a record, named as the arrays of an `Equilibrium`.
-_PAYOFFS = ("publisher_payoff", "adversary_payoff", "attacked", "success_probability")
-OUTCOME_COLUMNS = (*_PAYOFFS, "utility", "generalization_intensity")
+OUTCOME_COLUMNS = (
+    "publisher_payoff",
+    "adversary_payoff",
+    "attacked",
+    "success_probability",
+    "utility",
+    "generalization_intensity",
+)
 # Columns of records.parquet and of the table of a record's strategies, besides the attributes.
 RECORD_COLUMNS = ("record", "policy", "strategy", *OUTCOME_COLUMNS)
 

@@ -193,6 +193,12 @@ def test_a_missing_value_that_the_hierarchy_file_lacks(folder, file, unit):
         study_of(folder, population=people, publisher__unit=unit, **JOURNALIST)
 
 
+def test_the_message_about_a_misspelt_value_names_the_nearest_value_of_the_hierarchy(folder):
+    (folder / "records.csv").write_text((folder / "records.csv").read_text().replace("30;F;10", "300;F;10", 1))
+    with pytest.raises(InputError, match=r"row 1, column 'age': value missing .* found '300'.*did you mean '30'\?"):
+        study_of(folder)
+
+
 RULES = {
     "intervals": (
         {"rule": "intervals", "widths": [2, 4]},

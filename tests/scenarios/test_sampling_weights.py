@@ -253,6 +253,7 @@ def test_a_table_too_large_for_the_model_is_refused_with_a_way_out(tmp_path, mon
         build_study(Scenario.load(written(tmp_path, survey(), 'weight = "w"')))
     assert "release.estimator: too many cells for a log-linear model; found 18" in str(error.value)
     assert "use fewer attributes or coarser values" in str(error.value)
+    assert 'estimator "benedetti-franconi" has no such limit' in str(error.value)
     assert build_study(Scenario.load(written(tmp_path, survey()))).sampled is not None
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.linkers import DrawnLists, DrawnListsLinker, KnowledgeLinker
 from reidsim.adversaries.response import Adversary, arrays_of
 from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, PlannedReleases, Setting, Solve
-from reidsim.core.errors import listed, locating, refuse_first, refuse_rows
+from reidsim.core.errors import InputError, listed, locating, refuse_first, refuse_rows
 from reidsim.core.files import bundled_folder, free_memory, require_memory
 from reidsim.core.numerics import log, random_stream
 from reidsim.core.tables import numbers, read_table, require_columns, sniff_delimiter
@@ -282,8 +282,11 @@ def _sampled_people(
     if scenario.release.estimator == "benedetti-franconi":
         return SampledPeople.of_records(domain, codes, weights, name, person)
     occur, columns = zip(*(np.unique(column, return_inverse=True) for column in codes.T), strict=True)
-    with locating(where="release.estimator"):
+    try:
         model = fitting_model(SampleCells.of_records(columns, weights)).everybody()
+    except InputError as error:
+        hint = 'estimator "benedetti-franconi" has no such limit, but may be inaccurate'
+        raise error.but(where="release.estimator", hint=hint) from None
     cells = np.column_stack([values[model.codes[:, at]] for at, values in enumerate(occur)]).astype(np.int32)
     order = np.argsort(row_keys(list(cells.T), len(cells)))
     sample = Population(domain, cells[order], model.records[order], name)
@@ -462,8 +465,8 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
     scenario, drawn, lists = study.scenario, study.drawn, study.scenario.lists
     types, amounts = types_of(scenario), {price: getattr(study.prices, price) for price in ("gain", "cost")}
     for (price, given), (_, path, section) in itertools.product(amounts.items(), types):
-        differs, problem = getattr(section, price) is None and np.ptp(given), f"rounds of agents need the same {price}"
-        refuse_first((differs, f"{problem} for all records", f"{path}.{price}", None, "an amount"))
+        problem = f"rounds of agents need the same {price} for all records"
+        refuse_first((getattr(section, price) is None and np.ptp(given), problem, f"{path}.{price}", None, "an amount"))
     economics = scenario.economics.model_copy(update={price: float(given.flat[0]) for price, given in amounts.items()})
     alone = {each or OWN_ADVERSARY: against for each, against in study.each.items()}
     buyers = {name: section.buyers for name, section in scenario.resources.items() if section.buyers is not None}
@@ -526,10 +529,12 @@ def play_released(study: TablesStudy, path: Path, key: str | None = None) -> tup
     problem = "a released file is evaluated only against adversaries with direction record"
     looks_up, direction = study.scenario.looks_up, study.scenario.adversary.direction
     refuse_first((looks_up, problem, "adversary.direction", direction, "record"), source=study.loaded.path)
-    given, free = study.scenario.columns, free_memory()
+    # Measure before the file is read, which reduces free memory.
+    free = free_memory()
     frame = read_table(path, delimiter=sniff_delimiter(path))
     needed = len(frame) * (_OF_ROW + _OF_VALUE * frame.shape[1])
     require_memory(needed, "too large for memory", source=path, free=free)
+    given = study.scenario.columns
     columns = {name: each for name, column in given.items() for each in (name, column) if each in frame}
     # A missing attribute counts as suppressed in every row.
     cells = {name: frame[columns[name]] if name in columns else SUPPRESSED for name in given}

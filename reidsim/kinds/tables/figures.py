@@ -585,7 +585,7 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
             size = 5 + 3.5 * (len(look) - number)
             axes.plot(beyond, np.ones(len(beyond)), color=own.colour, marker=own.marker, markersize=size, **on_edge)
         # The padding keeps the title clear of markers on the upper edge.
-        axes.set_title(f"({letter})" * several, fontsize=10, loc="left", pad=11)
+        axes.set_title(f"({letter})" if several else "", fontsize=10, loc="left", pad=11)
         x = _PARAMETER_LABELS.get(parameter, parameter)
         style.label_axes(axes, x=x, y="Smallest group size\nnot attacked (records)")
     if thresholds["threshold"].isna().any():
@@ -624,12 +624,16 @@ def _draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str) -
 
 
 def _count_axis(axes: Axes, values: NDArray[np.float64]) -> None:
-    """Format the y axis, and make it logarithmic if positive `values` span more than two decades."""
+    """Set the ticks of the y axis; make it logarithmic if positive values span two decades.
+
+    `values` are the plotted values; the axis is linear if one of them is 0.
+    """
     if len(values) and 0 < 100 * values.min() < values.max():
         axes.set_yscale("log")
         style.log_ticks(axes.yaxis, values.max() / values.min())
     else:
-        (_whole_ticks if (values == np.round(values)).all() else style.number_ticks)(axes.yaxis)
+        set_ticks = _whole_ticks if (values == np.round(values)).all() else style.number_ticks
+        set_ticks(axes.yaxis)
 
 
 def _whole_ticks(axis: Any) -> None:

@@ -475,9 +475,10 @@ class TablesKind(Kind):
 
         It is also None for a scenario with a single release. `policy` is the name of a policy.
         """
-        planned, releases = policy_named(policy).replies == "planned", scenario.releases
-        column = next(iter(key_columns(scenario.publisher.sensitive)), "")
-        return SensitiveColumn(column, releases.m) if planned and releases is not None else None
+        releases = scenario.releases
+        if releases is None or policy_named(policy).replies != "planned":
+            return None
+        return SensitiveColumn(key_columns(scenario.publisher.sensitive)[0], releases.m)
 
     def limited_columns(
         self,
@@ -560,7 +561,7 @@ class TablesKind(Kind):
         return scenario.publisher.unit == "record"
 
     def amount_points(self, study: TablesStudy) -> SolvedPoints:
-        """Return a planner for any payoff parameters, if the unit is the record.
+        """Return a planner for any payoff parameters; the publisher's unit must be the record.
 
         It is `OneShotPoints` if there are at most 200,000 strategies and `amounts_at_once` holds; otherwise
         `SolvedPoints`, with the same results.

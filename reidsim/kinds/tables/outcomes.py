@@ -313,9 +313,11 @@ class DroppedColumns:
             for policy in map(policy_named, publisher.policies)
             if policy.has_lowest_level and not (greedy and policy.scope(publisher) == "unit")
         )
-        problem, expected = "no policy supports a minimum level of a column", "a policy such as basic or no-attack"
-        found = list(publisher.policies)
-        refuse_first((not self.policies, problem, WHERE, found, expected), source=study.loaded.path)
+        found, expected = list(publisher.policies), "a policy such as basic or no-attack"
+        refuse_first(
+            (not self.policies, "no policy supports a minimum level of a column", WHERE, found, expected),
+            source=study.loaded.path,
+        )
         # Branch and bound is also exact, and searches only the remaining generalizations.
         solver = {"solver": "branch-and-bound"} if publisher.unit == "record" else {}
         self._study = study.with_sections(publisher=publisher.model_copy(update=solver))

@@ -133,9 +133,14 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
             expected = f"a row for the value in {a.hierarchy.file}"
             for path, texts, places in filter(None, ((source, labels, in_records), rows_of_people)):
                 if name in texts:
-                    unknown, problem = ~texts[name].isin(categories[name]), "value missing from its hierarchy"
                     refuse_rows(
-                        unknown, problem, source=path, column=places[name], found=texts[name], expected=expected
+                        ~texts[name].isin(categories[name]),
+                        "value missing from its hierarchy",
+                        source=path,
+                        column=places[name],
+                        found=texts[name],
+                        expected=expected,
+                        known=categories[name],
                     )
         elif people is None:
             categories[name] = natural_categories(labels[name])
@@ -152,7 +157,8 @@ def read_release(loaded: Scenario[TablesScenario]) -> ReleasedRecords:
                 codes[:, position] = domain[name].encode(labels[name], in_records[name])
     if population is not None:
         for name, a in attributes.items():
-            codes = codes if a.top_code is None else redraw_top_code(population, codes, name, a.top_code, rng)
+            if a.top_code is not None:
+                codes = redraw_top_code(population, codes, name, a.top_code, rng)
         with locating(source):
             codes = complete_records(population, codes, rng)
     hierarchies = tuple(
@@ -212,14 +218,15 @@ def _table(loaded: Scenario[TablesScenario], section: ReleaseSection, path: Path
     Raises
     ------
     InputError
-        If the file cannot be read; or if it has one column, the scenario has several attributes, and the header has
+        If the file cannot be read; or if it has one column, the scenario has several attributes, and the first line has
         another usual delimiter.
     """
     frame = read_records(section, path)
-    header, *others = map(str, frame.columns)
-    joined = not others and len(loaded.scenario.attributes) > 1 and any(each in header for each in DELIMITERS)
-    expected = f"columns separated by {section.delimiter!r}, or another release.delimiter"
-    refuse_first((joined, "the file has one column", "header", header, expected), source=path)
+    first, where = (frame.columns[0], "header") if section.header else (frame.iloc[0, 0], "row 1")
+    other = next((delimiter for delimiter in DELIMITERS if delimiter in str(first)), None)
+    joined = other is not None and frame.shape[1] == 1 and len(loaded.scenario.attributes) > 1
+    expected = f"columns separated by {section.delimiter!r}, or release.delimiter = {other!r}"
+    refuse_first((joined, "the file has one column", where, str(first), expected), source=path)
     return frame
 
 
@@ -350,8 +357,15 @@ def sensitive_attributes(
         rows = rows_of(name, section) if isinstance(section, Table) else None
         attribute = Attribute(name, natural_categories(text) if rows is None else tuple(row[0] for row in rows))
         codes = np.asarray(attribute.labels.get_indexer(pd.Index(text)), dtype=np.int64)
-        problem, expected = "value missing from its hierarchy", f"a value of {where}"
-        refuse_rows(codes < 0, problem, source=source, column=name, found=text, expected=expected)
+        refuse_rows(
+            codes < 0,
+            "value missing from its hierarchy",
+            source=source,
+            column=name,
+            found=text,
+            expected=f"a value of {where}",
+            known=attribute.categories,
+        )
         groups = hierarchy_of(attribute, section, Path(), where, rows).groups
         columns.append(SensitiveAttribute.from_codes(name, codes, groups))
     return tuple(columns)
@@ -448,10 +462,11 @@ def staged_attack(
         targets: dict[str, Integers] = {}
         coded: dict[str, Callable[[pd.Series[str], str], Integers]] = {}
         for position, hierarchy in enumerate(lattice.hierarchies):
-            name, locus = hierarchy.attribute.name, hierarchy.attribute.name in recipe.loci
-            generalized, where = locus and max(hierarchy.n_groups[1:]) > 1, f"attributes.{name}.hierarchy"
+            name, where = hierarchy.attribute.name, f"attributes.{hierarchy.attribute.name}.hierarchy"
+            is_locus = name in recipe.loci
+            generalized = is_locus and any(groups > 1 for groups in hierarchy.n_groups[1:])
             refuse_first((generalized, "alleles cannot be generalized", where, None, 'rule = "suppress"'))
-            coded[name] = _alleles if locus else partial(_codes, hierarchy.attribute.labels)
+            coded[name] = _alleles if is_locus else partial(_codes, hierarchy.attribute.labels)
             with locating("the records"):
                 categories = pd.Series(hierarchy.attribute.categories, dtype="str")
                 targets[name] = coded[name](categories, name)[lattice.codes[:, position]]
@@ -494,8 +509,7 @@ def _resource(name: str, recipe: AttackRecipe, folder: Path) -> tuple[str, pd.Da
         If no stage uses the resource, or its file or population cannot be used.
     """
     section, needed = recipe.resources[name], recipe.needed_of(name)
-    problem, expected = "no stage uses the resource", "a resource of a stage"
-    refuse_first((not needed, problem, f"resources.{name}", None, expected))
+    refuse_first((not needed, "no stage uses the resource", f"resources.{name}", None, "a resource of a stage"))
     try:
         if section.file is None:
             return _population_resource(str(section.population), needed, folder)
@@ -521,8 +535,8 @@ def _population_resource(
 ) -> tuple[str, pd.DataFrame, Integers | None]:
     made, counts = make(resolve(population, "populations", "population", base=folder)), None
     if isinstance(made, Population):
-        fractional, whole = not np.issubdtype(made.counts.dtype, np.integer), "whole numbers of people"
-        refuse_first((fractional, "the population has expected counts", None, made.name, whole))
+        fractional = not np.issubdtype(made.counts.dtype, np.integer)
+        refuse_first((fractional, "the population has expected counts", None, made.name, "whole numbers of people"))
         made = made.marginal(needed)
         domain, codes, counts = made.domain, made.cells, made.counts.astype(np.int64)
     else:

@@ -811,10 +811,11 @@ def _cases(scenario: TablesScenario) -> Iterator[Case]:
     sections, looks_up, sampled = scenario.every_adversary, scenario.looks_up, "sample" in risks
     expected = "a section such as [attributes.age] for each quasi-identifier"
     yield not attributes, "no quasi-identifiers", "attributes", {}, expected
-    missing, expected = release.path is None and release.table is None, "a path, or the name of a table"
-    yield missing, "the records are missing", "release", None, expected
-    key, expected = "release.sampling_fraction", "either release.weight or release.sampling_fraction"
-    yield weight and fraction, "weights and a sampling fraction exclude each other", key, fraction, expected
+    missing = release.path is None and release.table is None
+    yield missing, "the records are missing", "release", None, "a path, or the name of a table"
+    problem = "weights and a sampling fraction exclude each other"
+    expected = "either release.weight or release.sampling_fraction"
+    yield weight and fraction, problem, "release.sampling_fraction", fraction, expected
     unweighted = sampled and weight is None and fraction is None
     yield unweighted, "sample risk needs weights or a sampling fraction", "release", None, expected
     missing = population is not None and population.path is None and population.recipe is None
@@ -864,8 +865,8 @@ def _cases(scenario: TablesScenario) -> Iterator[Case]:
         yield person and looks_up, problem, "release.person", None, 'adversary.direction = "record"'
     expected = "this key only without sections agents and releases"
     yield in_rounds and home, "household risk is not supported in rounds", "release.household", home, expected
-    modelled, expected = person and sampled and release.estimator == "log-linear", "benedetti-franconi"
-    yield modelled, "the log-linear model assumes one row per person", "release.estimator", "log-linear", expected
+    modelled, problem = release.estimator == "log-linear", "the log-linear model assumes one row per person"
+    yield person and sampled and modelled, problem, "release.estimator", "log-linear", "benedetti-franconi"
     yield person and lists, "lists need one record per person", "release.person", person, "no drawn resources"
     of_attributes = [attribute.column or name for name, attribute in attributes.items() if not attribute.draw]
     sensitive, releases = key_columns(publisher.sensitive), scenario.releases
