@@ -123,8 +123,22 @@ def learned_risk(
 # Column with the records attacked and re-identified, by the resources used.
 THROUGH = "through"
 # Columns of the table of adversaries and rounds; `Adversary.measures` defines them.
-_ATTACKS = ("payoff", "attacks", "exploits", "breaches", "detections", "fines", "spent")
-ADVERSARY_MEASURES = ("adversary", "weight", "belief", "present", *_ATTACKS, "holds", "expected_accuracy", THROUGH)
+ADVERSARY_MEASURES = (
+    "adversary",
+    "weight",
+    "belief",
+    "present",
+    "payoff",
+    "attacks",
+    "exploits",
+    "breaches",
+    "detections",
+    "fines",
+    "spent",
+    "holds",
+    "expected_accuracy",
+    THROUGH,
+)
 
 
 class ReidentificationModel(mesa.Model):
@@ -207,6 +221,7 @@ class ReidentificationModel(mesa.Model):
         self.by_record: list[dict[str, Floats]] = []
         self.shared: list[Counts] = []
         self._moved = (0, 0)
+        # Participants of the latest linkage among participants; empty before the first.
         self._linked_among: Counts = np.zeros(0, dtype=np.int64)
         self._never_reidentified = np.ones(n)
         self._was_exposed = np.zeros(n, dtype=np.bool_)
@@ -258,7 +273,8 @@ class ReidentificationModel(mesa.Model):
         if self.setting.participation is not None or schedule is not None:
             self.participants = self._count_participants()
             self.shared_in_last_round = self.participates
-            among, is_new = self.setting.among, not np.array_equal(self.participants, self._linked_among)
+            among = self.setting.among
+            is_new = not np.array_equal(self.participants, self._linked_among)
             if among is not None and is_new and self.participants.any():
                 self._linked_among = self.participants
                 self._play_in(among(self.setting, self.participants))
@@ -312,17 +328,17 @@ class ReidentificationModel(mesa.Model):
         rule = self.setting.participation
         if rule is None:
             return
-        outcome, cells, shared = self.outcome, self.setting.cell_of_subject, int(self.participants.sum())
+        outcome, shared = self.outcome, int(self.participants.sum())
+        breached: Floats | Bools = outcome.risk[self.setting.cell_of_subject]
+        hears: float | Bools = rule.hears
         # Subjects hear only of breaches of current participants.
-        if outcome.breached is None:
-            observed: tuple[Any, Any] = outcome.risk[cells], rule.hears
-            found = float((self.participants * outcome.risk).sum())
-        else:
+        found = float((self.participants * outcome.risk).sum())
+        if outcome.breached is not None:
+            breached = outcome.breached
             hears = subject_draws(self.setting, "hearing", "subjects", self.round_number) < rule.hears
-            observed = outcome.breached, hears
-            found = float(np.count_nonzero(outcome.breached & self.participates))
+            found = float(np.count_nonzero(breached & self.participates))
         rate = found / shared if shared else 0.0
-        self.expected_risk = learned_risk(rule, self.expected_risk, self.participates, *observed, rate)
+        self.expected_risk = learned_risk(rule, self.expected_risk, self.participates, breached, hears, rate)
         self._take_part(takes_part(rule, self.harm, self.expected_risk))
 
     @property
@@ -537,8 +553,10 @@ class Publisher(mesa.Agent):
         if setting.foresees == "plans" and not setting.is_fixed(self.policy):
             for each, weight in zip(adversaries, weights.tolist(), strict=True):
                 profile = each.profile if setting.knows_truth else each.profile.believed or each.profile
-                resources = self._expected_holdings(each), each.expected_accuracy
-                opponents.append(Opponent(profile, weight, *resources, believed=not setting.knows_truth))
+                holds = self._expected_holdings(each)
+                opponents.append(
+                    Opponent(profile, weight, holds, each.expected_accuracy, believed=not setting.knows_truth)
+                )
             if not any(opponent.is_open for opponent in opponents):
                 opponents = []
         # Inputs of the choice other than beliefs; any change triggers a new choice. Purchases and affordable attacks
@@ -629,13 +647,15 @@ class Publisher(mesa.Agent):
             return
         attacked = np.stack([adversary.plan.targets for adversary in model.adversaries])
         acting, present = np.array([(adversary.acts, adversary.was_free) for adversary in model.adversaries]).T
-        noticed = setting.learning.noticed
-        stream, drawn = setting.stream("notices", "publisher", model.round_number), setting.mode == "sampling"
-        round_met = attacked, acting, present, noticed
+        noticed, drawn = setting.learning.noticed, setting.mode == "sampling"
+        stream = setting.stream("notices", "publisher", model.round_number)
         if setting.meeting == "one-of":
-            self.parameters = updated_weights(self.parameters, *round_met, float(stream.random()) if drawn else None)
+            draw = float(stream.random()) if drawn else None
+            self.parameters = updated_weights(self.parameters, attacked, acting, present, noticed, draw)
         else:
-            self.parameters = updated_presences(self.parameters, *round_met, stream, drawn=drawn)
+            self.parameters = updated_presences(
+                self.parameters, attacked, acting, present, noticed, stream, drawn=drawn
+            )
 
 
 class Adversary(mesa.Agent):
@@ -732,7 +752,8 @@ class Adversary(mesa.Agent):
                 number = float((outcome.attacked & (draws < any_detected)).sum())
                 detected = float(number > 0)
         # `acts` is the probability of being both free and present; `next_state` needs presence given free.
-        self._exclusion = next_state(self._exclusion, detected * (self.acts / self.free if self.free > 0 else 0.0))
+        there = self.acts / self.free if self.free > 0 else 0.0
+        self._exclusion = next_state(self._exclusion, detected * there)
         acts, detections = self.acts, self.acts * number
         fines, payoff = setting.enforcement.fine * detections, outcome.payoff if acts else 0.0
         if acts and outcome.attacked is not None and self.profile.single_exploit and self.profile.expected_fine > 0:
@@ -778,7 +799,7 @@ class Adversary(mesa.Agent):
         """
         found: dict[str, tuple[float, float]] = {}
         attempts, successes, used = self.outcome.attempts, self.outcome.successes, self.plan.replies.used
-        for stages in np.unique(used[attempts > 0]).tolist() if self.acts else ():
+        for stages in np.unique(used[(attempts > 0) & (self.acts > 0)]).tolist():
             lists, here = self.profile.lists, used == stages
             name = " and ".join(sorted(self.holds) if lists is None else lists(self.holds, stages))
             attacked, breached = found.get(name, (0.0, 0.0))
