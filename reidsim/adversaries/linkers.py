@@ -40,8 +40,14 @@ from reidsim.populations.resources import PeopleList
 from reidsim.releases.hierarchy import SUPPRESSED, Hierarchy
 from reidsim.releases.lattice import Floats, GeneralizationLattice, MaskingSpace, Rows
 
-# Memory limit of the cached linkages, in bytes.
+Integers = NDArray[np.int64]
+
+# Memory limit of the linkages that a `MaskedRecordLinker` caches, in bytes.
 _MEMORY_LIMIT = 128 * 2**20
+# Maximum number of inference stages: each doubles the number of plans.
+_MOST_INFERENCES = 8
+# Maximum number of surnames that a `MultistageLinker` caches; the most recent sets of released loci are kept.
+_MOST_KEPT = 20_000_000
 
 
 class KnowledgeLinker:
@@ -259,11 +265,11 @@ class MaskedRecordLinker:
             if len(self._kept) == self._most_kept:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[node] = self._linker.link(node)
-        found = self._kept[node]
-        believed = found.believed_group_sizes if rows is None else found.believed_group_sizes[rows]
+        found, chosen = self._kept[node], slice(None) if rows is None else rows
+        believed = found.believed_group_sizes[chosen]
         if self._guessed or found.group_sizes is found.believed_group_sizes:
             return Linkage(believed, believed, by_chance=True)
-        return Linkage(found.group_sizes if rows is None else found.group_sizes[rows], believed, by_chance=True)
+        return Linkage(found.group_sizes[chosen], believed, by_chance=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -394,15 +400,6 @@ class _ListOfRecords:
             sizes += np.asarray(groups.at(node, rows), dtype=np.int64)
         among = agreeing(self._lattice, levels, self._lattice.codes[chosen], self._said[chosen])
         return sizes, among & (self._own[chosen] >= 0)
-
-
-Integers = NDArray[np.int64]
-
-# Maximum number of inference stages: each doubles the number of plans.
-_MOST_INFERENCES = 8
-
-# Maximum number of cached surnames; the cache keeps the most recent sets of released loci.
-_MOST_KEPT = 20_000_000
 
 
 class _Plan(NamedTuple):

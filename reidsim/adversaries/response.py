@@ -1,4 +1,8 @@
-"""Linkage results, adversaries' attempts at records, and their replies."""
+"""Linkage results, adversaries' attempts at records, and their replies.
+
+It also has the planners with at most one attempt per record: ``one-shot``, which attacks if an attempt is profitable,
+and the baselines ``always``, ``never`` and ``random``.
+"""
 
 from __future__ import annotations
 
@@ -612,15 +616,7 @@ class OneShotAdversary(_OneAttempt, Weighing):
 class _Baseline(_OneAttempt):
     """Adversary who attacks each record with probability `rate`, whatever is released.
 
-    Parameters
-    ----------
-    gain, cost : float or ndarray of shape (n_records,)
-        Gain from a success and cost of an attempt, in currency units per record.
-
-    Raises
-    ------
-    InputError
-        If a gain or cost is negative.
+    For the parameters see `_OneAttempt`.
     """
 
     provides = CAPABILITIES - {EXPECTED_PAYOFF, SINGLE_ATTEMPT}

@@ -484,8 +484,9 @@ class Memory:
 
     def __init__(self, world: Setting) -> None:
         if world.meet is None:
-            problem = "two releases of a record cannot be combined"
-            raise InputError(problem, where="agents.remembers", found=True, expected="false")
+            raise InputError(
+                "two releases of a record cannot be combined", where="agents.remembers", found=True, expected="false"
+            )
         self._world, self._meet = world, world.meet
         self.form: Strategies = np.full(world.n_subjects, WITHHELD, dtype=np.int64)
         # Distinct sets of participants; the number of each combination of such sets; the combination of each subject.

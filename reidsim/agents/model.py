@@ -122,23 +122,10 @@ def learned_risk(
 
 # Column with the records attacked and re-identified, by the resources used.
 THROUGH = "through"
-# Columns of the table of adversaries and rounds; `Adversary.measures` defines them.
-ADVERSARY_MEASURES = (
-    "adversary",
-    "weight",
-    "belief",
-    "present",
-    "payoff",
-    "attacks",
-    "exploits",
-    "breaches",
-    "detections",
-    "fines",
-    "spent",
-    "holds",
-    "expected_accuracy",
-    THROUGH,
-)
+# Columns of the table of adversaries and rounds, with the amounts and counts of the round in the middle;
+# `Adversary.measures` defines them.
+_TOTALS = ("payoff", "attacks", "exploits", "breaches", "detections", "fines", "spent")
+ADVERSARY_MEASURES = ("adversary", "weight", "belief", "present", *_TOTALS, "holds", "expected_accuracy", THROUGH)
 
 
 class ReidentificationModel(mesa.Model):
@@ -553,10 +540,8 @@ class Publisher(mesa.Agent):
         if setting.foresees == "plans" and not setting.is_fixed(self.policy):
             for each, weight in zip(adversaries, weights.tolist(), strict=True):
                 profile = each.profile if setting.knows_truth else each.profile.believed or each.profile
-                holds = self._expected_holdings(each)
-                opponents.append(
-                    Opponent(profile, weight, holds, each.expected_accuracy, believed=not setting.knows_truth)
-                )
+                holds, accuracy = self._expected_holdings(each), each.expected_accuracy
+                opponents.append(Opponent(profile, weight, holds, accuracy, believed=not setting.knows_truth))
             if not any(opponent.is_open for opponent in opponents):
                 opponents = []
         # Inputs of the choice other than beliefs; any change triggers a new choice. Purchases and affordable attacks
@@ -646,16 +631,14 @@ class Publisher(mesa.Agent):
         if self.parameters is None or setting.learning is None:
             return
         attacked = np.stack([adversary.plan.targets for adversary in model.adversaries])
-        acting, present = np.array([(adversary.acts, adversary.was_free) for adversary in model.adversaries]).T
+        acting, free = np.array([(adversary.acts, adversary.was_free) for adversary in model.adversaries]).T
         noticed, drawn = setting.learning.noticed, setting.mode == "sampling"
         stream = setting.stream("notices", "publisher", model.round_number)
         if setting.meeting == "one-of":
             draw = float(stream.random()) if drawn else None
-            self.parameters = updated_weights(self.parameters, attacked, acting, present, noticed, draw)
+            self.parameters = updated_weights(self.parameters, attacked, acting, free, noticed, draw)
         else:
-            self.parameters = updated_presences(
-                self.parameters, attacked, acting, present, noticed, stream, drawn=drawn
-            )
+            self.parameters = updated_presences(self.parameters, attacked, acting, free, noticed, stream, drawn=drawn)
 
 
 class Adversary(mesa.Agent):

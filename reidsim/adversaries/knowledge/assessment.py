@@ -223,10 +223,11 @@ def risks_of(
     p, b = sets.probability[:, order], chances[:, order]
     weights = np.stack([p, *(p * each for each in b), p * b[0] ** 2])
     n_kinds = 0 if sets.drawn is None else len(p)
-    wanted, of_persons = np.zeros(n, dtype=np.bool_), np.zeros((7, n))
+    kind_of_person = np.ascontiguousarray(kinds, dtype=np.int64)
+    loads_of_persons = np.ones(n) if loads is None else loads.astype(np.float64)
+    # Work arrays and sums of the tree; see `_add_up`.
+    wanted, matches, of_persons = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64), np.zeros((7, n))
     steps, shares = np.zeros((n_kinds, len(sets.sets) + 1)), np.zeros((n_kinds, len(sets.sets)))
-    each = np.ascontiguousarray(kinds, dtype=np.int64), np.ones(n) if loads is None else loads.astype(np.float64)
-    sums = (*each, wanted, np.zeros(n, dtype=np.int64), of_persons, steps, shares)
     below = np.concatenate([np.zeros((*weights.shape[:2], 1)), np.cumsum(weights, axis=2)], axis=2)
     # One column for the attributes of each part, and a work array of zeros.
     of_parts = ([elements.columns[attribute] for attribute in part] for part in parts)
@@ -243,8 +244,23 @@ def risks_of(
         ends_here = len(ordered[first]) == depth
         weight_below = np.ascontiguousarray(below[:, :, last] - below[:, :, first])
         weight_here = np.ascontiguousarray(p[:, first]) if ends_here else np.zeros(len(p))
-        counted = (elements.asks, elements.records, elements.holders)
-        persons, met = _add_up(split, *counted, weight_here, weight_below, sums, first, last)
+        persons, met = _add_up(
+            split,
+            elements.asks,
+            elements.records,
+            elements.holders,
+            weight_here,
+            weight_below,
+            kind_of_person,
+            loads_of_persons,
+            wanted,
+            matches,
+            of_persons,
+            steps,
+            shares,
+            first,
+            last,
+        )
         if not met:
             raise InputError("no released record matches a person", expected="a released record of each person")
         if progress is not None and ends_here:
@@ -270,15 +286,6 @@ def risks_of(
     return Risks(alone, uniques, share, unique_square, square, low_uniques, high_uniques, totals=totals)
 
 
-# Work arrays and sums of the tree, shape (n_persons,) unless stated:
-# - kind of each person, and number of persons that it represents;
-# - whether a person is wanted, and number of matches: filled with False and 0 between calls;
-# - shape (7, n_persons): sample unique; 1 / matches and its square; population unique, its ends, its square;
-# - shape (n_kinds, n_sets + 1), by kind and set: uniques, as differences from the previous set; no rows if not needed;
-# - shape (n_kinds, n_sets), by kind and set: sum of 1 / matches over the other persons; no rows if not needed.
-_Sums = tuple[Integers, Floats, NDArray[np.bool_], Integers, Floats, Floats, Floats]
-
-
 @numba.njit(cache=True)
 def _add_up(
     split: Split,
@@ -287,11 +294,19 @@ def _add_up(
     holders: Holders,
     here: Floats,
     below: Floats,
-    sums: _Sums,
+    kinds: Integers,
+    loads: Floats,
+    wanted: NDArray[np.bool_],
+    matches: Integers,
+    of_persons: Floats,
+    steps: Floats,
+    shares: Floats,
     first: int,
     last: int,
 ) -> tuple[Positions, bool]:
     """Add the contribution of a node of the tree to the sums of its persons.
+
+    `of_persons`, `steps` and `shares` are changed in place.
 
     Parameters
     ----------
@@ -304,8 +319,15 @@ def _add_up(
     below : ndarray of float64, shape (5, n_kinds)
         Sums over the sets of the subtree, by kind of person: probability; its products with the probability of
         population uniqueness, with the low and the high end of that probability, and with its square.
-    sums : tuple
-        Work arrays and sums, changed in place; see `_Sums`.
+    kinds, loads : ndarray of int64 and float64, shape (n_persons,)
+        Kind of each person, and number of persons that it represents.
+    wanted, matches : ndarray of bool and int64, shape (n_persons,)
+        Work arrays, filled with False and 0 before and after the call.
+    of_persons : ndarray of float64, shape (7, n_persons)
+        Sample unique; 1 / matches and its square; population unique, its low and high ends, and its square.
+    steps, shares : ndarray of float64, shape (n_kinds, n_sets + 1) and (n_kinds, n_sets)
+        By kind and set: uniques, as differences from the previous set; sum of 1 / matches over the other persons.
+        Without rows if not needed.
     first, last : int
         Range of the subtree's sets; the node's own set is the first.
 
@@ -317,7 +339,6 @@ def _add_up(
         Whether each person matches a record.
     """
     order, starts, persons = split
-    kinds, loads, wanted, matches, of_persons, steps, shares = sums
     for person in persons:
         wanted[person] = below[0, kinds[person]] > 0
     count_matches(order, starts, asks, records, holders, wanted, matches)

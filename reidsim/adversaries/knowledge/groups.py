@@ -450,7 +450,7 @@ class GroupsSource(Section):
             names = dict.fromkeys(name for profile in self.profile for name in profile.when)
             found = ", ".join(f"{name} = {domain[name].categories[people.column(name)[person]]}" for name in names)
             expected = "a profile for each person, such as a last profile without when"
-            raise people.error("no profile fits a person", person, None, found, expected)
+            raise people.error("no profile fits a person", person, None, found=found, expected=expected)
         return Source(self.name, tuple(profiles), profile_of_person)
 
 
@@ -590,7 +590,7 @@ class SocialMediaSource(Section):
             if by_age and isinstance(error.found, int):
                 expected = f"an age of {error.expected}, for which {place} has figures"
                 person = int((of_persons == error.found).argmax())
-                raise people.error(error.problem, person, by_age, error.found, expected) from None
+                raise people.error(error.problem, person, by_age, found=error.found, expected=expected) from None
             raise error.but(source=None, where=place) from None
         rows, profile_of_age = np.unique(np.column_stack([use, *learnable]), axis=0, return_inverse=True)
         profiles = (
@@ -728,11 +728,9 @@ class _People:
         """
         column, values = self.persons[:, self.domain.position(name)], self.domain[name].categories
         if (generalized := column >= len(values)).any():
-            problem, expected = (
-                "the source needs a value that is generalized",
-                f"one of {listed(values)} for each person",
-            )
-            raise self.error(problem, int(generalized.argmax()), name, None, expected)
+            problem = "the source needs a value that is generalized"
+            expected = f"one of {listed(values)} for each person"
+            raise self.error(problem, int(generalized.argmax()), name, found=None, expected=expected)
         return column
 
     def by_value(self, name: str, look_up: Callable[[str], T]) -> tuple[list[T], NDArray[np.intp]]:
@@ -749,7 +747,9 @@ class _People:
             try:
                 results.append(look_up(self.domain[name].categories[column[person]]))
             except InputError as error:
-                raise self.error(error.problem, person, name, error.found, str(error.expected), error.hint) from None
+                raise self.error(
+                    error.problem, person, name, found=error.found, expected=str(error.expected), hint=error.hint
+                ) from None
         return results, of_person
 
     def ages(self, age: str | None, year_of_birth: str | None, reference_year: int | None) -> NDArray[np.int64]:
@@ -763,25 +763,26 @@ class _People:
         InputError
             If the attribute is unknown, or a person's value is not a whole number or gives an age outside 0 to 130.
         """
-        name, key, what, expected = str(age), "age", "an age", "a whole number of years"
+        name, expected = str(age), "a whole number of years"
+        problem = "not an age of a living person"
         if year_of_birth is not None:
-            name, key, what = year_of_birth, "year_of_birth", "a year of birth"
-            expected = f"a year of birth, up to {reference_year}"
-        self.require([name], key)
+            name, expected = year_of_birth, f"a year of birth, up to {reference_year}"
+            problem = "not a year of birth of a living person"
+        self.require([name], "age" if year_of_birth is None else "year_of_birth")
 
         def years(value: str) -> int:
             if (number := whole_number(value)) is None:
                 raise InputError("not a whole number, so the age is unknown", found=value, expected=expected)
             number = number if year_of_birth is None else int(reference_year or 0) - number
             if not 0 <= number <= _OLDEST:
-                raise InputError(f"not {what} of a living person", found=value, expected=expected)
+                raise InputError(problem, found=value, expected=expected)
             return number
 
         ages, of_person = self.by_value(name, years)
         return np.array(ages, dtype=np.int64)[of_person]
 
     def error(
-        self, problem: str, person: int, attribute: str | None, found: object, expected: str, hint: str | None = None
+        self, problem: str, person: int, attribute: str | None, *, found: object, expected: str, hint: str | None = None
     ) -> InputError:
         """Return, without raising it, the InputError for a person's value.
 
@@ -798,10 +799,16 @@ class _People:
         found : object
             The value, for the message.
         """
-        path, where = None, attribute and f"attribute {attribute!r}"
+        where = None if attribute is None else f"attribute {attribute!r}"
         if self.records is not None:
-            path, where = self.records.path, f"row {person + 1}"
+            where = f"row {person + 1}"
             if attribute is not None:
                 where += f", column {self.records.columns.get(attribute, attribute)!r}"
-        hint = (f"{hint}; " if hint else "") + f"needed by {self.asked_by}"
-        return _ValueOfPersonError(problem, source=path, where=where, found=found, expected=expected, hint=hint)
+        return _ValueOfPersonError(
+            problem,
+            source=None if self.records is None else self.records.path,
+            where=where,
+            found=found,
+            expected=expected,
+            hint=f"needed by {self.asked_by}" if hint is None else f"{hint}; needed by {self.asked_by}",
+        )

@@ -821,14 +821,14 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
             hint="use best-first search for other stages, or for rows that represent several people",
         )
     n, identify, n_loci = world.targets.n_rows, attack.identify, count_bits(attack, space)
-    registry, listed = world.resource(identify.resource), world.lists.get(identify.resource)
+    registry, drawn_list = world.resource(identify.resource), world.lists.get(identify.resource)
     forms = space.shape[: len(space.shape) - n_loci]
     names = [name if name in identify.on else None for name in space.attributes[: len(forms)]]
     linked = [(name, j, level) for j, name in enumerate(names) if name is not None for level in range(forms[j] - 1)]
     columns = [space.generalized(j, level, registry.column(name)) for name, j, level in linked]
     targets = [space.generalized(j, level, world.targets.column(name)) for name, j, level in linked]
     missing = [registry.missing.get(name) for name, _, _ in linked]
-    both = zip(linked, columns, targets, strict=True) if listed is not None else ()
+    both = zip(linked, columns, targets, strict=True) if drawn_list is not None else ()
     own = [world.agrees(identify.resource, name, said, true, np.arange(n)) for (name, _, _), said, true in both]
     column_of = np.full((len(forms), max(forms, default=1)), -1)
     for column, (_, j, level) in enumerate(linked):
@@ -836,7 +836,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     levels = np.array(list(np.ndindex(*forms)), dtype=np.int64).reshape(prod(forms), len(forms))
     form_columns = column_of[np.arange(len(forms)), levels]
     form_sizes = np.zeros((len(levels), n), dtype=np.int32)
-    there = world.registered if listed is None else listed.row >= 0
+    there = world.registered if drawn_list is None else drawn_list.row >= 0
     form_own = np.tile(np.ones(n, dtype=np.bool_) if there is None else there, (len(levels), 1))
     for form, used in enumerate(form_columns):
         used = used[used >= 0]
@@ -845,9 +845,10 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
         for c in used if own else ():
             form_own[form] &= own[c]
     # A surname that is not used for linkage is useless.
-    stages = (each for each in attack.inferences if isinstance(each, InferSurname) and each.infers in identify.on)
-    stage = next(stages, None)
-    genealogy, own_surnames, in_registry, codes = _surname_tables(stage, world, registry, listed)
+    stage = next(
+        (each for each in attack.inferences if isinstance(each, InferSurname) and each.infers in identify.on), None
+    )
+    genealogy, own_surnames, in_registry, codes = _surname_tables(stage, world, registry, drawn_list)
     stacked = np.array(columns, dtype=np.int32).reshape(-1, registry.n_rows)
     for column, where in enumerate(missing):
         if where is not None:
@@ -855,7 +856,8 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     # Sorting of short integers is several times faster.
     order = np.argsort(in_registry.astype(np.min_scalar_type(len(codes))), kind="stable")
     alleles = np.zeros((n, n_loci)) if stage is None else world.targets.matrix(stage.loci[::-1])
-    used_stage, guessed = stage or InferSurname((), Ancestry((0.0,))), world.is_guessed(identify.resource)
+    used_stage = stage or InferSurname((), Ancestry((0.0,)))
+    guessed = world.is_guessed(identify.resource)
     ancestry = replace(used_stage.ancestry, mutation_rates=used_stage.ancestry.mutation_rates[::-1])
     return TwoStageArrays(
         infers=stage is not None,
@@ -870,7 +872,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
         cost=np.full(n, attack.cost, dtype=np.float64),
         target_alleles=np.ascontiguousarray(alleles, dtype=np.int32),
         own_surnames=own_surnames,
-        coverage=1.0 if listed is None else listed.coverage,
+        coverage=1.0 if drawn_list is None else drawn_list.coverage,
         form_columns=form_columns,
         form_sizes=form_sizes,
         form_own=form_own,
@@ -884,7 +886,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
 
 
 def _surname_tables(
-    stage: InferSurname | None, world: MultistageWorld, registry: PersonTable, listed: ListedTargets | None
+    stage: InferSurname | None, world: MultistageWorld, registry: PersonTable, drawn_list: ListedTargets | None
 ) -> tuple[GenealogyArrays, Integers, Integers, Integers]:
     """Return the genealogy and the surnames, numbered anew from 0.
 
@@ -903,7 +905,7 @@ def _surname_tables(
     codes, numbers = numbered(np.concatenate(names))
     of_men, own, in_registry = np.split(numbers, np.cumsum([len(names[0]), len(names[1])]))
     in_registry = np.where(registry.known((surname,)), in_registry, len(codes))
-    if listed is not None:
-        own = in_registry[listed.row]
+    if drawn_list is not None:
+        own = in_registry[drawn_list.row]
         own = np.where(own == len(codes), ANY, own)
     return genealogy_arrays(men.matrix(stage.loci[::-1])[named], of_men), own, in_registry, codes

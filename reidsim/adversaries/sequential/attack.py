@@ -554,10 +554,10 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float], *, hit
     FactoredMDP
         Its first action is to terminate, so the adversary stops if indifferent.
     """
-    largest, ends = max(belief), attack.detection_ends_attack
-    detection, sizes = attack.detection(largest + 1).tolist(), range(largest + 1)
-    most = min(attack.max_penalties or 0, largest) if attack.counts_penalties else 0
-    later, outside = attack.penalty_timing == "next-state", (1.0 - attack.prior) / attack.prior
+    largest, outside = max(belief), (1.0 - attack.prior) / attack.prior
+    detection = attack.detection(largest + 1).tolist()
+    most_counted = min(attack.max_penalties or 0, largest) if attack.counts_penalties else 0
+    later, ends = attack.penalty_timing == "next-state", attack.detection_ends_attack
 
     def either(probability: float) -> dict[bool, float]:
         return {True: probability, False: 1.0 - probability}
@@ -566,29 +566,43 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float], *, hit
         return x_t or x_s or (x_l and x_r == 0) or (x_d and ends)
 
     def fine(x_p: int) -> float:
-        return -attack.penalty if most == 0 or x_p < most else 0.0
+        return -attack.penalty if most_counted == 0 or x_p < most_counted else 0.0
 
-    def may_exploit(x_s: bool, x_l: bool, x_r: int, x_d: bool) -> bool:
-        return x_l and x_r > 0 and not (x_s or (x_d and ends))
+    def count_later(x_p: int, x_d: bool) -> int:
+        return min(x_p + x_d, most_counted)
 
-    access = {"x_a": True, "x_g": belief, "x_r": lambda next_x_g: next_x_g, "x_t": terminates}
-    exploit = {
-        "x_s": lambda x_g, x_r: either(1.0 / (outside * x_g + x_r) if hits else 0.0),  # Eq. 3
-        "x_d": lambda x_g, x_r: either(detection[x_g - x_r]),  # Eq. 4
-        "x_p": (lambda x_p, x_d: min(x_p + x_d, most)) if later else lambda x_p, next_x_d: min(x_p + next_x_d, most),
-        "x_r": lambda x_r: x_r - 1,
-        "x_t": terminates,
-    }
-    expected_fine = 0.0 if later else lambda x_p, x_g, x_r: fine(x_p) * detection[x_g - x_r]
+    def count_at_once(x_p: int, next_x_d: bool) -> int:
+        return min(x_p + next_x_d, most_counted)
+
+    sizes = range(largest + 1)
     return FactoredMDP(
-        dict.fromkeys(VARIABLES, (False, True)) | {"x_p": range(most + 1), "x_g": sizes, "x_r": sizes},
+        dict.fromkeys(VARIABLES, (False, True)) | {"x_p": range(most_counted + 1), "x_g": sizes, "x_r": sizes},
         {
             TERMINATE: Action({"x_t": True}),
-            ACCESS: Action(access, -attack.access_cost, lambda x_s, x_a: not (x_s or x_a)),
-            LINK: Action(
-                {"x_l": True, "x_t": terminates}, -attack.link_cost, lambda x_s, x_a, x_l: x_a and not (x_s or x_l)
+            ACCESS: Action(
+                {"x_a": True, "x_g": belief, "x_r": lambda next_x_g: next_x_g, "x_t": terminates},
+                reward=-attack.access_cost,
+                allowed=lambda x_s, x_a: not (x_s or x_a),
             ),
-            EXPLOIT: Action(exploit, (-attack.exploit_cost, expected_fine), may_exploit),
+            LINK: Action(
+                {"x_l": True, "x_t": terminates},
+                reward=-attack.link_cost,
+                allowed=lambda x_s, x_a, x_l: x_a and not (x_s or x_l),
+            ),
+            EXPLOIT: Action(
+                {
+                    "x_s": lambda x_g, x_r: either(1.0 / (outside * x_g + x_r) if hits else 0.0),  # Eq. 3
+                    "x_d": lambda x_g, x_r: either(detection[x_g - x_r]),  # Eq. 4
+                    "x_p": count_later if later else count_at_once,
+                    "x_r": lambda x_r: x_r - 1,
+                    "x_t": terminates,
+                },
+                reward=(
+                    -attack.exploit_cost,
+                    lambda x_p, x_g, x_r: 0.0 if later else fine(x_p) * detection[x_g - x_r],
+                ),
+                allowed=lambda x_s, x_l, x_r, x_d: x_l and x_r > 0 and not (x_s or (x_d and ends)),
+            ),
         },
         rewards=(lambda x_s: attack.gain * x_s, lambda x_d, x_p: fine(x_p) if later and x_d else 0.0),
         terminal=lambda x_t: x_t,

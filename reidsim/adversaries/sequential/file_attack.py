@@ -324,7 +324,8 @@ def plan_with_budget(
         return file.plan(bound, (planned / people, exploits), error=0.0, bound=bound, price=price)
     linked = np.where(planned > 0, file.counts, 0)
     past = np.cumsum(linked)[at]
-    rules = (past - counts, past, *_beginnings(file, worth))
+    first = past - counts
+    beginning, best, earned = _beginnings(file, worth)
     size = np.repeat(np.arange(len(planned)), linked)
     most, chance = planned[size], 1.0 / people[size]
     cases = prod(int(each) + 1 for each in most) if len(size) <= np.log2(draws) else np.inf
@@ -337,7 +338,10 @@ def plan_with_budget(
         worlds = ((1.0 / draws, hits) for hits in random)
     tally = np.zeros((3, len(at)))
     found = np.array(
-        [(weight, _one_case(file.stages, *rules, hits, budget, price, weight, tally)) for weight, hits in worlds]
+        [
+            (weight, _one_case(file.stages, first, past, beginning, best, earned, hits, budget, price, weight, tally))
+            for weight, hits in worlds
+        ]
     ).T
     value = float(sum(found[0] * found[1]) if exact else found[1].mean())
     error = 0.0 if exact else float(found[1].std(ddof=1) / np.sqrt(draws))
