@@ -344,7 +344,7 @@ def _violin(axes: Axes, values: Floats, row: float, colour: str) -> None:
         width *= 0.42 / width.max()
         axes.fill_between(at, row - width, row + width, facecolor=(colour, 0.45), edgecolor=colour, linewidth=0.9)
     axes.plot([first, third], [row, row], color=BLACK, linewidth=3.2, solid_capstyle="butt")
-    axes.plot([middle], [row], marker="o", markersize=4.2, color="white", markeredgecolor=colour)
+    axes.plot([middle], [row], marker="o", markersize=4.2, color="white", markeredgecolor=BLACK)
 
 
 def _map(part: SubFigure, table: pd.DataFrame, attributes: list[str], height: float) -> None:
@@ -362,8 +362,8 @@ def _map(part: SubFigure, table: pd.DataFrame, attributes: list[str], height: fl
     centre.imshow(cells, aspect="auto", interpolation="nearest", extent=(0, n_subjects, n_attributes - 0.5, -0.5))
     centre.set_yticks(range(n_attributes), attributes, fontsize=9, parse_math=False)
     centre.tick_params(labelsize=9, length=0)
-    counted = f"Subjects: {n_safe:,} not attacked, {n_subjects - n_safe:,} attacked"
-    style.label_axes(centre, x=counted, numbers="x")
+    style.label_axes(centre, x=f"Subjects: {n_safe:,} not attacked, {n_subjects - n_safe:,} attacked", numbers="x")
+    centre.xaxis.get_major_locator().set_params(integer=True)
     centre.set_yticks(np.arange(n_attributes - 1) + 0.5, minor=True)
     centre.grid(axis="y", which="minor", color="#D9D9D9", linewidth=0.4)
     centre.tick_params(axis="y", which="minor", length=0)
