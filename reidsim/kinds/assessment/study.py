@@ -351,19 +351,19 @@ class RiskScenario(schema.ScenarioHead):
             "to draw samples": release.sizes,
             "from which newcomers are drawn": threshold is not None and threshold.newcomers == "population",
         }
-        use, size = next((use for use, used in uses.items() if used), None), "uniqueness.population_size"
+        use = next((use for use, used in uses.items() if used), None)
         weighted, sized = release.weight is not None, uniqueness.population_size is not None
+        key, twice = "uniqueness.population_size", "the number of people is given twice"
         needed = f"population_size with method {uniqueness.method!r}, or release.weight"
         several = len(release.sizes) > 1 or release.samples > 1 or release.person or release.weight or release.household
         cohorts = [] if threshold is None else list(threshold.sizes)
         problem = "cohorts need a single release with one record per person and no weights"
         single = "only release.path, or one value of release.sizes and one sample"
-        either = "either uniqueness.population_size or release.weight"
         refuse_first(
             (WORST_CASE in self.knowledge, reserved, f"knowledge.{WORST_CASE}", None, None),
             (use and self.population is None, "section missing", "population", None, f"a recipe, {use}"),
-            (uniqueness.estimates and not (sized or weighted), "key missing", size, None, needed),
-            (uniqueness.estimates and sized and weighted, "the number of people is given twice", size, None, either),
+            (uniqueness.estimates and not (sized or weighted), "key missing", key, None, needed),
+            (uniqueness.estimates and sized and weighted, twice, key, None, f"either {key} or release.weight"),
             (cohorts and several, problem, "threshold.sizes", cohorts, single),
         )
         return self
@@ -595,12 +595,12 @@ def build_risk_study(loaded: Scenario[RiskScenario]) -> RiskStudy:
         else:
             study = RiskStudy(loaded, _over(population, section.attributes), None)
             problem, most = "the sample is larger than the population", study.people.total
-            large = [size for size in section.sizes if size > most]
-            refuse_first((large, problem, "release.sizes", next(iter(large), None), f"at most {most:,.0f}"))
+            expected = f"at most {most:,.0f}"
+            refuse_first(*((size > most, problem, "release.sizes", size, expected) for size in section.sizes))
         settings, names, threshold = scenario.figures.settings, study.domain.names, scenario.threshold
-        records, sizes = None if settings is None else settings.records, ", ".join(map(str, section.sizes)) or "none"
-        unknown = records is not None and records not in section.sizes
-        refuse_first((unknown, "no sample of this size", "figures.settings.records", records, f"one of {sizes}"))
+        if settings is not None and settings.records not in (None, *section.sizes):
+            where, expected = "figures.settings.records", f"one of {', '.join(map(str, section.sizes)) or 'none'}"
+            raise InputError("no sample of this size", where=where, found=settings.records, expected=expected)
         keyed = {PERSON: section.person, HOUSEHOLD: section.household}
         reserved = {*RISK_COLUMNS, *(column for column, key in keyed.items() if key is not None)}
         problem = "attribute name reserved for a column of the results"

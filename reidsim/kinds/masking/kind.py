@@ -39,7 +39,7 @@ from reidsim.kinds.masking.policies import POLICIES, check_policies, policy_name
 from reidsim.kinds.masking.schema import GeneralizedAttribute, MaskingScenario
 from reidsim.kinds.masking.study import MaskingStudy, build_masking_study, masking_adversaries, setting_of
 from reidsim.releases.hierarchy import SUPPRESSED
-from reidsim.scenarios import agents as players
+from reidsim.scenarios import agents as scenario_agents
 from reidsim.scenarios.adversary_schema import WeightedSection
 from reidsim.scenarios.kind import (
     AnalysisTables,
@@ -280,8 +280,8 @@ class MaskingKind(Kind):
         return partial(setting_of, study, self.agents_of(study.scenario))
 
     def opponents(
-        self, study: MaskingStudy, options: players.OpponentOptions, draw: int = 0
-    ) -> tuple[MaskingStudy, players.Opponents]:
+        self, study: MaskingStudy, options: scenario_agents.OpponentOptions, draw: int = 0
+    ) -> tuple[MaskingStudy, scenario_agents.Opponents]:
         """Return the same study, and the `Opponents` of cross-play in a draw of tables.
 
         See `masking_adversaries`.
@@ -296,23 +296,23 @@ class MaskingKind(Kind):
         refuse_first((options.stages is not None, problem, "stages", options.stages, expected))
         return study, masking_adversaries(study, options, draw)
 
-    def opponent_types(self, study: MaskingStudy, draw: int = 0) -> players.Opponents:
+    def opponent_types(self, study: MaskingStudy, draw: int = 0) -> scenario_agents.Opponents:
         """Return the adversary types of rounds with their resources, as `Opponents`.
 
         If no adversary sets keys for rounds, only further games for planning are returned; see `Kind`. The games of the
         types enumerate only the levels of attributes that some stage of an attack uses. If there are too many
         strategies (`MOST_FORMS`), the result contains only the reason why the types cannot play.
         """
-        if not players.are_equipped(study.scenario):
-            return players.ideas_of_several(study, draw)
+        if not scenario_agents.are_equipped(study.scenario):
+            return scenario_agents.ideas_of_several(study, draw)
         games = [game for game, _ in study.games_against_each(draw).values()]
         space = games[0].space
         if space.size > MOST_FORMS:
             reason = f"adversary types cannot play: there are more than {MOST_FORMS:,} possible releases"
-            return players.Opponents(left_out=(reason, players.LEFT_OUT))
+            return scenario_agents.Opponents(left_out=(reason, scenario_agents.LEFT_OUT))
         setting = self.settings(study)("masking", draw, 0)
         looked_at = frozenset(name for game in games for name in game.attack.looked_at)
-        return players.types_of_setting(setting, replace(space, focus=looked_at))
+        return scenario_agents.types_of_setting(setting, replace(space, focus=looked_at))
 
     def cross_play_policies(self, study: MaskingStudy) -> tuple[str, ...]:
         """Return names of the policies of cross-play: of the kind, then of the scenario.

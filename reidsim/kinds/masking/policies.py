@@ -12,7 +12,7 @@ import numpy as np
 
 from reidsim.adversaries.linkers import MultistageLinker
 from reidsim.adversaries.multistage.attack import MultistageAttack
-from reidsim.core.errors import InputError, locating, refuse_first
+from reidsim.core.errors import InputError
 from reidsim.core.numerics import random_stream
 from reidsim.core.wording import BLACK, BLUE, GREEN, GREY, ORANGE, SKY_BLUE, VERMILION
 from reidsim.games.cross_play import Game, OptIn, SameForm, withholding
@@ -319,9 +319,11 @@ def check_policies(study: Any, game: MaskingGame) -> None:
         raise _refused("several adversaries", WHERE, heuristic[0]).located(source)
     anonymous = [policy for policy in policies if policy.name.startswith(registry.K_ANONYMITY)]
     most = max((registry.k_of(policy, section.k, "subjects.k") for policy in anonymous), default=0)
-    with locating(source):
+    if most > game.n_records:
         expected = f"at most {game.n_records}, the number of subjects"
-        refuse_first((most > game.n_records, "too few records for k-anonymity", "subjects.k", most, expected))
+        raise InputError(
+            "too few records for k-anonymity", source=source, where="subjects.k", found=most, expected=expected
+        )
     if section.solver in GENERAL_SOLVERS or (not several and game.is_compiled):
         return
     stages = ", ".join(stage.stage for stage in adversary.stages)

@@ -32,7 +32,6 @@ from reidsim.scenarios.resources import (
 
 PolicyName = Annotated[str, registry.PartName(POLICIES, registry.ANONYMITY_PATTERN)]
 
-
 TARGETS = "targets"
 
 

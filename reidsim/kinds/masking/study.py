@@ -32,7 +32,7 @@ from reidsim.kinds.masking.schema import MaskingAdversarySection, MaskingBeliefs
 from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_stages, masking_tables, named_loci
 from reidsim.populations.population import Domain
 from reidsim.releases.lattice import Floats, MaskingSpace, entropy, minority_weights
-from reidsim.scenarios import agents as players
+from reidsim.scenarios import agents as scenario_agents
 from reidsim.scenarios.adversary_schema import TOGETHER, AgentsSection, EconomicsSection, WeightedSection
 from reidsim.scenarios.adversary_schema import economics_of as economics_and_belief
 from reidsim.scenarios.kind import digest_of
@@ -140,7 +140,7 @@ class MaskingStudy(Study[MaskingScenario]):
         space, games = self.space(next(iter(worlds.values()))), {}
         for name, study in self.each.items():
             scenario = study.scenario
-            with players.named(name):
+            with scenario_agents.named(name):
                 truth = belief = study._game(worlds[name], space, scenario.economics)
                 study._check_search_path(truth)
                 if scenario.beliefs != MaskingBeliefsSection():
@@ -154,7 +154,7 @@ class MaskingStudy(Study[MaskingScenario]):
         The people and files are not read again; the tables are drawn anew.
         """
         alone = {
-            name: study.with_loaded(replace(loaded, scenario=players.scenario_alone(loaded.scenario, name)))
+            name: study.with_loaded(replace(loaded, scenario=scenario_agents.scenario_alone(loaded.scenario, name)))
             for name, study in self.alone.items()
         }
         return replace(self, loaded=loaded, alone=alone)
@@ -363,14 +363,16 @@ def build_masking_study(loaded: Scenario[MaskingScenario], before: MaskingTables
     with locating(loaded.path):
         tables = masking_tables(loaded, before)
         for name in scenario.adversaries:
-            with players.named(name):
-                alone[name] = _against_one(replace(loaded, scenario=players.scenario_alone(scenario, name)), tables)
+            with scenario_agents.named(name):
+                alone[name] = _against_one(
+                    replace(loaded, scenario=scenario_agents.scenario_alone(scenario, name)), tables
+                )
         study = MaskingStudy(loaded, tables, (), alone=alone) if alone else _against_one(loaded, tables)
         _require_used(scenario)
         for own, each in study.each.items() if scenario.agents is None else ():
             where = "adversary" if own is None else f"adversaries.{own}"
             used = dict.fromkeys(stage.resource for stage in each.stages)
-            check_buyer(own or players.OWN_ADVERSARY, where, used, tables.buyers)
+            check_buyer(own or scenario_agents.OWN_ADVERSARY, where, used, tables.buyers)
         return study
 
 
@@ -423,9 +425,13 @@ def _require_used(scenario: MaskingScenario) -> None:
     used.update(*(stage.loci or scenario.resources[stage.resource].attributes for stage in inferring))
     by_default = [stage.resource for stage in inferring if stage.loci is None]
     unused = [name for name in scenario.subjects.attributes if name not in used]
-    problem, where = "no stage of the attack uses the attribute", "subjects.attributes"
-    expected = f"a locus of resource {next(iter(by_default), None)!r}, or an attribute used for linkage"
-    refuse_first(*((by_default, problem, where, name, expected) for name in unused))
+    if by_default and unused:
+        raise InputError(
+            "no stage of the attack uses the attribute",
+            where="subjects.attributes",
+            found=unused[0],
+            expected=f"a locus of resource {by_default[0]!r}, or an attribute used for linkage",
+        )
 
 
 def _stage(section: StageSection, loaded: Scenario[MaskingScenario], tables: MaskingTables) -> Stage:
@@ -510,7 +516,7 @@ class _MaskingEquip:
         if key not in self._linkers:
             inferring = attack.inferences or type(linker) is MultistageLinker
             self._linkers[key] = MultistageLinker(attack, game.world, game.space) if inferring else linker
-        linker = players.linker_of(self.section, self._linkers[key], expected_accuracy)
+        linker = scenario_agents.linker_of(self.section, self._linkers[key], expected_accuracy)
         return Equipment(linker, self.adversary(attack, believed=believed))
 
     def _held(self, holds: Holdings) -> Holdings:
@@ -537,9 +543,11 @@ class _MaskingEquip:
             Whether gain and cost are the ones that the data subjects believe in.
         """
         section, economics = self.study.scenario.adversary, economics_and_belief(self.study.scenario)[believed]
-        own = players.economics_of(self.section, economics, self.agents, sequential=section.plans_sequentially)
+        own = scenario_agents.economics_of(self.section, economics, self.agents, sequential=section.plans_sequentially)
         attack = replace(attack, gain=own.adversary_gain, cost=own.cost)
-        return self.study.planned(players.with_detection(section, self.agents), attack, self.games[believed].world)
+        return self.study.planned(
+            scenario_agents.with_detection(section, self.agents), attack, self.games[believed].world
+        )
 
     def check(self, where: str) -> None:
         """Check that the adversary has or may buy the resource of its attack.
@@ -606,18 +614,19 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
     truth, believed = next(iter(games.values()))
     scenario, profiles = study.scenario, []
     used = {
-        own or players.OWN_ADVERSARY: sorted({stage.resource for stage in e.stages}) for own, e in study.each.items()
+        own or scenario_agents.OWN_ADVERSARY: sorted({stage.resource for stage in e.stages})
+        for own, e in study.each.items()
     }
     with locating(study.loaded.path):
-        players.check_resources(scenario, scenario.resources, study.tables.buyers, used)
-        for name, path, section in players.types_of(scenario):
+        scenario_agents.check_resources(scenario, scenario.resources, study.tables.buyers, used)
+        for name, path, section in scenario_agents.types_of(scenario):
             own = name if study.alone else None
             equip = _MaskingEquip(study.each[own], games[own], section, agents)
-            with players.named(own):
+            with scenario_agents.named(own):
                 equip.check(path)
                 views = enumerate(economics_and_belief(equip.study.scenario))
                 both = [(amounts, equip.adversary(games[own][i].attack, believed=bool(i))) for i, amounts in views]
-                profile = players.profile_of(name, section, agents, equip, both, study.tables.prices)
+                profile = scenario_agents.profile_of(name, section, agents, equip, both, study.tables.prices)
             profiles.append(replace(profile, lists=equip.lists))
         combined = agents.remembers and agents.rounds > 1 and not truth.space.is_nested
         problem = "releases at levels that are not nested cannot be combined"
@@ -636,11 +645,13 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
         forbids_attacks=lambda policy: policy_named(policy).forbids_attacks,
         seed=scenario.seed,
         replication=replication * agents.draws + draw,
-        **players.rules_of(scenario, agents),
+        **scenario_agents.rules_of(scenario, agents),
     )
 
 
-def masking_adversaries(study: MaskingStudy, options: players.OpponentOptions, draw: int = 0) -> players.Opponents:
+def masking_adversaries(
+    study: MaskingStudy, options: scenario_agents.OpponentOptions, draw: int = 0
+) -> scenario_agents.Opponents:
     """Return the `Opponents` of cross-play in a draw of a scenario's tables.
 
     In cross-play, each policy plays against each adversary. They are the scenario's adversaries, an adversary for each
@@ -663,15 +674,17 @@ def masking_adversaries(study: MaskingStudy, options: players.OpponentOptions, d
     """
     if study.alone:
         others, world = _unnamed(study, options, draw), study.world(draw)
-        if players.are_equipped(study.scenario):
+        if scenario_agents.are_equipped(study.scenario):
             # The named adversaries play with the resources they own and may buy; see `MaskingKind.opponent_types`.
             return replace(others, own=TOGETHER)
         alone = {str(name): World(*games, world.weights) for name, games in study.games_against_each(draw).items()}
-        return players.with_adversaries(others, alone, world)
+        return scenario_agents.with_adversaries(others, alone, world)
     both = study.games(draw)
     section, knowledge, recipe = study.scenario.adversary, options.knowledge, study.scenario.adversary.knowledge
     staged = bool(both[0].attack.inferences)
-    own = players.name_of(section, "partial-knowledge" if recipe is not None else "multistage" if staged else "")
+    own = scenario_agents.name_of(
+        section, "partial-knowledge" if recipe is not None else "multistage" if staged else ""
+    )
     # One-shot versions of the games, with the linkage of the scenario's own adversary.
     once = replace(both[0], planner=None), replace(both[1], planner=None)
 
@@ -682,20 +695,20 @@ def masking_adversaries(study: MaskingStudy, options: players.OpponentOptions, d
 
     linked = one_stage(once[0]), one_stage(once[1])
 
-    def planned(name: str) -> Callable[[], players.Games]:
+    def planned(name: str) -> Callable[[], scenario_agents.Games]:
         plan = {"planner": name, "parameters": {}, "rate": options.attack_rate, "rationality": "perfect"}
         changed = section.model_copy(update=plan)
 
         def game(of: MaskingGame) -> RecordGame:
             coverage = presence_of(linked[0].world, linked[0].attack.identify.resource)
-            made = planner(changed, of.attack.gain, of.attack.cost, loaded=study.loaded, coverage=coverage)
-            return replace(_focused(of), adversary=made)
+            adversary = planner(changed, of.attack.gain, of.attack.cost, loaded=study.loaded, coverage=coverage)
+            return replace(_focused(of), adversary=adversary)
 
         return lambda: (game(linked[0]), game(linked[1]))
 
-    def informed() -> players.Games:
-        missing = knowledge is None and recipe is None
-        refuse_first((missing, players.NO_RECIPE, None, None, "adversary.knowledge, or the option --knowledge"))
+    def informed() -> scenario_agents.Games:
+        if knowledge is None and recipe is None:
+            raise InputError(scenario_agents.NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
         if knowledge is None:
             return once
         content = {key: value for key, value in study.loaded.content.items() if key not in _NOT_PLAYED}
@@ -703,10 +716,10 @@ def masking_adversaries(study: MaskingStudy, options: players.OpponentOptions, d
         truth, belief = build_masking_study(study.loaded.with_content(content)).games(draw)
         return _focused(truth), _focused(belief)
 
-    def in_stages() -> players.Games:
+    def in_stages() -> scenario_agents.Games:
         refuse_first(
-            (not staged and recipe is None, players.ONE_STAGE, None, None, None),
-            (not staged, players.NO_STAGES, None, None, "adversary.stages in place of adversary.knowledge"),
+            (not staged and recipe is None, scenario_agents.ONE_STAGE, None, None, None),
+            (not staged, scenario_agents.NO_STAGES, None, None, "adversary.stages in place of adversary.knowledge"),
         )
         return once
 
@@ -716,10 +729,10 @@ def masking_adversaries(study: MaskingStudy, options: players.OpponentOptions, d
     makers |= {"partial-knowledge": informed, "multistage": in_stages}
     if own != "partial-knowledge" or knowledge is None:
         makers[own] = lambda: both
-    return players.played_by(own, makers, options.asks_for)
+    return scenario_agents.played_by(own, makers, options.asks_for)
 
 
-def _unnamed(study: MaskingStudy, options: players.OpponentOptions, draw: int) -> players.Opponents:
+def _unnamed(study: MaskingStudy, options: scenario_agents.OpponentOptions, draw: int) -> scenario_agents.Opponents:
     """Return the `Opponents` that a scenario with several adversaries does not name.
 
     They link on the same resource and attributes as the named adversaries. If named adversaries differ in these, no
@@ -736,13 +749,15 @@ def _unnamed(study: MaskingStudy, options: players.OpponentOptions, draw: int) -
         problem, expected = f"the adversaries of the scenario {differ}", "the recipe in a section [adversaries.NAME]"
         refuse_first((options.knowledge is not None, problem, "knowledge", options.knowledge, expected))
         reason = f"adversaries that the scenario does not name cannot play: the named adversaries {differ}"
-        return players.Opponents(left_out=(reason,))
+        return scenario_agents.Opponents(left_out=(reason,))
     end = IdentifySection(stage="identify", resource=ends[0].resource, on=ends[0].on)
     loaded = study.loaded.with_sections(adversary=MaskingAdversarySection(stages=(end,)), adversaries={})
     plain = MaskingStudy(loaded, replace(study.tables, loaded=loaded), (ends[0],))
     found = masking_adversaries(plain, options, draw)
     # Drop the reason about stages: the named adversaries attack in stages.
-    return replace(found, left_out=tuple(reason for reason in found.left_out if players.ONE_STAGE not in reason))
+    return replace(
+        found, left_out=tuple(reason for reason in found.left_out if scenario_agents.ONE_STAGE not in reason)
+    )
 
 
 def _focused(game: MaskingGame) -> RecordGame:

@@ -98,9 +98,13 @@ class MaskingTables:
             if labels is None:
                 holders = [table.columns[name] for table in self.files.values() if name in table.columns]
                 values = np.unique(np.concatenate(holders) if holders else self.people.values[name])
-                problem, expected = "linkage on a locus needs known alleles", "a resource without the locus"
-                unknown = name in self.people.loci and values[0] == NO_ALLELE
-                refuse_first((unknown, problem, "adversary.resource", name, expected))
+                if name in self.people.loci and values[0] == NO_ALLELE:
+                    raise InputError(
+                        "linkage on a locus needs known alleles",
+                        where="adversary.resource",
+                        found=name,
+                        expected="a resource without the locus",
+                    )
                 labels = tuple(map(str, values.tolist()))
             attributes.append(Attribute(name, tuple(labels)))
         return Domain(tuple(attributes))
@@ -202,9 +206,10 @@ class MaskingTables:
         def sized(name: str, most: int, least: int = 1) -> int:
             table = scenario.targets if name == TARGETS else scenario.resources[name]
             size = sizes.get(name, table.size)
-            where = "targets.size" if name == TARGETS else f"resources.{name}.size"
-            refuse_first((not least <= (size or 0) <= most, "size out of range", where, size, f"{least} to {most}"))
-            return size or 0
+            if size is None or not least <= size <= most:
+                where = "targets.size" if name == TARGETS else f"resources.{name}.size"
+                raise InputError("size out of range", where=where, found=size, expected=f"{least} to {most}")
+            return size
 
         taken, end = sized(TARGETS, n), n
         rows = {TARGETS: order[:taken]}

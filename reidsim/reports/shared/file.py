@@ -457,9 +457,12 @@ def releases_of(run: StoredRun, shared_file: Path | None = None) -> Releases | N
         release = found[sidecar["policy"]]
         risk, audit = json.loads(json.dumps([release.risk.facts(limit), release.audit]))
         if risk != sidecar["risk"] or audit != sidecar["audit"]:
-            differing = [key for key in audit if audit[key] != sidecar["audit"].get(key)] or ["risk"]
-            problem, hint = "the sidecar differs from the release of the run", "share the records again"
-            raise InputError(problem, source=written, found=differing, hint=hint)
+            raise InputError(
+                "the sidecar differs from the release of the run",
+                source=written,
+                found=[key for key in audit if audit[key] != sidecar["audit"].get(key)] or ["risk"],
+                hint="share the records again",
+            )
     return Releases(found, limit, written, sidecar)
 
 
@@ -511,8 +514,11 @@ def rulebook_of(shared: records.SharedRecords) -> pd.DataFrame:
     column_of = source.columns.column_of
     with locating(source.run.folder, "--rulebook"):
         if shared.sensitive is not None:
-            way = f"decides by column {shared.sensitive.name!r} and adds records, which rules by values cannot express"
-            raise InputError(f"policy {shared.policy!r} {way}", expected="another policy")
+            raise InputError(
+                f"policy {shared.policy!r} decides by column {shared.sensitive.name!r} and adds records, which rules "
+                "by values cannot express",
+                expected="another policy",
+            )
         if not column_of:
             raise InputError("the release has no quasi-identifier for rules")
     names = {attribute: column if source.columns.header else attribute for attribute, column in column_of.items()}
@@ -528,9 +534,13 @@ def rulebook_of(shared: records.SharedRecords) -> pd.DataFrame:
         again = distinct.index[twice][0]
         first = distinct.index[(distinct[values] == distinct.loc[again, values]).all(axis=1)][0]
         why = ", because all rows of a person have the same generalization" if source.columns.person else ""
-        problem = f"no rulebook: two rows have the same values but different releases{why}"
-        found, expected = f"rows {first + 1} and {again + 1}", "a policy with the same generalization for equal rows"
-        raise InputError(problem, source=source.path, where="--rulebook", found=found, expected=expected)
+        raise InputError(
+            f"no rulebook: two rows have the same values but different releases{why}",
+            source=source.path,
+            where="--rulebook",
+            found=f"rows {first + 1} and {again + 1}",
+            expected="a policy with the same generalization for equal rows",
+        )
     return distinct.sort_values(values, kind="stable").reset_index(drop=True)
 
 
