@@ -1,8 +1,8 @@
 """Effect of each quasi-identifier on the outcomes of a scenario, with Shapley shares.
 
-Shares: Shapley 1953, A value for n-person games, Contributions to the Theory of Games II. With more than a few parts,
-the average is taken over orders drawn at random (Castro, Gomez and Tejada 2009, Polynomial calculation of the Shapley
-value based on sampling, Computers & Operations Research 36).
+Shapley shares: Shapley 1953, A value for n-person games, Contributions to the Theory of Games II. With many attributes,
+they are averages over orders drawn at random (Castro, Gomez and Tejada 2009, Polynomial calculation of the Shapley
+value based on sampling, Computers & Operations Research 36). The functions that compute shares call attributes parts.
 """
 
 from __future__ import annotations
@@ -170,19 +170,23 @@ def attributes_loaded(
         return np.array([each[measure] for each in found for measure in ATTRIBUTE_MEASURES])
 
     if exact:
-        shares, errors = exact_shares(value, n), np.zeros((n, len(columns.policies) * len(ATTRIBUTE_MEASURES)))
+        shares = exact_shares(value, n)
+        errors = np.zeros_like(shares)
     else:
         shares, errors = sampled_shares(value, n, orders, random_stream(loaded.scenario.seed, "attributes"))
     everything, rows = 2**n - 1, []
     for (first, policy), (place, attribute) in itertools.product(enumerate(columns.policies), enumerate(names)):
+        # In the order of the last columns: all, without, alone, none, share, standard_error.
         valued = [value(members) for members in (everything, everything & ~(1 << place), 1 << place, 0)]
         valued += [shares[place], errors[place]]
         for number, measure in enumerate(ATTRIBUTE_MEASURES, start=first * len(ATTRIBUTE_MEASURES)):
             rows.append((policy, attribute, measure, *(float(each[number]) for each in valued)))
     table = pd.DataFrame(rows, columns=list(ATTRIBUTE_COLUMNS))
     clock.lap("play")
-    about = {"exact": exact, "orders": None if exact else orders, "played": next(played)}
-    facts = {"attributes": about, **kind.facts(study)}
+    facts = {
+        "attributes": {"exact": exact, "orders": None if exact else orders, "played": next(played)},
+        **kind.facts(study),
+    }
     warnings = columns.warnings
     if getattr(loaded.scenario, "agents", None) is not None:
         warnings = ("section agents is ignored: only one round is evaluated", *warnings)

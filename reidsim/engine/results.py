@@ -193,7 +193,7 @@ def make_folder(folder: Path) -> None:
 
 def next_free_folder(parent: Path, name: str) -> Path:
     """Return ``parent/name-001``, or the first such path that is not in use."""
-    return next(itertools.filterfalse(Path.exists, (parent / f"{name}-{number:03d}" for number in itertools.count(1))))
+    return next(path for number in itertools.count(1) if not (path := parent / f"{name}-{number:03d}").exists())
 
 
 def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def html_of(widget):
 
 @pytest.fixture
 def rendered(tmp_path):
-    from reidsim.web import page, server
+    from reidsim.web import exploration, page
 
     (tmp_path / "people.csv").write_text("age,sex\n30,F\n30,F\n31,F\n31,M\n32,M\n34,M\n")
     (tmp_path / "small.toml").write_text(
@@ -39,7 +39,7 @@ def rendered(tmp_path):
         '[attributes.sex]\nhierarchy = { rule = "suppress" }\n'
         '[economics]\nbenefit = 10\nloss = 6\ncost = 2\n[adversary]\nrisk = "prosecutor"\n'
     )
-    server.offer(Scenario.load(tmp_path / "small.toml"))
+    exploration.offer(Scenario.load(tmp_path / "small.toml"))
     box, context = solara.render(solara.AppLayout(children=[page.Page()]), handle_error=False)
     until(lambda: "Smallest class" in html_of(box), "the read-back")
     yield box, context

@@ -718,13 +718,17 @@ def run_tables(study: Study[Any], draw: int, equilibria: Mapping[str, Equilibriu
     kind = kind_of(study.scenario)
     found, rows = kind.reidentified(study, draw, equilibria), kind.row_of_subject(study, draw)
     runs: dict[str, list[Any]] = {"policy": [*equilibria]}
-    further = kind.further_measures(study, equilibria)
-    for table in (kind.summarise(study, draw, equilibria), measures_table(found), further):
+    for table in (
+        kind.summarise(study, draw, equilibria),
+        measures_table(found),
+        kind.further_measures(study, equilibria),
+    ):
         runs |= columns_of_table(table if [*table.index] == runs["policy"] else table.reindex(runs["policy"]))
+    by_row = {policy: each.expand(rows) for policy, each in equilibria.items()}
     by_record = [
         row
-        for policy, each in equilibria.items()
-        for row in quantile_rows({"policy": policy}, {name: getattr(each.expand(rows), name) for name in OUTCOMES})
+        for policy, each in by_row.items()
+        for row in quantile_rows({"policy": policy}, {name: getattr(each, name) for name in OUTCOMES})
     ]
     distributions = pd.DataFrame([*by_record, *quantiles_of_people(found)], columns=["policy", "measure", *LEVELS])
     return {"runs": runs, "distributions": columns_of_table(distributions)}

@@ -501,7 +501,7 @@ def _with_first_draw(ended: Ended) -> results.RunResult:
         runs = runs[list(single.runs.columns)]
     analysis = single.analysis
     if "runtimes" in ended.tables:
-        seconds = ended.tables["runtimes"].drop(columns="point", errors="ignore")
-        analysis = replace(analysis, named={**analysis.named, "runtimes": seconds})
+        runtimes = ended.tables["runtimes"].drop(columns="point", errors="ignore")
+        analysis = replace(analysis, named={**analysis.named, "runtimes": runtimes})
     manifest, warnings = single.manifest | ended.manifest, dict.fromkeys((*single.warnings, *ended.warnings))
     return replace(single, runs=runs, analysis=analysis, manifest=manifest, warnings=tuple(warnings))
