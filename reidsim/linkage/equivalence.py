@@ -106,13 +106,14 @@ class ValueTree:
         InputError
             If two groups, or a value and a group, have the same label in any other case.
         """
-        values, groups = hierarchy.attribute.categories, list[tuple[str, list[str]]]()
+        groups: list[tuple[str, list[str]]] = []
         for level, labels in enumerate(hierarchy.labels[1:], start=1):
             members: list[list[str]] = [[] for _ in labels]
             for label, above in zip(hierarchy.labels[level - 1], hierarchy.parents(level - 1), strict=True):
                 members[above].append(label)
             groups += [(label, below) for label, below in zip(labels, members, strict=True) if below != [label]]
-        names, where = (*values, *(label for label, _ in groups)), f"value tree of {hierarchy.attribute.name!r}"
+        names = (*hierarchy.attribute.categories, *(label for label, _ in groups))
+        where = f"value tree of {hierarchy.attribute.name!r}"
         require_distinct("two values or groups have the same name", names, where=where)
         return cls._of_members(hierarchy.attribute, dict(groups))
 
@@ -261,8 +262,14 @@ def make_elements(
         if _is_generalized(persons[:, position], released[:, position], tree)
     }
     if records is None and not used:
-        everybody, pattern = np.arange(n, dtype=np.int32), np.zeros(n, dtype=np.int32)
-        return Elements(_columns(persons), everybody, counted, pattern, n, _holders(row_sets, n, 0))
+        return Elements(
+            columns=_columns(persons),
+            asks=np.arange(n, dtype=np.int32),
+            records=counted,
+            pattern=np.zeros(n, dtype=np.int32),
+            n_persons=n,
+            holders=_holders(row_sets, n, 0),
+        )
     # Elements with the same pattern are at the same depth of every tree, so their values match only if they are equal.
     depths = np.zeros(released.shape, dtype=np.int32)
     for position, tree in used.items():
@@ -276,11 +283,17 @@ def make_elements(
             # A person known by a group larger than the records' groups matches no record once the attribute is known.
             values[:, position] = np.where(above >= 0, above, tree.n_nodes)
         questions.append(values)
-    columns, n_queries = _columns(np.concatenate([*questions, released])), n * len(patterns)
+    n_queries = n * len(patterns)
     asks = np.append(np.tile(np.arange(n), len(patterns)), np.full(len(released), NOBODY)).astype(np.int32)
     pattern = np.append(np.repeat(np.arange(len(patterns)), n), pattern_of_record).astype(np.int32)
-    amounts = np.append(np.zeros(n_queries, dtype=np.int64), counted)
-    return Elements(columns, asks, amounts, pattern, n, _holders(row_sets, len(released), n_queries))
+    return Elements(
+        columns=_columns(np.concatenate([*questions, released])),
+        asks=asks,
+        records=np.append(np.zeros(n_queries, dtype=np.int64), counted),
+        pattern=pattern,
+        n_persons=n,
+        holders=_holders(row_sets, len(released), n_queries),
+    )
 
 
 def _columns(codes: Codes) -> tuple[Positions, ...]:
@@ -343,9 +356,10 @@ def whole(elements: Elements) -> Split:
 def split_groups(order: Positions, starts: Integers, column: Positions, count: Integers) -> tuple[Positions, Integers]:
     """Split every group of elements by one attribute.
 
-    `column` has the value of the attribute of each element, shape (n_elements,), and `count` a zero for each value; it
-    is a work array, with zeros again on return. For `order` and `starts` see `Split`; the results are the same arrays
-    for the groups that also agree on the attribute, in the order of their first elements within a group.
+    `column` has the value of the attribute of each element, shape (n_elements,). `count`, shape (n_values,), is a work
+    array of zeros; it has zeros again on return. For `order` and `starts` see `Split`. The results are the `order` and
+    `starts` of the new groups, whose elements also agree on the attribute. The parts of a group are in the order of
+    their first elements.
     """
     split = np.empty_like(order)
     ends = np.empty(len(order) + 1, dtype=np.int64)

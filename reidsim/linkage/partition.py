@@ -99,8 +99,8 @@ class FittingRows:
         for node in np.unique(strategy[strategy >= 0]).tolist():
             entries, class_of_cell = np.flatnonzero(strategy == node), classes_at(self._lattice, node)
             found = class_of_cell[self.cell_of_entry[entries]]
-            if len(strategy) >= len(self.begin):
-                # The rows of a person that are equal when generalized count once.
+            if len(strategy) > len(self.begin) - 1:
+                # Some person has several rows; those that are equal when generalized count once.
                 once = np.unique(found * len(self.begin) + self._record_of_entry[entries], return_index=True)[1]
                 entries, found = entries[once], found[once]
             sums += np.bincount(found, weights[entries], len(self.cells))[class_of_cell]
@@ -273,12 +273,14 @@ def rollup_of(lattice: GeneralizationLattice, others: NDArray[np.int32], people:
     """
     hierarchies, losses = lattice.hierarchies, lattice.losses
     order = sorted(range(len(hierarchies)), key=lambda at: -float(losses[at][-1].max()))
-    groups, lost = [hierarchies[at].groups for at in order], [losses[at] for at in order]
+    groups = [hierarchies[at].groups for at in order]
+    lost = [losses[at] for at in order]
     least = [np.empty(each.shape) for each in lost]
-    for place, level in ((place, level) for place, each in enumerate(groups) for level in range(len(each))):
-        of_group = np.full(groups[place][level].max() + 1, np.inf)
-        np.minimum.at(of_group, groups[place][level], lost[place][level])
-        least[place][level] = of_group[groups[place][level]]
+    for groups_here, lost_here, least_here in zip(groups, lost, least, strict=True):
+        for level, group_of in enumerate(groups_here):
+            of_group = np.full(group_of.max() + 1, np.inf)
+            np.minimum.at(of_group, group_of, lost_here[level])
+            least_here[level] = of_group[group_of]
     codes = np.ascontiguousarray(np.concatenate([lattice.codes, others]).T[order], dtype=np.int32)
     n_groups = padded([np.array(hierarchies[at].n_groups, dtype=np.int64) for at in order])
     shape, strides = (np.array(each, dtype=np.int64)[order] for each in (lattice.shape, lattice.strides))
@@ -442,4 +444,5 @@ def vertices(shape: Sequence[int], fewest: int) -> list[tuple[int, ...]]:
     Each is a tuple of one level per attribute; `shape` is the number of levels of each attribute. As few attributes as
     possible are combined; there are fewer combinations if all attributes do not suffice.
     """
-    return list(np.ndindex(*shape[: int(np.searchsorted(np.cumprod([1, *shape]), fewest))]))
+    n_attributes = int(np.searchsorted(np.cumprod([1, *shape]), fewest))
+    return list(np.ndindex(*shape[:n_attributes]))

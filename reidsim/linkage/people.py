@@ -606,7 +606,8 @@ def _distance(
     for level in levels:
         of_table = np.bincount(level, overall)
         pairs, place = np.unique(of_group * len(of_table) + level[of_value], return_inverse=True)
-        (groups, nodes), shares = np.divmod(pairs, len(of_table)), np.bincount(place, share, len(pairs))
+        groups, nodes = np.divmod(pairs, len(of_table))
+        shares = np.bincount(place, share, len(pairs))
         total += 1.0 + np.bincount(groups, np.abs(shares - of_table[nodes]) - of_table[nodes], n_groups)
     return np.clip(total / (2 * len(levels)), 0.0, 1.0)
 

@@ -95,11 +95,12 @@ class Ancestry:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mutation_rates", tuple(map(float, self.mutation_rates)))
-        n, people, wrong = len(self.mutation_rates), self.effective_population, "mutation rate out of range"
-        expected, rates = "a probability per generation, at least 0 and below 1", enumerate(self.mutation_rates, 1)
+        n, people = len(self.mutation_rates), self.effective_population
+        problem, expected = "mutation rate out of range", "a probability per generation, at least 0 and below 1"
+        rates = enumerate(self.mutation_rates, 1)
         refuse_first(
             (not 1 <= n <= MOST_LOCI, "wrong number of mutation rates", None, n, f"1 to {MOST_LOCI} loci"),
-            *((not 0 <= rate < 1, wrong, f"locus {locus}", rate, expected) for locus, rate in rates),
+            *((not 0 <= rate < 1, problem, f"locus {locus}", rate, expected) for locus, rate in rates),
             (not 1 <= people < np.inf, "effective population out of range", None, people, "1 or more"),
         )
 
@@ -343,7 +344,9 @@ def nearest_surname(
         ahead += _is_nearer(distances, rows, i, other)
     agree = agreeing[first] & shared
     posterior(tables, agree, genealogy.observed[rows[first]] & observed & ~agree, weights[0])
-    weights[1, :], beyond = 0.0, 1.0
+    # Without another surname among the nearest, the common ancestor of its bearer is beyond the horizon.
+    weights[1, :] = 0.0
+    beyond = 1.0
     if other >= 0 and ahead < NEAREST:
         agree = agreeing[other] & shared
         mean = posterior(tables, agree, genealogy.observed[rows[other]] & observed & ~agree, weights[1])

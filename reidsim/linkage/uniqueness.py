@@ -412,7 +412,8 @@ class PitmanLikelihood:
 
             places = np.linspace(*ends, _POINTS).tolist()
             values = [at(log_b) for log_b in places]
-            least, options = int(np.argmin(values)), {"xatol": _TOLERANCE * (ends[1] - ends[0])}
+            least = int(np.argmin(values))
+            options = {"xatol": _TOLERANCE * (ends[1] - ends[0])}
             bounds = places[max(least - 1, 0)], places[min(least + 1, _POINTS - 1)]
             refined = scipy.optimize.minimize_scalar(at, bounds=bounds, method="bounded", options=options)
             return sign * min(values[least], float(refined.fun))
@@ -739,10 +740,19 @@ def estimate_of_uniques(
     of_share = reach * float(np.sqrt(spread.sum())) / max(n, 1)
     # Variance of uniqueness, and of the sampling of uniques.
     of_uniques = reach * float(np.sqrt((weights**2 * spread + weights * (weights - 1) * staying).sum()))
-    of_population = min(uniques, size), max(uniques - of_uniques, 0.0), min(uniques + of_uniques, size)
-    of_sample = p, max(p - of_share, 0.0), min(p + of_share, 1.0)
-    note = "" if n else _NONE_UNIQUE
-    return UniquenessEstimate(method, n, *of_population, *of_sample, level, dict(parameters or {}), note)
+    return UniquenessEstimate(
+        method=method,
+        sample_uniques=n,
+        expected_uniques=min(uniques, size),
+        uniques_low=max(uniques - of_uniques, 0.0),
+        uniques_high=min(uniques + of_uniques, size),
+        p_unique_given_sample_unique=p,
+        low=max(p - of_share, 0.0),
+        high=min(p + of_share, 1.0),
+        level=level,
+        parameters=dict(parameters or {}),
+        note="" if n else _NONE_UNIQUE,
+    )
 
 
 class LogLinearModel:
@@ -780,21 +790,22 @@ class LogLinearModel:
     """
 
     def __init__(self, cells: SampleCells, pairs: Sequence[Pair] = (), *, start: LogLinearModel | None = None) -> None:
-        size, expected = math.prod(cells.shape), f"at most {MOST_CELLS:,} (use fewer attributes or coarser values)"
+        size = math.prod(cells.shape)
+        expected = f"at most {MOST_CELLS:,} (use fewer attributes or coarser values)"
         refuse_first((size > MOST_CELLS, "too many cells for a log-linear model", None, size, expected))
         self.cells, self.pairs = cells, tuple(pairs)
-        records, people = (None, None) if start is None else (start._records, start._people)
-        self._records: Floats = _fitted(cells.table(cells.records), self.pairs, records)
+        counts = cells.table(cells.records)
+        self._records: Floats = _fitted(counts, self.pairs, None if start is None else start._records)
         if cells.equal_weights:
             self._people: Floats = self._records * (cells.population_size / cells.records.sum())
         else:
-            self._people = _fitted(cells.table(cells.people), self.pairs, people)
-        all_paired = len(self.pairs) == math.comb(len(cells.shape), 2)
-        self.method = f"log-linear{'-independence' if not self.pairs else '-pairs' if all_paired else ''}"
+            self._people = _fitted(cells.table(cells.people), self.pairs, None if start is None else start._people)
+        n_pairs = math.comb(len(cells.shape), 2)
+        self.method = "log-linear" + {n_pairs: "-pairs", 0: "-independence"}.get(len(self.pairs), "")
         # Expected number of unsampled people of each cell.
         self._others = (1 - cells.records / cells.people) * self._people[tuple(cells.codes.T)]
         there = self._people > 0
-        f, mean, people = cells.table(cells.records)[there], self._records[there], self._people[there]
+        f, mean, people = counts[there], self._records[there], self._people[there]
         p = np.minimum(mean / people, 1.0)
         first = (1 - p) * np.exp(-people) * people
         second = (1 - p) * np.exp(-people) * (2 - (1 + p) * people) / (2 * p)
@@ -983,6 +994,7 @@ def _reason_of_model(independence: LogLinearModel, fitting: LogLinearModel) -> s
     if fitting.pairs:
         pairs = counted(len(fitting.pairs), "interaction")
         reason += f", the model with {pairs} of two attributes has a bias of z = {fitting.bias_z:.1f}"
+    if abs(fitting.bias_z) <= SIGNIFICANT:
+        return f"{reason}: no significant bias"
     high_or_low = "low" if fitting.bias_z < 0 else "high, which is conservative"
-    is_unbiased = abs(fitting.bias_z) <= SIGNIFICANT
-    return f"{reason}: {'no significant bias' if is_unbiased else f'the estimate is probably too {high_or_low}'}"
+    return f"{reason}: the estimate is probably too {high_or_low}"

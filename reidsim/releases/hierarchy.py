@@ -51,18 +51,20 @@ _SERIAL = re.compile(r"(\d{5})(?:[.,]\d+)?")
 _YEAR = re.compile(r"(\d{4})(?:[.,]0+|-(?P<month>0[1-9]|1[0-2]))?")
 
 # Names of months in English and German; abbreviations need at least three letters.
-_MONTHS = [
-    *(
-        "january januar jänner",
-        "february februar",
-        "march märz maerz mrz",
-        "april",
-        "may mai",
-        "june juni",
-        "july juli",
-    ),
-    *("august", "september", "october oktober", "november", "december dezember"),
-]
+_MONTHS = (
+    "january januar jänner",
+    "february februar",
+    "march märz maerz mrz",
+    "april",
+    "may mai",
+    "june juni",
+    "july juli",
+    "august",
+    "september",
+    "october oktober",
+    "november",
+    "december dezember",
+)
 
 # Names of levels in a hierarchy of dates: a month, a year, or a number of years.
 _LEVEL = re.compile(r"month|year|([2-9]|[1-9]\d+) years")
@@ -110,21 +112,21 @@ class Hierarchy:
     costless_levels: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
-        where, names = f"hierarchy of {self.attribute.name!r}", self.attribute.categories
+        hierarchy, names = f"hierarchy of {self.attribute.name!r}", self.attribute.categories
         for level, (below, above) in enumerate(pairwise(self.groups), start=1):
             split = np.flatnonzero(self.parents(level - 1)[below] != above)
             if len(split):
-                value, label = split[0], self.labels[level - 1][below[split[0]]]
+                value = split[0]
+                label = self.labels[level - 1][below[value]]
                 other = np.flatnonzero((below == below[value]) & (above != above[value]))[0]
                 found = f"{names[value]!r} and {names[other]!r} are in one group at level {level - 1} ({label!r}) "
                 found += f"and in different groups at level {level}"
                 expected = "groups that only merge from one level to the next"
-                raise InputError(
-                    "hierarchy is not nested", where=f"{where}, level {level}", found=found, expected=expected
-                )
-        expected, where = f"a level from 1 to {self.n_levels - 1}", f"{where}, costless levels"
-        wrong = [level for level in self.costless_levels if not 0 < level < self.n_levels]
-        refuse_first(*((True, "no such level", where, level, expected) for level in wrong))
+                where = f"{hierarchy}, level {level}"
+                raise InputError("hierarchy is not nested", where=where, found=found, expected=expected)
+        where, expected = f"{hierarchy}, costless levels", f"a level from 1 to {self.n_levels - 1}"
+        levels = self.costless_levels
+        refuse_first(*((not 0 < lev < self.n_levels, "no such level", where, lev, expected) for lev in levels))
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.attribute.name!r}, {len(self.labels)} levels)"
@@ -291,11 +293,11 @@ def check_header(
     Raises
     ------
     InputError
-        If `header` is true, and a label of the first row (the value in the first cell excepted) is also the label of
-        another row at the same level. If `header` is false, and the first row looks like a header. It does if all of
-        the following hold: its first cell is not in `used`; there are other rows; it shares no label with them at the
-        same level; and either its first cell is the name of the attribute or a usual name of the column of values, or
-        its cells all differ and all other rows have the same label at the last level.
+        If `header` is true, and a label of the first row is also the label of another row at the same level; the first
+        cell, which has the value, does not count. If `header` is false, and the first row looks like a header: its
+        first cell is not in `used`, there are other rows, and it shares no label with them at the same level.
+        Moreover, its first cell is the name of the attribute or a usual name of the column of values; or its cells all
+        differ, and all other rows have the same label at the last level.
     """
     first, rest, found = rows[0], rows[1:], ";".join(rows[0])
     labels = (label for level, label in enumerate(first) if level and label in {row[level] for row in rest})

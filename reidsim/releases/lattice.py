@@ -175,9 +175,12 @@ class GeneralizationLattice(StrategySpace):
         return tuple(strategy // stride % levels for stride, levels in zip(self.strides, self.shape, strict=True))
 
     def groups_at(self, strategy: int, columns: Iterable[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
-        """Return the groups of values in a strategy; `columns` has codes by attribute."""
-        levels = zip(self.hierarchies, self.levels(strategy), columns, strict=True)
-        return [hierarchy.groups[level][codes] for hierarchy, level, codes in levels]
+        """Return the group of each value at the levels of a strategy, one array per attribute.
+
+        `columns` has the codes of the values, one array per attribute.
+        """
+        attributes = zip(self.hierarchies, self.levels(strategy), columns, strict=True)
+        return [hierarchy.groups[level][codes] for hierarchy, level, codes in attributes]
 
     def index(self, levels: Sequence[int]) -> int:
         """Return the number of the strategy with these levels, one per attribute.
@@ -188,8 +191,8 @@ class GeneralizationLattice(StrategySpace):
             If the number of levels is not that of the attributes, or an attribute has no such level.
         """
         fits = len(levels) == len(self.shape) and all(0 <= each < n for each, n in zip(levels, self.shape, strict=True))
-        problem, expected = "no such strategy in the lattice", f"levels below {self.shape}"
-        refuse_first((not fits, problem, None, list(levels), expected))
+        expected = f"levels below {self.shape}"
+        refuse_first((not fits, "no such strategy in the lattice", None, list(levels), expected))
         return sum(level * stride for level, stride in zip(levels, self.strides, strict=True))
 
     def successors(self, strategy: int) -> Iterator[int]:
@@ -283,7 +286,8 @@ class GeneralizationLattice(StrategySpace):
         columns, withheld = {}, strategies < 0
         levels = self.all_levels(np.where(withheld, 0, strategies))
         for position, hierarchy in enumerate(self.hierarchies):
-            number, table = dict[str, int](), np.empty(hierarchy.groups.shape, dtype=np.int32)
+            number: dict[str, int] = {}
+            table = np.empty(hierarchy.groups.shape, dtype=np.int32)
             for level, (labels, groups) in enumerate(zip(hierarchy.labels, hierarchy.groups, strict=True)):
                 table[level] = np.array([number.setdefault(label, len(number)) for label in labels])[groups]
             codes = np.where(withheld, -1, table[levels[:, position], self.codes[rows, position]])
@@ -340,9 +344,9 @@ class MaskingSpace(StrategySpace):
 
     def __post_init__(self) -> None:
         n, weights = len(self.attributes), np.asarray(self.weights, dtype=np.float64)
-        kept, groups = self.kept or (_MASKING,) * n, self.groups or ((),) * n
+        kept = tuple(np.asarray(shares, dtype=np.float64) for shares in self.kept or (_MASKING,) * n)
+        groups = self.groups or ((),) * n
         total = self.total_weight or float(weights.sum(axis=-1).mean() if weights.size else 0.0)
-        kept = tuple(np.asarray(shares, dtype=np.float64) for shares in kept)
         vars(self).update(weights=weights, kept=kept, groups=groups, total_weight=total)
         refuse_first(
             (not total > 0, "no attribute has a positive weight", None, total, "a sum of weights above 0"),

@@ -8,7 +8,7 @@ needs, a counterfeit record is added. The algorithm is from Section 4.3 of the p
 buckets by signature, balance the buckets, assign new records, and split buckets into halves with the least total
 perimeter.
 
-Safe Harbor restricts ages and ZIP codes. Here the rule is a minimum level of a hierarchy for each value.
+Safe Harbor restricts ages and ZIP codes. For each value, the rule sets a minimum level of the attribute's hierarchy.
 """
 
 from __future__ import annotations
@@ -222,7 +222,8 @@ def _assign(buckets: Buckets, new: dict[int, list[int]], m: int) -> None:
     """
     while any(new.values()):
         frequent = sorted((value for value, rows in new.items() if rows), key=lambda value: (-len(new[value]), value))
-        size, number = _portion([*(len(new[value]) for value in frequent), 0], m)
+        counts = [*(len(new[value]) for value in frequent), 0]
+        size, number = _portion(counts, m)
         signature = tuple(sorted(frequent[:size]))
         columns = buckets.setdefault(signature, [[] for _ in signature])
         for value, column in zip(signature, columns, strict=True):
@@ -404,7 +405,8 @@ def minimum_zip_levels(hierarchy: Hierarchy, zip3_population: Mapping[str, float
     """
     areas = np.array([category[:ZIP_DIGITS] for category in hierarchy.attribute.categories])
     problem, where = "population of a three-digit ZIP code area unknown", f"attribute {hierarchy.attribute.name!r}"
-    refuse_first(*((True, problem, where, area, None) for area in sorted({*areas.tolist()} - {"", *zip3_population})))
+    unknown = sorted({*areas.tolist()} - {"", *zip3_population})
+    refuse_first(*((True, problem, where, area, None) for area in unknown))
     people = np.array([zip3_population[area] if area else 0 for area in areas.tolist()])
     restricted = (people <= RESTRICTED_AT_MOST) & (areas != "")
     # The people of an area are counted once, at the first of its codes.
