@@ -439,8 +439,8 @@ def apply(
     output
         New CSV file for the released records.
     """
+    from reidsim.core.files import require_new_file, write_new_file
     from reidsim.engine.results import require_no_standard_output
-    from reidsim.populations.catalogue import require_new_file, write_new_file
     from reidsim.reports.shared.file import apply_rules, csv_bytes
 
     require_no_standard_output(output)

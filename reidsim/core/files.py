@@ -1,4 +1,4 @@
-"""Find and read text and TOML files, bundled or the user's; check files and free memory before work begins.
+"""Find and read text and TOML files, write new files, check files and free memory before work begins.
 
 Bundled scenarios and populations are at the top of the repository, where people read and copy them. A regular
 installation has them inside the package; an editable installation uses the repository.
@@ -7,18 +7,20 @@ installation has them inside the package; an editable installation uses the repo
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
 import shlex
 import stat
+import tempfile
 import tomllib
 import zipfile
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from reidsim.core.errors import InputError, listed, nearest, reading
+from reidsim.core.errors import InputError, listed, nearest, reading, refuse_first
 
 # Endings of files with typed columns, by program.
 STATA, SPSS, SAS, EXCEL = (".dta",), (".sav", ".zsav", ".por"), (".sas7bdat", ".xpt"), (".xlsx", ".xlsm")
@@ -336,6 +338,90 @@ def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
         if not level:
             return
     raise InputError("nested too deep", source=source, where=level[0][1], expected=f"at most {_DEEPEST} levels")
+
+
+def write_new_file(path: Path, content: bytes | Callable[[str], object]) -> None:
+    """Write a new file that appears complete or not at all.
+
+    It is readable only by its owner.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the new file; missing folders are created.
+    content : bytes or callable
+        Content, or function that writes it to a file with the given name.
+
+    Raises
+    ------
+    InputError
+        If the path exists, or the file cannot be written.
+    """
+    write = (lambda unfinished: Path(unfinished).write_bytes(content)) if isinstance(content, bytes) else content
+    require_new_file(path)
+    try:
+        os.replace(unfinished_beside(path, write), path)
+    except OSError as error:
+        raise not_written(path, error) from None
+
+
+def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = "") -> str:
+    """Write a temporary file beside `path` and return its name.
+
+    It is readable only by its owner.
+
+    Parameters
+    ----------
+    path : Path
+        Path beside which the file is written; missing folders are created.
+    write : callable
+        Called with the name of the temporary file; writes its content.
+    ending : str
+        Suffix of the temporary file's name.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; no file remains.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}-", suffix=ending, dir=path.parent)
+    os.close(handle)
+    try:
+        write(unfinished)
+        with open(unfinished, "rb") as file:
+            os.fsync(file.fileno())
+    except BaseException:
+        # pyarrow itself may have removed a file that it could not finish.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(unfinished)
+        raise
+    return unfinished
+
+
+def not_written(path: Path, error: OSError) -> InputError:
+    """Return, without raising it, the InputError for a file that cannot be written.
+
+    `error` is the system's error, whose text the message has; a full disk has a message of its own.
+    """
+    is_full, other = error.errno == errno.ENOSPC, f"cannot be written: {error.strerror or error}"
+    return InputError("the disk is full; nothing was written" if is_full else other, source=path)
+
+
+def require_new_file(path: Path) -> None:
+    """Check that a path does not exist and its folder can be created.
+
+    This is checked before the computation starts.
+
+    Raises
+    ------
+    InputError
+        If the path exists, or a folder above it is a file.
+    """
+    exists, expected = path.exists() or path.is_symlink(), "a new file: nothing is overwritten"
+    refuse_first((exists, "exists already", None, None, expected), source=path)
+    above = next((folder for folder in path.absolute().parents if folder.exists()), Path())
+    refuse_first((not above.is_dir(), "is a file", None, None, "a folder"), source=above)
 
 
 # Prefix of the path of a bundled file.

@@ -18,7 +18,7 @@ import pandas as pd
 from rich.console import Console
 
 from reidsim.core.errors import InputError, listed, naming_arguments, nearest, require_among, writing
-from reidsim.core.files import require_plain
+from reidsim.core.files import require_new_file, require_plain
 from reidsim.core.tables import sniff_delimiter
 from reidsim.core.terminal import DelayedProgress
 from reidsim.core.validation import toml_text, with_texts
@@ -30,7 +30,6 @@ from reidsim.engine.results import RunResult
 from reidsim.engine.stress.run import StressResult, describe, stress_loaded, with_method
 from reidsim.engine.switch import LOSS, SwitchResult, switch_loaded
 from reidsim.games.matrix_games import Sum
-from reidsim.populations.catalogue import require_new_file
 from reidsim.scenarios.agents import WHO_COMES
 from reidsim.scenarios.kind import Progress, kind_of
 from reidsim.scenarios.registry import DEFAULT_KIND, scenario_kind

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
 import os
 import platform
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -22,7 +19,7 @@ from numpy.typing import NDArray
 from pydantic import Field, RootModel
 
 from reidsim.core.errors import InputError, locating, refuse_first
-from reidsim.core.files import read_toml, require_parquet_fits, resolve
+from reidsim.core.files import read_toml, require_new_file, require_parquet_fits, resolve, write_new_file
 from reidsim.core.tables import read_parquet
 from reidsim.core.validation import override, validated, validated_after
 from reidsim.populations.census import (
@@ -162,90 +159,6 @@ def write_table(path: Path, table: pa.Table) -> None:
     write_new_file(path, write)
 
 
-def write_new_file(path: Path, content: bytes | Callable[[str], object]) -> None:
-    """Write a new file that appears complete or not at all.
-
-    It is readable only by its owner.
-
-    Parameters
-    ----------
-    path : Path
-        Path of the new file; missing folders are created.
-    content : bytes or callable
-        Content, or function that writes it to a file with the given name.
-
-    Raises
-    ------
-    InputError
-        If the path exists, or the file cannot be written.
-    """
-    write = (lambda unfinished: Path(unfinished).write_bytes(content)) if isinstance(content, bytes) else content
-    require_new_file(path)
-    try:
-        os.replace(unfinished_beside(path, write), path)
-    except OSError as error:
-        raise not_written(path, error) from None
-
-
-def unfinished_beside(path: Path, write: Callable[[str], object], ending: str = "") -> str:
-    """Write a temporary file beside `path` and return its name.
-
-    It is readable only by its owner.
-
-    Parameters
-    ----------
-    path : Path
-        Path beside which the file is written; missing folders are created.
-    write : callable
-        Called with the name of the temporary file; writes its content.
-    ending : str
-        Suffix of the temporary file's name.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; no file remains.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}-", suffix=ending, dir=path.parent)
-    os.close(handle)
-    try:
-        write(unfinished)
-        with open(unfinished, "rb") as file:
-            os.fsync(file.fileno())
-    except BaseException:
-        # pyarrow itself may have removed a file that it could not finish.
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(unfinished)
-        raise
-    return unfinished
-
-
-def not_written(path: Path, error: OSError) -> InputError:
-    """Return, without raising it, the InputError for a file that cannot be written.
-
-    `error` is the system's error, whose text the message has; a full disk has a message of its own.
-    """
-    is_full, other = error.errno == errno.ENOSPC, f"cannot be written: {error.strerror or error}"
-    return InputError("the disk is full; nothing was written" if is_full else other, source=path)
-
-
-def require_new_file(path: Path) -> None:
-    """Check that a path does not exist and its folder can be created.
-
-    This is checked before the computation starts.
-
-    Raises
-    ------
-    InputError
-        If the path exists, or a folder above it is a file.
-    """
-    exists, expected = path.exists() or path.is_symlink(), "a new file: nothing is overwritten"
-    refuse_first((exists, "exists already", None, None, expected), source=path)
-    above = next((folder for folder in path.absolute().parents if folder.exists()), Path())
-    refuse_first((not above.is_dir(), "is a file", None, None, "a folder"), source=above)
-
-
 def read_population_file(path: Path) -> Population | Individuals | Genealogy:
     """Return the population in a file from ``reidsim populate``.
 
@@ -290,6 +203,7 @@ def _genealogy(table: pa.Table, about: Mapping[str, Any]) -> Genealogy:
         after.to_numpy(),
     )
     columns: dict[str, Any] = {"haplotypes": np.column_stack([table[locus].to_numpy() for locus in loci])}
+    # The last field, the haplotypes, has no type in `COLUMN_TYPES`.
     for name, dtype in zip(Columns._fields, COLUMN_TYPES, strict=False):
         codes = _codes_of(table, name, labels[name]) if name in labels else table[name].to_numpy()
         columns[name] = codes.astype(dtype, copy=False)
@@ -487,11 +401,8 @@ def make(
     """
     path = resolve(recipe, "populations", "population recipe")
     if path.suffix == ".parquet":
-        changed, problem = (
-            overrides or seed is not None,
-            "the population file is final: its seed and keys cannot change",
-        )
-        refuse_first((changed, problem, None, None, "a recipe (TOML)"), source=path)
+        problem = "the population file is final: its seed and keys cannot change"
+        refuse_first((overrides or seed is not None, problem, None, None, "a recipe (TOML)"), source=path)
         return read_population_file(path)
 
     def other(named: str, expected: bool) -> Population | Individuals:

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from reidsim.core.errors import InputError, reading
-from reidsim.core.files import read_toml
+from reidsim.core.files import read_toml, require_new_file, write_new_file
 from reidsim.core.validation import toml_text, validated
 from reidsim.core.wording import Code, number_text
 from reidsim.engine.switch import TIMES_OWN, BreakEven, break_even
 from reidsim.games.outcomes import RECORD_RISK, SUCCESS_PROBABILITY
 from reidsim.kinds.assessment.kind import RISKS_OF_PERSONS
-from reidsim.populations.catalogue import require_new_file, write_new_file
 from reidsim.reports.page.decision import decision, highest_risk, mean_payoffs
 from reidsim.reports.page.sources import StoredRun, assumptions, open_results, question, repeat
 from reidsim.reports.shared.audited import DEFINITION, by_fitting_rows

@@ -16,11 +16,10 @@ import numpy as np
 import pandas as pd
 
 from reidsim.core.errors import InputError, listed, locating, refuse_rows
-from reidsim.core.files import read_json
+from reidsim.core.files import not_written, read_json, require_new_file, unfinished_beside
 from reidsim.core.tables import delimited_line, read_table, refuse_encoding_of_types, require_columns, sniff_delimiter
 from reidsim.core.wording import measures_among
 from reidsim.engine.results import require_hash, require_no_standard_output
-from reidsim.populations.catalogue import not_written, require_new_file, unfinished_beside
 from reidsim.reports.page.sources import StoredRun
 from reidsim.reports.shared import records
 from reidsim.reports.shared.audited import Limit, Release, classes_of, limit_of, read_back
