@@ -121,8 +121,7 @@ class ColumnReader:
         if key not in self._masked:
             alike = {value: at for value, at in self._position.items() if len(value) == len(cell)}
             self._masked[key] = _grouped(("".join(value[place] for place in kept), at) for value, at in alike.items())
-        text = "".join(cell[place] for place in kept)
-        return self._masked[key].get(text, np.zeros(0, dtype=np.intp))
+        return self._masked[key].get("".join(cell[place] for place in kept), np.zeros(0, dtype=np.intp))
 
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.float64], Positions]:
@@ -283,8 +282,7 @@ class ReleaseAudit:
             Promised probability of re-identification of each person.
         """
         found = self.is_shared & (self.rows_of_person > 0)
-        risk = 1 / np.maximum(self.rows_of_person, 1)
-        return int((found & (risk > promised * (1 + 1e-9))).sum())
+        return int((found & (1 / np.maximum(self.rows_of_person, 1) > promised * (1 + 1e-9))).sum())
 
 
 def audit_release(

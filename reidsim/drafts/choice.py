@@ -160,7 +160,8 @@ def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
     missing form one group.
     """
     whole = column.kind == "whole number"
-    numbers = {label: as_number(label) for label in filter((WHOLE_NUMBER if whole else NUMBER).fullmatch, column.rows)}
+    pattern = WHOLE_NUMBER if whole else NUMBER
+    numbers = {label: as_number(label) for label in filter(pattern.fullmatch, column.rows)}
     lowest, span = min(numbers.values()), max(numbers.values()) - min(numbers.values()) + whole
     if whole:
         preferred = [width for width in _WIDTHS.get(column.concept or "", ()) if width < span] or _round_widths(span)
@@ -565,9 +566,8 @@ def _require_matches(candidates: Sequence[ColumnProfile], reasons: Mapping[str, 
         If such a column has no match.
     """
     problem, expected = "the population has no matching attribute", "an attribute of the population"
-    refuse_first(
-        *((n in reasons, problem, f"column {n!r}", reasons.get(n), expected) for n in options.quasi_identifier)
-    )
+    named = options.quasi_identifier
+    refuse_first(*((name in reasons, problem, f"column {name!r}", reasons.get(name), expected) for name in named))
     unmatched = [profile for profile in candidates if profile.name in reasons]
     lost = [profile.name for profile in unmatched if profile.hint is not None and profile.hint.rank in _KNOWN_RANKS]
     if lost and not options.only_named:

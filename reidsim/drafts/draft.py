@@ -338,15 +338,13 @@ def _delimited(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
 def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
     lines: list[tuple[object, ...]] = [("column", "type", "values", "missing", "use", "why")]
     for profile in profiles:
-        hint, why = profile.hint, "named by the user, or few values"
-        if hint is not None:
-            why = f"its {hint.source} suggest{'s' * (hint.source != 'values')} {hint.concept}"
-        use = (
-            ("left out", choice.left_out[profile.name])
-            if profile.name in choice.left_out
-            else ("quasi-identifier", why)
-        )
-        lines.append((profile.name, profile.kind, profile.distinct, profile.missing, *use))
+        use, why = "quasi-identifier", "named by the user, or few values"
+        if profile.name in choice.left_out:
+            use, why = "left out", choice.left_out[profile.name]
+        elif profile.hint is not None:
+            verb = "suggest" if profile.hint.source == "values" else "suggests"
+            why = f"its {profile.hint.source} {verb} {profile.concept}"
+        lines.append((profile.name, profile.kind, profile.distinct, profile.missing, use, why))
     return _delimited(lines)
 
 
@@ -389,7 +387,8 @@ def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, set_aside: Sequ
             f"column {column.profile.name!r}: {note}" for note in (*column.profile.found.notes, *_notes(column))
         )
     single = [column.profile.name for column in choice.chosen if column.profile.distinct < 2]
-    yield from (f"column {name!r} has one value: generalizing it changes nothing" for name in single[:1])
+    if single:
+        yield f"column {single[0]!r} has one value: generalizing it changes nothing"
     if names_look_like_values(profiles):
         yield "column names look like values: does the file have a header?"
 

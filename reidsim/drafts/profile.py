@@ -131,8 +131,8 @@ class Names(Section):
     @model_validator(mode="after")
     def _ranked(self) -> Names:
         expected = f"one of {listed(sorted(self.ranks), 20)}, or a concept in a section [known.1] to [known.3]"
-        problem, unranked = "not a concept that outsiders may know", self.values.keys() - self.ranks.keys()
-        return self.unless(*((True, problem, f"values.{concept}", expected, None) for concept in unranked))
+        problem, ranks = "not a concept that outsiders may know", self.ranks
+        return self.unless(*((name not in ranks, problem, f"values.{name}", expected, None) for name in self.values))
 
     @classmethod
     def read(cls, path: Path | None = None) -> Names:
@@ -729,10 +729,8 @@ def profile_table(
         found = AS_WRITTEN if hint is not None and hint.role == "direct" else find_reading(written, hint, age_on)
         is_quantity = names.names_quantity(name) or names.names_quantity(labels.get(name, ""))
         if hint is None:
-            no_ages, present = (
-                has_age or is_numbered(name) or is_quantity,
-                _present(rows_by(written, found.reading.label)),
-            )
+            no_ages = has_age or is_numbered(name) or is_quantity
+            present = _present(rows_by(written, found.reading.label))
             concept = _concept(present, names, found.kind, name, has_age=has_age, no_ages=no_ages)
             if concept is not None:
                 hint = Hint(concept, "known", names.ranks[concept], source="values")
@@ -747,7 +745,8 @@ def profile_table(
         kind, reason = _kind(values, sum(present.values()), hint, found.kind, is_quantity=is_quantity)
         may_be_sets = kind in ("code", "category", "free text") or (kind == "identifier" and hint is None)
         separator = separator_of(present) if may_be_sets and bands_of(values) is None else ""
-        kind, reason = ("set", "") if separator else (kind, reason)
+        if separator:
+            kind, reason = "set", ""
         profiles.append(ColumnProfile(name, kind, rows, hint, reason, found, merged=merged, separator=separator))
     return tuple(profiles)
 
@@ -816,8 +815,10 @@ def _kind(
         return "identifier", f"by its {hint.source} ({concept})"
     if len(values) < 2:
         return "constant" if values else "empty", ""
-    if read_as == "date" or bands_of(values) is not None:
-        return "date" if read_as == "date" else "category", ""
+    if read_as == "date":
+        return "date", ""
+    if bands_of(values) is not None:
+        return "category", ""
     kind = _kind_of_values(values, is_postal=concept == "postal code")
     nominal = len(values) <= _MOST_NOMINAL if concept is None else concept not in _QUANTITIES
     if kind == "whole number" and not is_quantity and nominal:

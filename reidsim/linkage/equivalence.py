@@ -284,13 +284,11 @@ def make_elements(
             values[:, position] = np.where(above >= 0, above, tree.n_nodes)
         questions.append(values)
     n_queries = n * len(patterns)
-    asks = np.append(np.tile(np.arange(n), len(patterns)), np.full(len(released), NOBODY)).astype(np.int32)
-    pattern = np.append(np.repeat(np.arange(len(patterns)), n), pattern_of_record).astype(np.int32)
     return Elements(
         columns=_columns(np.concatenate([*questions, released])),
-        asks=asks,
+        asks=np.append(np.tile(np.arange(n), len(patterns)), np.full(len(released), NOBODY)).astype(np.int32),
         records=np.append(np.zeros(n_queries, dtype=np.int64), counted),
-        pattern=pattern,
+        pattern=np.append(np.repeat(np.arange(len(patterns)), n), pattern_of_record).astype(np.int32),
         n_persons=n,
         holders=_holders(row_sets, len(released), n_queries),
     )

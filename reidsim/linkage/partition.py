@@ -271,20 +271,26 @@ def rollup_of(lattice: GeneralizationLattice, others: NDArray[np.int32], people:
     people : ndarray of int64, shape (n_records + n_others,)
         Number of people that each row represents; see `Rollup`.
     """
-    hierarchies, losses = lattice.hierarchies, lattice.losses
-    order = sorted(range(len(hierarchies)), key=lambda at: -float(losses[at][-1].max()))
+    hierarchies = lattice.hierarchies
+    order = sorted(range(len(hierarchies)), key=lambda at: -float(lattice.losses[at][-1].max()))
     groups = [hierarchies[at].groups for at in order]
-    lost = [losses[at] for at in order]
-    least = [np.empty(each.shape) for each in lost]
-    for groups_here, lost_here, least_here in zip(groups, lost, least, strict=True):
+    losses = [lattice.losses[at] for at in order]
+    least_losses = [np.empty(each.shape) for each in losses]
+    for groups_here, losses_here, least_here in zip(groups, losses, least_losses, strict=True):
         for level, group_of in enumerate(groups_here):
             of_group = np.full(group_of.max() + 1, np.inf)
-            np.minimum.at(of_group, group_of, lost_here[level])
+            np.minimum.at(of_group, group_of, losses_here[level])
             least_here[level] = of_group[group_of]
-    codes = np.ascontiguousarray(np.concatenate([lattice.codes, others]).T[order], dtype=np.int32)
-    n_groups = padded([np.array(hierarchies[at].n_groups, dtype=np.int64) for at in order])
-    shape, strides = (np.array(each, dtype=np.int64)[order] for each in (lattice.shape, lattice.strides))
-    return Rollup(codes, people, padded(groups), padded(lost), padded(least), n_groups, shape, strides)
+    return Rollup(
+        codes=np.ascontiguousarray(np.concatenate([lattice.codes, others]).T[order], dtype=np.int32),
+        people=people,
+        groups=padded(groups),
+        losses=padded(losses),
+        least_losses=padded(least_losses),
+        n_groups=padded([np.array(hierarchies[at].n_groups, dtype=np.int64) for at in order]),
+        shape=np.array(lattice.shape, dtype=np.int64)[order],
+        strides=np.array(lattice.strides, dtype=np.int64)[order],
+    )
 
 
 def group_sizes_of(rollup: Rollup, strategies: Strategies, rows: Rows) -> Counts:

@@ -2,7 +2,8 @@
 
 A recipe of kind ``census-cells`` combines two sets of counts. A recipe of kind ``sf1`` reads the 2010 Census Summary
 File 1 (layout: technical documentation SF1/10-4 (RV), chapters 2 and 6). A recipe of kind ``voter-file`` counts the
-voters in the registration file of North Carolina, which the State Board of Elections distributes.
+voters in the registration file of North Carolina, which the State Board of Elections distributes. A recipe of kind
+``voter-list`` draws the voter list of a state from a population, by the facts of the state's list.
 """
 
 from __future__ import annotations
@@ -246,15 +247,19 @@ class CensusCellsRecipe(RecipeHead):
         spread = np.concatenate([counts[:, :-1], tail], axis=1)
         age_sex_shares = spread / spread.sum(axis=(1, 2), keepdims=True)
 
-        names = (self.age.attribute, self.race.attribute, self.sex.attribute, self.areas.attribute)
-        labels = (map(str, range(ages[0], oldest + 1)), races, by_sex, areas)
         if at.expected:
             table: Counts = np.einsum("z,zr,rax->arxz", people, race_shares, age_sex_shares)
         else:
             rng, whole = at.rng(), largest_remainders(people, race_shares).T
             drawn = [draw_multinomial(rng, n, s.ravel()) for n, s in zip(whole, age_sex_shares, strict=True)]
             table = np.reshape(drawn, (len(races), len(areas), *age_sex_shares.shape[1:])).transpose(2, 0, 3, 1)
-        domain = Domain.of(dict(zip(names, labels, strict=True)))
+        categories = {
+            self.age.attribute: map(str, range(ages[0], oldest + 1)),
+            self.race.attribute: races,
+            self.sex.attribute: by_sex,
+            self.areas.attribute: areas,
+        }
+        domain = Domain.of(categories)
         return Population.from_dense(domain, table, name=at.name, source=self.source)
 
 
@@ -387,13 +392,15 @@ class Sf1Recipe(RecipeHead):
         # The totals within each table are consistent, so missing lines and exchanged tables are detected only here.
         wrong = by_race.sum(axis=(1, 2, 3)) != zctas["people"]
         if wrong.any():
-            zcta, problem = (
-                zctas.loc[wrong.idxmax()],
+            zcta = zctas.loc[wrong.idxmax()]
+            raise InputError(
                 "tables PCT12A to PCT12G do not sum to the population of the ZCTA",
+                source=header,
+                where=f"LOGRECNO {zcta['logrecno']} (ZCTA {zcta['zcta']})",
+                found=int(by_race[wrong.idxmax()].sum()),
+                expected=f"{zcta['people']:.0f} (POP100)",
+                hint="use complete files of the same state and edition",
             )
-            where, found = f"LOGRECNO {zcta['logrecno']} (ZCTA {zcta['zcta']})", int(by_race[wrong.idxmax()].sum())
-            expected, hint = f"{zcta['people']:.0f} (POP100)", "use complete files of the same state and edition"
-            raise InputError(problem, source=header, where=where, found=found, expected=expected, hint=hint)
         occupied = zctas["people"].to_numpy() > 0
         ages = _single_years(by_race[occupied], self.tail, self.oldest)
         years, zips = map(str, range(self.oldest + 1)), zctas["zcta"][occupied]
@@ -636,9 +643,13 @@ def _blocks(file: BinaryIO, path: Path, n_fields: int) -> Iterator[bytes]:
         lines = (block + file.readline()).removesuffix(b"\n").split(b"\n")
         wrong = next((place for place, line in enumerate(lines) if line.count(tab) + 1 != n_fields), None)
         if wrong is not None:
-            where, expected = f"line {number + wrong}", f"{n_fields} fields, as in the header, separated by tabs"
-            problem, found = "line with the wrong number of fields", f"{lines[wrong].count(tab) + 1} fields"
-            raise InputError(problem, source=path, where=where, found=found, expected=expected)
+            raise InputError(
+                "line with the wrong number of fields",
+                source=path,
+                where=f"line {number + wrong}",
+                found=f"{lines[wrong].count(tab) + 1} fields",
+                expected=f"{n_fields} fields, as in the header, separated by tabs",
+            )
         number += len(lines)
         yield b"\n".join(lines)
 

@@ -308,9 +308,13 @@ def _conditions(
         conditions.append(Condition(name, tuple(groups) or attribute.categories, group_of))
     size = prod(len(each.labels) for each in conditions)
     if size > _TOO_MANY:
-        problem, hint = "too many combinations of values", "group the values of an attribute"
-        where, expected = ", ".join(section.given), f"at most {_TOO_MANY:,}"
-        raise InputError(problem, where=where, found=size, expected=expected, hint=hint)
+        raise InputError(
+            "too many combinations of values",
+            where=", ".join(section.given),
+            found=size,
+            expected=f"at most {_TOO_MANY:,}",
+            hint="group the values of an attribute",
+        )
     return tuple(conditions)
 
 
@@ -454,7 +458,8 @@ def counts_by_cell(model: AttributeModel, people: int, seed: int | None) -> tupl
     counts: NDArray[Any] = np.array([people], dtype=np.float64 if seed is None else np.int64)
     for attribute, (conditions, shares) in zip(model.domain.attributes, model.conditionals, strict=True):
         # Cumulative shares are exactly 1 from the last positive share on.
-        cumulative, last = np.cumsum(shares, axis=-1), attribute.size - 1 - (shares[..., ::-1] > 0).argmax(axis=-1)
+        cumulative = np.cumsum(shares, axis=-1)
+        last = attribute.size - 1 - (shares[..., ::-1] > 0).argmax(axis=-1)
         cumulative[np.arange(attribute.size) >= last[..., None]] = 1.0
         parts: list[tuple[Codes, NDArray[Any]]] = []
         step, n_cells = max(_SPLIT_ENTRIES // attribute.size, 1), 0
@@ -565,18 +570,16 @@ class CountsRecipe(RecipeHead):
         unknown = (codes == UNKNOWN) & ~blank
         outside = unknown.any(axis=1) & (self.unknown == "drop")
         missing = (codes == UNKNOWN) & ~outside[:, None]
-        for key, wrong, problem in (
-            ("unknown", unknown, "value outside the categories"),
-            ("missing", missing, "value missing"),
+        for key, wrong, problem, other in (
+            ("unknown", unknown, "value outside the categories", "missing"),
+            ("missing", missing, "value missing", "category"),
         ):
             if getattr(self, key) == "error" and wrong.any():
                 row, at_column = np.argwhere(wrong)[0]
                 column = list(self.columns.values())[at_column]
                 found = frame[column].iloc[row] if key == "unknown" else None
-                hint = f'set {key} = "drop" or "{"missing" if key == "unknown" else "category"}" in the recipe'
-                raise InputError(
-                    problem, source=path, where=f"row {row + 1}, column {column!r}", found=found, hint=hint
-                )
+                where, hint = f"row {row + 1}, column {column!r}", f'set {key} = "drop" or "{other}" in the recipe'
+                raise InputError(problem, source=path, where=where, found=found, hint=hint)
         incomplete = missing.any(axis=1)
         rules = (outside, "left out: value outside the categories"), (incomplete, _RULES.get(self.missing))
         reports = [f"{rows.sum():,} of {len(frame):,} rows {rule}" for rows, rule in rules if rows.any()]

@@ -50,7 +50,7 @@ _COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _SERIAL = re.compile(r"(\d{5})(?:[.,]\d+)?")
 _YEAR = re.compile(r"(\d{4})(?:[.,]0+|-(?P<month>0[1-9]|1[0-2]))?")
 
-# Names of months in English and German; abbreviations need at least three letters.
+# Names of each month in English and German; abbreviations need at least three letters.
 _MONTHS = (
     "january januar jänner",
     "february februar",

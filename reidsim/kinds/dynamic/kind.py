@@ -201,6 +201,7 @@ class SimulatedTables:
         size : int
             Number of records of each table, at most the largest size.
         k : int
+            Smallest size of an equivalence class whose records do not count.
         threshold : float
             Largest permitted PK.
         quantile : float
@@ -513,11 +514,17 @@ def read_cases(loaded: Scenario[DynamicScenario]) -> Cases:
             require_columns(frame, [section.forecast], path)
             amounts = np.asarray(numbers(frame, section.forecast, path), dtype=np.float64)
             first = np.unique(period, return_index=True)[1]
-            forecast, wrong = amounts[first], amounts != amounts[first[period]]
-            row = first[period[wrong.argmax()]]
-            problem = "cases of the same period have different benefits of the forecast"
-            expected = f"{amounts[row]:g}, as in row {row + 1}"
-            refuse_rows(wrong, problem, source=path, column=section.forecast, found=amounts, expected=expected)
+            forecast = amounts[first]
+            # The first case of the period of each case.
+            like = first[period]
+            refuse_rows(
+                amounts != amounts[like],
+                "cases of the same period have different benefits of the forecast",
+                source=path,
+                column=section.forecast,
+                found=amounts,
+                expected=lambda row: f"{amounts[like[row]]:g}, as in row {like[row] + 1}",
+            )
     held, period = np.unique(period, return_inverse=True)
     periods = tuple(periods[number] for number in held)
     return Cases(codes, period.astype(np.int64), periods, forecast[held], hierarchies, population, voters)
@@ -659,12 +666,17 @@ class DynamicKind(Kind):
             weights = spread / spread.sum() if spread.sum() > 0 else np.full(len(spread), 1 / len(spread))
             counts, codes = counts[period, held], cases.codes[first[held]]
             lattice = PeriodLattice(cases.hierarchies, codes, period=period, counts=counts, attribute_weights=weights)
-            row_of_case = np.searchsorted(period * len(first) + held, last * len(first) + cell)
             listed = cases.voters or cases.population
-            groups = None if listed is None else GroupSizes(listed, lattice, holds_records=cases.voters is None)
             everybody = Population(lattice.domain, cases.codes[first], np.bincount(cell), name="cases")
-            tables = TableLinker(lattice, GroupSizes(everybody, lattice))
-            study = DynamicStudy(loaded, cases, lattice, held, row_of_case, groups, tables)
+            study = DynamicStudy(
+                loaded=loaded,
+                cases=cases,
+                lattice=lattice,
+                cell=held,
+                row_of_case=np.searchsorted(period * len(first) + held, last * len(first) + cell),
+                group_sizes=None if listed is None else GroupSizes(listed, lattice, holds_records=cases.voters is None),
+                table_linker=TableLinker(lattice, GroupSizes(everybody, lattice)),
+            )
             if "fixed" in study.scenario.publisher.policies:
                 _ = study.fixed_form
             return study

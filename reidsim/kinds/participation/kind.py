@@ -1,6 +1,7 @@
 """Define the kind of scenario in which people may join a genomic database.
 
-The study has the people, their relatives and the game. The policies are rules and processes that determine who joins.
+The sections of a scenario come first. The study has the people, their relatives and the game. The policies are rules
+and processes that determine who joins.
 """
 
 from __future__ import annotations
@@ -282,10 +283,17 @@ class ParticipationStudy(Study[ParticipationScenario]):
         if self.relatives is None:
             ancestry = Ancestry(cast("float", scenario.population.couples), scenario.population.children)
             return Crowd(values, ancestry, matching, section.found_within, section.traced_within, section.matches)
-        known, near = self.relatives, self.relatives.meioses <= 2 * section.found_within
-        chances = matching.probability(known.meioses, known.relatedness)
-        pairs = known.starts, known.other, chances, near, known.relatedness
-        return Families(values, *pairs, section.matches, scenario.figures.equilibria.largest)
+        known = self.relatives
+        return Families(
+            values=values,
+            starts=known.starts,
+            other=known.other,
+            match=matching.probability(known.meioses, known.relatedness),
+            near=known.meioses <= 2 * section.found_within,
+            relatedness=known.relatedness,
+            needed=section.matches,
+            largest=scenario.figures.equilibria.largest,
+        )
 
     def stream(self, number: int) -> np.random.Generator:
         """Return a random generator for one purpose, seeded by the scenario's seed.
@@ -351,8 +359,9 @@ def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
     except CycleError as error:
         row, problem = min(error.args[1]), "a person is their own ancestor"
         raise InputError(problem, source=path, where=f"row {row + 1}", found=names[row]) from None
-    decides, wrong = table.get("decides", pd.Series("yes", index=names.index)), "value not allowed"
-    refuse_rows(~decides.isin(["yes", "no"]), wrong, source=path, column="decides", found=decides, expected="yes or no")
+    decides = table.get("decides", pd.Series("yes", index=names.index))
+    wrong, expected = ~decides.isin(["yes", "no"]), "yes or no"
+    refuse_rows(wrong, "value not allowed", source=path, column="decides", found=decides, expected=expected)
     rows = np.flatnonzero(decides.eq("yes")).astype(np.int64)
     if not len(rows):
         raise InputError("no person decides", source=path, where="column 'decides'", expected="yes in at least one row")
@@ -591,22 +600,22 @@ class ParticipationKind(Kind):
           (number of equilibria with as many). Families have at least two and at most ``figures.equilibria.largest``
           people; only the first 200 are included.
         """
-        game, tables, left_out = study.game, dict[str, pd.DataFrame](), tuple[str, ...]()
+        game = study.game
         if isinstance(game, Crowd):
             rows, survival = _of_crowd(study, game)
             shares = np.geomspace(1e-4, 1.0, _DRAWN)
             curves = {"would_join": game, "selfish": game.without_concern()}
             replies = {name: [each.wishing(share) for share in shares.tolist()] for name, each in curves.items()}
-            tables["replies"] = pd.DataFrame({"participation": shares, **replies})
+            further, left_out = {"replies": pd.DataFrame({"participation": shares, **replies})}, list[str]()
         else:
-            rows, survival, not_converged = _of_families(study, game, report)
-            left_out, columns = tuple(not_converged), ["family", "people", "joined", "equilibria"]
-            tables["families"] = pd.DataFrame(_small_families(game), columns=columns)
+            rows, survival, left_out = _of_families(study, game, report)
+            columns = ["family", "people", "joined", "equilibria"]
+            further = {"families": pd.DataFrame(_small_families(game), columns=columns)}
         columns = ["equilibrium", "participation", "publisher_payoff", "risk", "starts"]
-        tables["equilibria"] = pd.DataFrame(rows, columns=columns).astype({"starts": "Int64"})
+        equilibria = pd.DataFrame(rows, columns=columns).astype({"starts": "Int64"})
         columns = ["equilibrium", "participation", "lost", "returned", "participation_after"]
-        tables["survival"] = pd.DataFrame(survival, columns=columns)
-        return AnalysisTables(tables, left_out)
+        tables = {"equilibria": equilibria, "survival": pd.DataFrame(survival, columns=columns), **further}
+        return AnalysisTables(tables, tuple(left_out))
 
     def facts(self, study: ParticipationStudy) -> dict[str, Any]:
         """Return facts about the people who decide, for the manifest, by key.
@@ -645,7 +654,8 @@ def _of_crowd(study: ParticipationStudy, game: Crowd) -> tuple[list[tuple[Any, .
         joined, (found, traced) = game.keenest(share), game.chances_of(share)
         inside = values.benefit * found + values.services - values.harm
         payoff = joined * inside - (1 - joined) * values.harm * traced
-        rows.append((number, share, float(payoff.mean()), float((joined + (1 - joined) * traced).mean()), pd.NA))
+        risk = joined + (1 - joined) * traced
+        rows.append((number, share, float(payoff.mean()), float(risk.mean()), pd.NA))
         for lost in study.scenario.figures.equilibria.lost:
             after = game.returns(share, lost)
             survival.append((number, share, lost, float(abs(after - share) <= _BACK * max(share, _BACK)), after))
