@@ -1,17 +1,17 @@
-"""Linkage and replies composed of several: adversary types, records of a person, and earlier releases.
+"""Linkers and adversaries made of several: adversary types, records of a person, or releases of a record.
 
-The composed linker and adversary have the format of single ones, so the solvers of the record game accept them.
+Each combines several linkages, or replies, into one of the usual format. So the solvers of record games accept it.
 
-The publisher may not know which adversary will attack (Bayesian Stackelberg game). It knows adversary types, each with
-a weight, a linker and an attack plan. Each type replies separately to the released record.
-
-A person with several records is attacked through the best of these records.
-
-An adversary may remember all earlier releases of a record. A person then matches a record if the person matches every
-release of it. Where generalizations nest, the sets of values of two releases intersect, attribute by attribute, in the
-more specific of the two. For masked records, an attribute that was shown once is known. So all releases of a record
-together carry the same information as a single strategy of the same space, and linking on all of them equals linking
-on that strategy.
+- Adversary types (`TypesGame`, a Bayesian Stackelberg game): the publisher does not know which adversary will attack.
+  It knows adversary types, each with a weight, a linker and an attack plan. Each type replies separately to the
+  released record.
+- Records of a person (`PeopleLinker`, `PeopleAdversary`): a person with several records is attacked through the best of
+  these records.
+- Releases of a record (`RememberingLinker`, `RememberingAdversary`): an adversary remembers all earlier releases. A
+  person then matches a record if the person matches every release of it. Where generalizations nest, the sets of values
+  of two releases intersect, attribute by attribute, in the more specific of the two. For masked records, an attribute
+  that was shown once is known. So all releases of a record together carry the same information as a single strategy of
+  the same space, and linking on all of them equals linking on that strategy.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from reidsim.adversaries.response import (
     one_over,
 )
 from reidsim.adversaries.sequential.planning import SequentialAdversary
-from reidsim.core.errors import InputError, refuse_first
+from reidsim.core.errors import InputError
 from reidsim.games.record_game import WITHHELD, Linker, RecordGame, linker_of_release, shared_rows
-from reidsim.linkage.people import GainsFrom, RowSets, SensitiveGroups, best_entries
+from reidsim.linkage.people import RowSets, best_entries
 from reidsim.populations.population import Counts, distinct_rows
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
 
@@ -117,10 +117,9 @@ class TypesLinker:
 class TypesResponse(Response):
     """Combined reply of the types ("one-of" or "all"), whichever are present.
 
-    The other parameters are the same as in `Response`, except `success` and `frequency`, the probability that any type
-    attacks. Where a type of positive weight attacks,
-    `success` is the probability that the record is attacked and re-identified; elsewhere, it is this probability if all
-    types attacked.
+    The other parameters are the same as in `Response`, except `success` and `frequency`. Where a type of positive
+    weight attacks, `success` is the probability that the record is attacked and re-identified; elsewhere, it is this
+    probability if all types attacked. `frequency` is the probability that any type attacks.
 
     Parameters
     ----------
@@ -184,11 +183,11 @@ class TypesAdversary:
             `attacks` is true where any type of positive weight attacks. Where there is an attack, `success` is the
             probability that the record is re-identified; elsewhere, the same probability if all types attacked.
             `believed_success` is this probability as the types believe it, if all attacked. Payoff and exploits are
-            sums over types, times their weights. `chance` is the probability that a record is attacked: with "one-of",
-            the sum of the types' attack probabilities times weights; with "all", the probability that any type attacks.
-            With "worst", `success`, payoff and exploits of an attacked record are taken from the type most likely to
+            sums over types, times their weights. `frequency` is the probability of an attack: with "one-of", the sum of
+            the types' attack probabilities times weights; with "all", the probability that any type attacks. With
+            "worst", `success`, payoff and exploits of an attacked record are taken from the type most likely to
             re-identify it (the first of these, if equal), `believed_success` is the largest of any type, and there is
-            no `chance`.
+            no `frequency`.
         """
         by_type = linkage.by_type if isinstance(linkage, TypesLinkage) else (linkage,) * len(self.types)
         responses = [each.adversary.respond(linked, rows) for each, linked in zip(self.types, by_type, strict=True)]
@@ -204,16 +203,22 @@ class TypesAdversary:
         attacked, invited = (np.asarray(stacked(name)[present].any(axis=0)) for name in ("attacks", "invited"))
         pays = invited if any(reply.pays is not None for reply in responses) else None
         if self.together == "worst":
-            worst = np.where(present[:, None], reidentified, -1.0).argmax(axis=0), np.arange(len(attacked))
-            success = np.where(attacked, reidentified[worst], success[present].max(axis=0))
-            return Response(attacked, success, believed[present].max(axis=0), payoff[worst], exploits[worst], pays=pays)
-        success = np.where(attacked, self._by_any(weights, reidentified), self._by_any(weights, success))
+            worst = np.where(present[:, None], reidentified, -1.0).argmax(axis=0)
+            each = np.arange(len(attacked))
+            return Response(
+                attacks=attacked,
+                success=np.where(attacked, reidentified[worst, each], success[present].max(axis=0)),
+                believed_success=believed[present].max(axis=0),
+                adversary_payoff=payoff[worst, each],
+                exploits=exploits[worst, each],
+                pays=pays,
+            )
         return TypesResponse(
-            attacked,
-            success,
-            self._by_any(weights, believed),
-            _weighted(weights, payoff),
-            _weighted(weights, exploits),
+            attacks=attacked,
+            success=np.where(attacked, self._by_any(weights, reidentified), self._by_any(weights, success)),
+            believed_success=self._by_any(weights, believed),
+            adversary_payoff=_weighted(weights, payoff),
+            exploits=_weighted(weights, exploits),
             frequency=np.where(attacked, self._by_any(weights, stacked("attack_probability")), 1.0),
             pays=pays,
             replies=tuple(responses),
@@ -315,7 +320,7 @@ def parts_of(game: RecordGame) -> tuple[AdversaryType, ...]:
 
 
 def with_each(game: RecordGame, change: Callable[[AdversaryType], AdversaryType]) -> RecordGame:
-    """Return the game with linker and adversary of each type (`parts_of`) changed."""
+    """Return the game in which `change` replaced the linker and adversary of each type (`parts_of`)."""
     types = [change(each) for each in parts_of(game)]
     if isinstance(game, TypesGame):
         return game.with_types(types)
@@ -373,9 +378,10 @@ def _gain_and_cost(each: AdversaryType) -> tuple[Any, Any]:
     adversary: Any = each.adversary.adversary if isinstance(each.adversary, ErringAdversary) else each.adversary
     if isinstance(adversary, SequentialAdversary):
         return adversary.attack.gain, adversary.attack.exploit_cost
-    lacks = not (hasattr(adversary, "gain") and hasattr(adversary, "cost"))
-    problem, expected = "the adversary type has no gain and cost to average", "an adversary with a gain and a cost"
-    refuse_first((lacks, problem, each.name, type(adversary).__name__, expected))
+    if not (hasattr(adversary, "gain") and hasattr(adversary, "cost")):
+        problem = "the adversary type has no gain and cost to average"
+        expected = "an adversary with a gain and a cost"
+        raise InputError(problem, where=each.name, found=type(adversary).__name__, expected=expected)
     return adversary.gain, adversary.cost
 
 
@@ -473,10 +479,16 @@ class PeopleLinker:
             cells = cells[entries]
         records = self.linker.link(strategy, cells)
         true, believed = _sizes(records)
-        worst, share = best_entries(start, -believed, -true), records.match_probability
+        worst = best_entries(start, -believed, -true)
         sizes = true[worst]
-        linked = sizes, sizes if believed is true else believed[worst], None if share is None else share[worst]
-        return PeopleLinkage(*linked, by_chance=records.by_chance, of_records=records, start=start)
+        return PeopleLinkage(
+            group_sizes=sizes,
+            believed_group_sizes=sizes if believed is true else believed[worst],
+            match_probability=None if records.match_probability is None else records.match_probability[worst],
+            by_chance=records.by_chance,
+            of_records=records,
+            start=start,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -533,34 +545,6 @@ def _sizes(linkage: Linkage) -> tuple[Counts, Counts]:
     if isinstance(linkage, PlanLinkage):
         return one_over(linkage.plan_success[0]), one_over(linkage.plan_believed[0])
     return linkage.group_sizes, linkage.believed_group_sizes
-
-
-@dataclass(frozen=True)
-class AttributeLinker:
-    """Link records for an adversary who gains from inferring a sensitive value.
-
-    The group sizes of the linkage, true and believed, are 1 over the success probability.
-
-    Parameters
-    ----------
-    groups : SensitiveGroups
-        Sensitive values of the group of each record.
-    gains_from : {"attribute", "either"}
-        With "attribute", a correct sensitive value pays; with "either", a correct value or a correct identity. See
-        `SensitiveGroups.success`.
-    """
-
-    groups: SensitiveGroups
-    gains_from: GainsFrom
-
-    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
-        """Return the linkage of all records, or of `rows`, shared under `strategy`.
-
-        Group sizes are 1 / success probability of an attempt; see `Linker`.
-        """
-        sizes = 1.0 / self.groups.success(self.gains_from, strategy)
-        sizes = sizes if rows is None else sizes[rows]
-        return Linkage(sizes, sizes, by_chance=True)
 
 
 # Returns the strategies equivalent to two releases together, given the strategies of both; none is `WITHHELD`.
@@ -658,11 +642,16 @@ class RememberingLinker:
             parts.append((places, cells, self.linkers[linker].link(equivalent, cells)))
 
         linked = [(places, linkage) for places, _, linkage in parts]
-        true, share = _joined(linked, "group_sizes"), _joined(linked, "match_probability")
+        sizes = _joined(linked, "group_sizes")
         equal = all(each.believed_group_sizes is each.group_sizes for _, each in linked)
-        believed = true if equal else _joined(linked, "believed_group_sizes")
-        by_chance = any(each.by_chance for _, each in linked)
-        return RememberedLinkage(true, believed, share, by_chance=by_chance, cells=self.cells[rows], parts=tuple(parts))
+        return RememberedLinkage(
+            group_sizes=sizes,
+            believed_group_sizes=sizes if equal else _joined(linked, "believed_group_sizes"),
+            match_probability=_joined(linked, "match_probability"),
+            by_chance=any(each.by_chance for _, each in linked),
+            cells=self.cells[rows],
+            parts=tuple(parts),
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Stackelberg game between a publisher and an adversary, played by record.
 
-The linker of a game returns group sizes under each strategy. Outcomes of choices and their measures are in
-`reidsim.games.outcomes`.
+This module has the game, its linkers (which return group sizes under each strategy) and constraints, and the choice of
+a strategy for each record. Outcomes of choices and their measures are in `reidsim.games.outcomes`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, Response, arrays_of
 from reidsim.core.errors import refuse_first
 from reidsim.linkage.group_sizes import GroupSizes
-from reidsim.linkage.people import AttributeLimits, RowSets, SensitiveAttribute, SensitiveGroups
+from reidsim.linkage.people import AttributeLimits, GainsFrom, RowSets, SensitiveAttribute, SensitiveGroups
 from reidsim.populations.population import Counts
 from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 
@@ -149,6 +149,34 @@ class PopulationLinker:
         if self.population is None:
             return Linkage(sizes, sizes, by_chance=self.group_sizes.by_chance)
         return Linkage(sizes, sizes, np.asarray(everybody / self.population.total))
+
+
+@dataclass(frozen=True)
+class AttributeLinker:
+    """Link records for an adversary who gains from inferring a sensitive value.
+
+    The group sizes of the linkage, true and believed, are 1 over the success probability.
+
+    Parameters
+    ----------
+    groups : SensitiveGroups
+        Sensitive values of the group of each record.
+    gains_from : {"attribute", "either"}
+        With "attribute", a correct sensitive value pays; with "either", a correct value or a correct identity. See
+        `SensitiveGroups.success`.
+    """
+
+    groups: SensitiveGroups
+    gains_from: GainsFrom
+
+    def link(self, strategy: int, rows: Rows | None = None) -> Linkage:
+        """Return the linkage of all records, or of `rows`, shared under `strategy`.
+
+        Group sizes are 1 / success probability of an attempt; see `Linker`.
+        """
+        sizes = 1.0 / self.groups.success(self.gains_from, strategy)
+        sizes = sizes if rows is None else sizes[rows]
+        return Linkage(sizes, sizes, by_chance=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,7 +104,7 @@ def test_the_expectation_is_the_weighted_mean_over_types(case):
             np.testing.assert_allclose(payoff, np.tensordot(weights, amounts_of, 1), atol=1e-9 * small.scale.max())
 
 
-def test_the_averaged_has_the_mean_gain_and_cost_of_the_heaviest_type_s_planner():
+def test_the_average_type_has_the_mean_gain_and_cost_of_the_heaviest_type_s_planner():
     linker, other = SMALL.linker(), SMALL.linker()
     types = (
         AdversaryType("a", 0.2, linker, OneShotAdversary(100.0, 10.0)),

@@ -23,7 +23,6 @@ from reidsim.core.files import read_toml
 from reidsim.core.validation import revalidated, validated
 from reidsim.games.composite import (
     AdversaryType,
-    AttributeLinker,
     PeopleLattice,
     PeopleLinker,
     TypesGame,
@@ -32,7 +31,7 @@ from reidsim.games.composite import (
 from reidsim.games.directions.best_replies import DirectedLinker
 from reidsim.games.full_domain.game import FullDomainGame, Prices
 from reidsim.games.full_domain.search import MOST_NODES
-from reidsim.games.record_game import AdmissibleGroups, Choice, Linker, PopulationLinker, RecordGame
+from reidsim.games.record_game import AdmissibleGroups, AttributeLinker, Choice, Linker, PopulationLinker, RecordGame
 from reidsim.kinds.tables.release import Waves, columns_of_release, staged_attack
 from reidsim.kinds.tables.schema import WHERE, TablesScenario, policy_named
 from reidsim.linkage.group_sizes import GroupSizes, SampledPeople, sizes_among
