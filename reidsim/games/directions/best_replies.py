@@ -1,4 +1,4 @@
-"""Linkage in directions "person" and "both", and a release that no change to one or two records improves.
+"""Linkers of directions "person" and "both", and the search for a release that no change of two records improves.
 
 In direction "record", an adversary takes a shared row and searches for its person; the result depends on that row
 alone. In direction "person", it takes a person and searches for the person's row. Every shared row that fits the
@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, Linkage
-from reidsim.core.errors import refuse_first
+from reidsim.core.errors import InputError
 from reidsim.core.numerics import borrowing, owning
 from reidsim.games.composite import PeopleLattice, PeopleLinkage, parts_of, with_each
 from reidsim.games.directions.effects import (
@@ -175,8 +175,9 @@ def directed_linker(game: RecordGame) -> DirectedLinker | None:
     directed = [linker for linker in linkers if isinstance(linker, DirectedLinker)]
     if not directed:
         return None
-    differs, expected = len({*map(id, linkers)}) > 1, "the same direction and the same risk for all adversaries"
-    refuse_first((differs, "adversaries have different directions or risks", None, None, expected))
+    if len({*map(id, linkers)}) > 1:
+        expected = "the same direction and the same risk for all adversaries"
+        raise InputError("adversaries have different directions or risks", expected=expected)
     return directed[0]
 
 
@@ -265,8 +266,10 @@ def by_rows_of(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int
     """
     n_records = game.n_records
     kinds, first, kind = np.unique(linker.kind, return_index=True, return_inverse=True)
-    held, problem = len(kinds) * n_records, "too many combinations of payoff parameters times records"
-    refuse_first((held > MOST_HELD, problem, None, held, f"at most {MOST_HELD:,}"))
+    held = len(kinds) * n_records
+    if held > MOST_HELD:
+        problem = "too many combinations of payoff parameters times records"
+        raise InputError(problem, found=held, expected=f"at most {MOST_HELD:,}")
     sizes = np.arange(1, n_records + 2)
     by_rows, needed = np.zeros((len(kinds), n_records + 2)), np.empty(len(kinds), dtype=np.int64)
     for number, record in enumerate(first.tolist()):

@@ -45,8 +45,8 @@ Integers = NDArray[np.int64]
 class FittingValues(NamedTuple):
     """Hold the sensitive values of the rows that fit each cell, and their limits.
 
-    For the excess over the limits see `excess_with`.
-    The arrays are passed to compiled code. Values are numbered consecutively over all sensitive columns.
+    For the excess over the limits see `excess_with`. The arrays are passed to compiled code. Values are numbered
+    consecutively over all sensitive columns.
 
     Attributes
     ----------
@@ -138,9 +138,18 @@ class PersonLimits:
                 counts[:, begin + value] = self.rows.of_cells(np.where(each.codes == value, strategies, WITHHELD))
         excess = np.full((n_cells, len(values)), _UNKNOWN, dtype=np.int32)
         distance = 1.0 if limits.t_closeness is None else limits.t_closeness
-        given = np.array([limits.l_diversity or 0, limits.max_inference or 1.0, distance], dtype=np.float64)
-        kind, values, work = kind.ravel().astype(np.int64), values.astype(np.int64), np.zeros(start[-1])
-        return FittingValues(counts, excess, excess.copy(), kind, values, start, groups, overall, given, work)
+        return FittingValues(
+            counts=counts,
+            more=excess,
+            less=excess.copy(),
+            kind=kind.ravel().astype(np.int64),
+            values=values.astype(np.int64),
+            start=start,
+            groups=groups,
+            overall=overall,
+            limits=np.array([limits.l_diversity or 0, limits.max_inference or 1.0, distance], dtype=np.float64),
+            work=np.zeros(start[-1]),
+        )
 
     def without_exceeding(self, strategies: Strategies) -> Strategies:
         """Withhold records until the limits hold for every released person.
@@ -150,9 +159,8 @@ class PersonLimits:
         """
         strategies = strategies.copy()
         while True:
-            exceeding = (_excess_of_cells(self.fitting_values(strategies))[self.rows.cell_of_entry] > 0) & (
-                strategies != WITHHELD
-            )
+            excess = _excess_of_cells(self.fitting_values(strategies))
+            exceeding = (excess[self.rows.cell_of_entry] > 0) & (strategies != WITHHELD)
             if not exceeding.any():
                 return strategies
             strategies[exceeding] = WITHHELD
