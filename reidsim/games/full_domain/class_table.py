@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.core.errors import InputError, refuse_first
+from reidsim.core.errors import InputError
 from reidsim.core.wording import counted
 from reidsim.populations.population import Codes, Population, added_up
 from reidsim.releases.lattice import Floats, GeneralizationLattice
@@ -114,9 +114,13 @@ class RollUp:
         sizes = [len(of_groups[0]) for of_groups in self._losses]
         self.order = sorted(range(len(sizes)), key=lambda at: -sizes[at])
         self._bits = [(size - 1).bit_length() for size in sizes]
-        bits, where = sum(self._bits), ", ".join(lattice.domain.names)
-        problem, found = "too many combinations of the values", f"{bits} bits to number the combinations"
-        refuse_first((bits > _KEY_BITS, problem, where, found, f"at most {_KEY_BITS} bits"))
+        if sum(self._bits) > _KEY_BITS:
+            raise InputError(
+                "too many combinations of the values",
+                where=", ".join(lattice.domain.names),
+                found=f"{sum(self._bits)} bits to number the combinations",
+                expected=f"at most {_KEY_BITS} bits",
+            )
         self._shifts = [0] * len(sizes)
         for before, at in zip(self.order[::-1], self.order[-2::-1], strict=False):
             self._shifts[at] = self._shifts[before] + self._bits[before]
@@ -243,9 +247,10 @@ def finest_classes(
     """
     codes, people = lattice.codes, released.astype(np.float64)
     if population is not None:
-        problem = "the population and the hierarchies have different categories"
-        found, expected = (f"{domain.names}, {domain.shape}" for domain in (population.domain, lattice.domain))
-        refuse_first((population.domain != lattice.domain, problem, population.name, found, expected))
+        if population.domain != lattice.domain:
+            problem = "the population and the hierarchies have different categories"
+            found, expected = (f"{domain.names}, {domain.shape}" for domain in (population.domain, lattice.domain))
+            raise InputError(problem, where=population.name, found=found, expected=expected)
         codes = np.concatenate([codes, population.cells])
         people = np.concatenate([np.zeros(len(released)), population.counts])
         released = np.append(released, np.zeros(len(population.cells), dtype=np.int64))

@@ -293,14 +293,15 @@ class FullDomainGame:
 
         They are arrays by kind of record; see `Terms`. Ratios allow for rounding.
         """
-        benefit, loss, gain, cost = vars(self.prices).values()
+        prices = self.prices
+        benefit, loss, gain, cost = prices.benefit, prices.loss, prices.gain, prices.cost
         # Rounding must not turn equality into an attack, nor into safety in the strict game.
         safe_from = _ratio(gain, cost) / (1 + INDIFFERENCE)
         if self.no_attack and self.safe_class == "above":
             safe_from = np.nextafter(_ratio(gain, cost) * (1 + INDIFFERENCE), np.inf)
         profitable = (benefit > 0) & (not self.no_attack)
         ruinous_at = np.where(profitable, _ratio(loss, benefit), np.inf) * (1 + INDIFFERENCE)
-        return Terms(benefit, loss, gain, cost, safe_from, ruinous_at, self.no_attack)
+        return Terms(benefit, loss, gain, cost, safe_from, ruinous_at, keeps_worthless=self.no_attack)
 
     @property
     def followed(self) -> Followed:

@@ -156,8 +156,11 @@ class Incumbent:
         higher. `evaluated` is the number of nodes evaluated, and `exact` whether the node is proved optimal.
         """
         payout, suppressed, attacked, adversary = self._outcomes.tolist()
-        numbers, bound = (round(suppressed), round(attacked)), max(bound, payout)
-        return FullDomainSolution(self.node, payout, *numbers, adversary, bound, self._game.best_case, evaluated, exact)
+        n_suppressed, n_attacked = round(suppressed), round(attacked)
+        bound, best_case = max(bound, payout), self._game.best_case
+        return FullDomainSolution(
+            self.node, payout, n_suppressed, n_attacked, adversary, bound, best_case, evaluated, exact
+        )
 
 
 # A walk over more nodes takes hours on any data.
@@ -814,9 +817,12 @@ class _BestSplits:
             if below in self._values and self._last_above(below) == here:
                 self._bytes -= 16 * len(self._values.pop(below)[0])
         if self._bytes > _MEMORY_LIMIT:
-            found, most = f"more than {self._bytes // 2**20:,} MiB of memory", f"at most {_MEMORY_LIMIT // 2**20:,} MiB"
-            hint = "use fewer quasi-identifiers, or record-level generalization"
-            raise InputError("too many classes for multi-dimensional recoding", found=found, expected=most, hint=hint)
+            raise InputError(
+                "too many classes for multi-dimensional recoding",
+                found=f"more than {self._bytes // 2**20:,} MiB of memory",
+                expected=f"at most {_MEMORY_LIMIT // 2**20:,} MiB",
+                hint="use fewer quasi-identifiers, or record-level generalization",
+            )
 
     def _last_above(self, below: Levels) -> Levels:
         """Return the levels of the node just above that the walk visits last.
@@ -917,8 +923,8 @@ def record_level(game: FullDomainGame) -> RecordLevelSolution:
         rows, group_of, loss = followed
         return Followed(rows[keep], group_of[keep], loss[keep]) if keep.any() else None
 
-    evaluated, everybody = 0, Followed(np.arange(cells), game.finest[2], np.zeros(cells))
-    for visit in game.walk(enter, everybody):
+    evaluated = 0
+    for visit in game.walk(enter, Followed(np.arange(cells), game.finest[2], np.zeros(cells))):
         evaluated += 1
         rows, people = visit.followed.rows, visit.table.people[visit.followed.group_of]
         value, suppressed, *_ = record_outcomes(visit.followed.loss, people, game.terms, kind[rows])
