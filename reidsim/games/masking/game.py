@@ -30,7 +30,7 @@ from reidsim.adversaries.multistage.attack import (
     reply_to,
 )
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, OneShotAdversary
-from reidsim.core.errors import InputError, refuse_first, require_among
+from reidsim.core.errors import InputError, require_among
 from reidsim.core.numerics import available_threads, borrowing, done_in_threads
 from reidsim.games.outcomes import Attempts, Equilibrium, evaluate
 from reidsim.games.record_game import WITHHELD, Choice, RecordGame
@@ -175,9 +175,9 @@ class PartialMaskingSpace(MaskingSpace):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        n = len(self.attributes)
-        expected = f"fewer than {n}, the number of attributes"
-        refuse_first((not 0 <= self.n_always < n, "no attribute can be masked", None, self.n_always, expected))
+        if not 0 <= self.n_always < len(self.attributes):
+            expected = f"fewer than {len(self.attributes)}, the number of attributes"
+            raise InputError("no attribute can be masked", found=self.n_always, expected=expected)
 
     @property
     def size(self) -> int:
@@ -439,10 +439,11 @@ class MaskingGame:
             return evaluate(self.record_game, choice)
         strategies = np.asarray(choice.strategies, dtype=np.int64)
         publisher, adversary, success, utility, attacks = self._replies(strategies)[:5]
-        attacked, gain = attacks > 0, self.staged_linker.compiled[0].gain
+        attacked = attacks > 0
+        gain = self.staged_linker.compiled[0].gain
         intensity = self.space.generalization_intensity(np.maximum(strategies, 0))
         return Equilibrium(
-            strategies,
+            strategies=strategies,
             publisher_payoff=publisher,
             adversary_payoff=adversary,
             attacked=attacked,
@@ -570,8 +571,10 @@ class PartialKnowledgeGame(MaskingGame):
     def record_game(self) -> RecordGame:
         """The same game as a `RecordGame`, for solvers of record games."""
         name, world = self.attack.identify.resource, self.world
-        known = world.targets, world.resource(name), self.knowledge, world.registered, world.lists.get(name)
-        linker = MaskedRecordLinker(self.space, *known, guessed=world.is_guessed(name))
+        register, listed, guessed = world.resource(name), world.lists.get(name), world.is_guessed(name)
+        linker = MaskedRecordLinker(
+            self.space, world.targets, register, self.knowledge, world.registered, listed, guessed=guessed
+        )
         adversary = self.planner or OneShotAdversary(self.attack.gain, self.attack.cost)
         return RecordGame(self.space, linker, adversary, np.asarray(self.benefit), np.asarray(self.loss))
 

@@ -148,7 +148,7 @@ class Tables(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Adversaries with tabulated replies, and how adversaries and records meet.
+    """Adversaries with tabulated replies, the rows of records in their arrays, and allowed strategies.
 
     Attributes
     ----------
@@ -205,7 +205,8 @@ class Opponents:
         n, linker = game.n_records, game.staged_linker
         alike = [_alike(linker, [AdversaryType("", 1.0, linker, game.attack)])]
         tables = _stacked((), len(game.space.attributes))
-        rules = Rules(tables, np.arange(n), np.full(n, WITHHELD, dtype=np.int64), True, no_attack, True)
+        past = np.full(n, WITHHELD, dtype=np.int64)
+        rules = Rules(tables, np.arange(n), past, one_of=True, no_attack=no_attack, by_confidence=True)
         return cls(_by_thread(alike, n), rules, game.arrays)
 
     @classmethod
@@ -259,7 +260,8 @@ class Opponents:
         n = game.n_records
         rows = np.arange(n) if shared is None else shared.cells.copy()
         past = np.full(n, WITHHELD, dtype=np.int64) if shared is None else shared.past.copy()
-        rules = Rules(_stacked(tabled, len(sizes)), rows, past, together == "one-of", no_attack, False)
+        tables, one_of = _stacked(tabled, len(sizes)), together == "one-of"
+        rules = Rules(tables, rows, past, one_of=one_of, no_attack=no_attack, by_confidence=False)
         return cls(_by_thread(alike, n), rules, GameArrays.from_space(space, game.benefit, game.loss, n_bits))
 
 
@@ -397,7 +399,8 @@ def payoff_against(
     needed : float
         Least payoff of interest, in currency units.
     """
-    tables, row, risk, confidence = rules.tables, rules.rows[target], 0.0, 0.0
+    tables, row = rules.tables, rules.rows[target]
+    risk, confidence = 0.0, 0.0
     worth, loss = game.benefit[target] * utility_of(game, target, strategy), game.loss[target]
     for each in range(len(tables.weight)):
         form = 0

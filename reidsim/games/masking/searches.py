@@ -294,8 +294,8 @@ def anytime(game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool 
     Returns
     -------
     BoundedChoice
-        Exact if every gap is 0. `evaluated` counts the strategies of both searches. A record is withheld if
-        the best payoff found is negative, or no allowed strategy was found.
+        Exact if every gap is 0. `evaluated` counts the strategies of both searches. A record is withheld if the best
+        payoff found is negative, or no allowed strategy was found.
 
     Raises
     ------
@@ -398,7 +398,8 @@ def masking_backward_induction(game: MaskingGame, *, no_attack: bool = False) ->
     """
     most = _MOST_COMPILED if game.is_compiled else _MOST_GENERAL
     if (size := game.space.size) > most:
-        problem, hint = "too many strategies for backward induction", "use best-first search, which has no such limit"
+        problem = "too many strategies for backward induction"
+        hint = "use best-first search, which has no such limit"
         raise InputError(problem, found=size, expected=f"at most {most:,}", hint=hint)
     if not game.is_compiled:
         return _by_record_game(game, backward_induction, no_attack)
@@ -427,7 +428,8 @@ def _run(opponents: Opponents, kernel: Callable[..., None], option: Any, incumbe
         Strategies to start from; none, if not given.
     """
     rules, game = opponents.rules, opponents.game
-    n, found = len(game.benefit), Found.none(len(game.benefit), incumbents)
+    n = len(game.benefit)
+    found = Found.none(n, incumbents)
     in_chunks(n, opponents.alike, lambda rows, alike: kernel(alike, rules, game, rows, found, option))
     return found
 
