@@ -194,7 +194,8 @@ def branch_and_bound(
         allowed = constraint.allows(space, node, response.invited, rows)
         better = wins(node, rows, payoff) & allowed
         best[rows[better]], strategies[rows[better]] = payoff[better], node
-        unsettled, n_open = rows[response.attacks | ~allowed], len(queue)
+        unsettled = rows[response.attacks | ~allowed]
+        n_open = len(queue)
         for child in space.successors(node):
             leave_open(child, unsettled)
         taken += unsettled.nbytes + _OF_OPEN * (len(queue) - n_open)
@@ -625,13 +626,12 @@ def _undominated(utility: Floats, success: Floats, orders: NDArray[np.int64]) ->
     """
     kept, safer_than_all_before = np.zeros(utility.shape, dtype=np.bool_), np.zeros(utility.shape[1], dtype=np.bool_)
     for i in range(len(utility)):
-        begin, last, order = 0, np.inf, orders[i]
+        begin, highest, order = 0, np.inf, orders[i]
         # Insertion sort, because few strategies of equal utility are out of order.
         for at in range(len(order)):
             strategy, place = order[at], at
-            if utility[i, strategy] - last <= -_SAME_UTILITY:
-                begin = at
-            last = utility[i, strategy]
+            if utility[i, strategy] <= highest - _SAME_UTILITY:
+                begin, highest = at, utility[i, strategy]
             while place > begin and order[place - 1] > strategy:
                 order[place] = order[place - 1]
                 place -= 1
@@ -713,9 +713,13 @@ def robust_choices(
     """
     size, n, chunk = games[0].space.size, games[0].n_records, max(1, _CHUNK // len(games))
     if size > _MOST_STRATEGIES:
-        problem, expected = "too many strategies per record for robust strategies", f"at most {_MOST_STRATEGIES:,}"
-        hint = "set criteria = [] to compare policies only"
-        raise InputError(problem, where="stress.robustness.criteria", found=size, expected=expected, hint=hint)
+        raise InputError(
+            "too many strategies per record for robust strategies",
+            where="stress.robustness.criteria",
+            found=size,
+            expected=f"at most {_MOST_STRATEGIES:,}",
+            hint="set criteria = [] to compare policies only",
+        )
     found = {name: RobustChoice(np.full(n, WITHHELD, dtype=np.int64), np.full(n, -np.inf)) for name in criteria}
     tie = np.max([game.tie() for game in games], axis=0)
     for begin in range(0, n, chunk):
