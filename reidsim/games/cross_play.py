@@ -614,5 +614,6 @@ def averages_of(game: Game, choice: Choice, weights: NDArray[np.int64] | None) -
     risk. `game` determines the payoffs of `choice`, the strategies. `weights` (n_records,) is the number of records of
     each row of the game; 1, if not given (None).
     """
-    outcome, each = outcome_of(game, choice), np.ones(game.n_records, dtype=np.int64) if weights is None else weights
-    return np.array([measure.compute(outcome, each) for measure in CROSS_PLAY_MEASURES if measure.compute])
+    outcome = outcome_of(game, choice)
+    weights = np.ones(game.n_records, dtype=np.int64) if weights is None else weights
+    return np.array([measure.compute(outcome, weights) for measure in CROSS_PLAY_MEASURES if measure.compute])

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from reidsim.core.errors import InputError, refuse_first
+from reidsim.core.errors import InputError
 from reidsim.games.composite import TypesGame
 from reidsim.games.cross_play import (
     MOST_FORMS,
@@ -115,22 +115,25 @@ def double_oracle(
         If there are too many strategies to plan against several adversaries (`MOST_FORMS`), all adversaries are
         excluded, or cross-play has no plan of the oracle against the first adversary.
     """
-    problem, most = "too many releases for a plan against several adversaries", f"at most {MOST_FORMS:,}"
-    refuse_first((not can_plan_against_all(opponents), problem, None, None, most))
-    matrices = play.matrix("publisher_payoff"), play.matrix("adversary_payoff")
+    if not can_plan_against_all(opponents):
+        problem = "too many releases for a plan against several adversaries"
+        raise InputError(problem, expected=f"at most {MOST_FORMS:,}")
+    payoffs, their_payoffs = play.matrix("publisher_payoff"), play.matrix("adversary_payoff")
     # Types who come one at a time can be mixed with other adversaries.
     games = {each.name: record_game_of(each.truth) for each in opponents}
     together = [name for name, each in games.items() if isinstance(each, TypesGame) and each.together != "one-of"]
-    playing = [each for each in opponents if each.name in matrices[0].columns and each.name not in together]
+    playing = [each for each in opponents if each.name in payoffs.columns and each.name not in together]
     left_out = [f"double oracle leaves {name!r} out: its adversaries attack together" for name in together]
-    where, names = "double oracle", [each.name for each in playing]
-    refuse_first((not playing, "no adversary attacks alone", where, None, None))
-    pairs = play.table.iloc[:: matrices[0].shape[1]]
+    if not playing:
+        raise InputError("no adversary attacks alone", where="double oracle")
+    names = [each.name for each in playing]
     # Plans of the defender: plans of cross-play, then best responses. Payoffs have one row per plan.
-    known, first = list(zip(pairs["defender"], pairs["plans_against"], strict=True)), own if own in names else names[0]
-    payoff, theirs = (matrix[names].to_numpy() for matrix in matrices)
-    missing, found = (oracle.name, first) not in known, f"{oracle.name} vs {first}"
-    refuse_first((missing, "the initial plan is missing", where, found, None))
+    pairs = play.table.iloc[:: payoffs.shape[1]]
+    known = list(zip(pairs["defender"], pairs["plans_against"], strict=True))
+    payoff, theirs = payoffs[names].to_numpy(), their_payoffs[names].to_numpy()
+    first = own if own in names else names[0]
+    if (oracle.name, first) not in known:
+        raise InputError("the initial plan is missing", where="double oracle", found=row_name(oracle.name, first))
     played = [known.index((oracle.name, first))]
     columns = [names.index(first)]
     rows: list[dict[str, Any]] = []
@@ -147,10 +150,11 @@ def double_oracle(
         plan, outcomes = _reply(playing, oracle, mixture, weights)
         expected, scale = payoff @ mixture, max(1.0, float(np.abs(payoff).max()))
         reply = int(expected.argmax())
+        # The oracle's plan is added only if it pays more than all known plans.
         if float(outcomes[0] @ mixture) > expected.max() + _NEW * scale:
             reply = len(known)
             known.append(plan)
-            payoff, theirs = (np.vstack(both) for both in zip((payoff, theirs), outcomes, strict=True))
+            payoff, theirs = np.vstack([payoff, outcomes[0]]), np.vstack([theirs, outcomes[1]])
         column_values = solved.rows @ their_payoff[played]
         column = int(column_values.argmax())
         gains = (

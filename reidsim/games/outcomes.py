@@ -144,7 +144,7 @@ def evaluate(game: RecordGame, choice: Choice) -> Equilibrium:
 
     intensity = game.space.generalization_intensity(np.maximum(strategies, 0))
     return Equilibrium(
-        strategies,
+        strategies=strategies,
         publisher_payoff=publisher,
         adversary_payoff=adversary,
         attacked=attacked,
@@ -455,9 +455,13 @@ def mixed(parts: Sequence[Reidentified], weights: Sequence[float] | None = None)
         amounts = [getattr(part, name) for part in parts]
         return None if any(each is None for each in amounts) else combine(weights, amounts)
 
-    people, publisher, adversary = (combined(name, mixture) for name in ("people", "publisher", "adversary"))
-    lost = combined("lost", lambda shares, amounts: sum(np.multiply(shares, amounts).tolist()))
-    return Reidentified(parts[0].n, people, publisher, adversary, lost)
+    return Reidentified(
+        parts[0].n,
+        people=combined("people", mixture),
+        publisher=combined("publisher", mixture),
+        adversary=combined("adversary", mixture),
+        lost=combined("lost", lambda shares, amounts: sum(np.multiply(shares, amounts).tolist())),
+    )
 
 
 def reidentified_in(equilibrium: Equilibrium, weights: Counts, rng: Callable[[], np.random.Generator]) -> Reidentified:

@@ -430,11 +430,14 @@ class Families(NamedTuple):
         kept = np.concatenate([np.arange(self.starts[each], self.starts[each + 1]) for each in people.tolist()])
         lengths = (self.starts[1:] - self.starts[:-1])[people]
         values = self.values
-        values = Values(values.benefit[people], values.services[people], values.harm[people], values.concern)
-        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        other = np.searchsorted(people, self.other[kept]).astype(np.int64)
-        pairs = {name: getattr(self, name)[kept] for name in ("match", "near", "relatedness")}
-        return self._replace(values=values, starts=starts, other=other, **pairs)
+        return self._replace(
+            values=Values(values.benefit[people], values.services[people], values.harm[people], values.concern),
+            starts=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            other=np.searchsorted(people, self.other[kept]).astype(np.int64),
+            match=self.match[kept],
+            near=self.near[kept],
+            relatedness=self.relatedness[kept],
+        )
 
     def profiles(self) -> tuple[Flags, Floats]:
         """Enumerate every profile (set of participants) of the people.
