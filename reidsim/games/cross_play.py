@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.adversaries.response import INDIFFERENCE, declared_information
-from reidsim.core.errors import InputError, refuse_first, require_among
+from reidsim.core.errors import InputError, require_among
 from reidsim.core.numerics import dot
 from reidsim.core.wording import columns_of
 from reidsim.games.composite import AdversaryType, TypesGame, parts_of, payoff_of_withholding
@@ -591,16 +591,15 @@ def mixed_game(games: Mapping[str, RecordGame], weights: Mapping[str, float], *,
     """
     types: dict[tuple[int, int], AdversaryType] = {}
     for called, game in games.items():
-        share, several = weights[called], isinstance(game, TypesGame)
-        together = game.together if isinstance(game, TypesGame) else "one-of"
-        problem = "adversaries who attack together cannot be one adversary type"
-        refuse_first((together != "one-of", problem, called, together, None))
+        if isinstance(game, TypesGame) and game.together != "one-of":
+            problem = "adversaries who attack together cannot be one adversary type"
+            raise InputError(problem, where=called, found=game.together)
         for part in parts_of(game):
             key = (id(part.linker), id(part.adversary))
-            name = f"{called}: {part.name}" if several else called
+            name = f"{called}: {part.name}" if isinstance(game, TypesGame) else called
             # The same adversary, alone and as part of another, is one type.
             known = types.get(key, AdversaryType(name, 0.0, part.linker, part.adversary))
-            weight = min(known.weight + share * part.weight, 1.0)
+            weight = min(known.weight + weights[called] * part.weight, 1.0)
             types[key] = AdversaryType(known.name, weight, part.linker, part.adversary)
     first = next(iter(games.values()))
     space = space_of_all([game.space for game in games.values()])
