@@ -191,6 +191,18 @@ on = ["age", "surname"]
     np.testing.assert_allclose(open_records.plan_success, [[1 / 10, 1 / 5], [1, 1 / 5]])
     np.testing.assert_allclose(ages_alone.plan_believed, [[1 / 10, 1 / 5], [0, 0]])
 
+    def with_hierarchy(rule):
+        (path.parent / "alleles.csv").write_text("13\n14\n")
+        rules = 'DYS19]\nhierarchy = { rule = "suppress" }', f"DYS19]\nhierarchy = {rule}"
+        path.write_text(files["clinic.toml"].replace(*rules))
+        return path
+
+    # A hierarchy file without a level above the values.
+    _, attack = staged(with_hierarchy('{ rule = "table", file = "alleles.csv" }'))
+    np.testing.assert_allclose(attack.link(0).plan_success, open_records.plan_success)
+    with pytest.raises(InputError, match=r"DYS19\.hierarchy: alleles cannot be generalized; expected rule"):
+        staged(with_hierarchy('{ rule = "intervals", widths = [2], start = 12, absorb_remainder = false }'))
+
 
 def test_no_row_of_a_users_file_is_a_comment(clinic):
     """The first column is called # and holds numbers."""
