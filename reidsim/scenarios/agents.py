@@ -23,15 +23,7 @@ from reidsim.adversaries.knowledge.groups import AttributeGroup, Knowledge, Sour
 from reidsim.adversaries.rationality import ErringAdversary
 from reidsim.adversaries.response import Adversary, AlwaysAttacks, NeverAttacks, RandomAttacks, planners
 from reidsim.adversaries.sequential.planning import SequentialAdversary
-from reidsim.agents.profile import (
-    AdversaryProfile,
-    Equip,
-    Equipment,
-    Holdings,
-    InaccurateLinker,
-    Learning,
-    Setting,
-)
+from reidsim.agents.profile import AdversaryProfile, Equip, Equipment, Holdings, InaccurateLinker, Learning, Setting
 from reidsim.core.errors import InputError, listed, locating, refuse_first, require_among
 from reidsim.games.composite import AdversaryType, Together, TypesGame, averaged
 from reidsim.games.cross_play import Game, Opponent, record_game_of
@@ -253,8 +245,9 @@ def rules_of(scenario: ScenarioHead, agents: AgentsSection) -> dict[str, Any]:
         priors = [rules.prior, rules.prior_absent] if agents.together == "all" else [rules.prior]
         counts = np.array([[prior.get(name, 1.0) for prior in priors] for name, _, _ in types_of(scenario)])
         learning = Learning(counts if len(priors) > 1 else counts[:, 0], rules.noticed)
-    same = ("rounds", "mode", "enforcement", "participation", "foresees", "tolerance", "remembers")
-    return {"meeting": agents.together, "learning": learning, **{name: getattr(agents, name) for name in same}}
+    # Rules that have the same name in the section and in `Setting`.
+    names = ("rounds", "mode", "enforcement", "participation", "foresees", "tolerance", "remembers")
+    return {"meeting": agents.together, "learning": learning, **{name: getattr(agents, name) for name in names}}
 
 
 def are_equipped(scenario: ScenarioHead) -> bool:

@@ -331,11 +331,10 @@ def payoff_difference_scatter(records: pd.DataFrame, reference: str = REFERENCE)
     """
     (payoffs, differences), letters = _compared(records, reference), iter(ascii_lowercase)
     figure, grid = style.new_figure(len(differences), 2, panel=(4.2, 2.5), sharex="col", sharey="col")
-    points: dict[str, Any] = {"s": 7, "alpha": 0.3, "linewidths": 0, "rasterized": True}
     for (policy, look), row in zip(style.looks(list(differences)).items(), grid, strict=True):
         for (measure, player), axes in zip(_SIDES, row, strict=True):
             x, y = payoffs[measure.column], differences[policy][measure.column]
-            axes.scatter(x, y, color=look.colour, **points)
+            axes.scatter(x, y, color=look.colour, s=7, alpha=0.3, linewidths=0, rasterized=True)
             style.zero_line(axes)
             title = f"({next(letters, '')}) {style.policy_name(policy)}: {player.lower()}"
             style.label_axes(axes, title=title, y=f"Payoff difference\n({style.UNIT})", numbers="y")
@@ -577,13 +576,20 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
         _count_axis(axes, known)
         if axes.get_yscale() == "linear":
             axes.set_ylim(0, 1.1 * known.max(initial=0) or 1)
-        edge = {"transform": axes.get_xaxis_transform(), "clip_on": False}
-        on_edge: dict[str, Any] = edge | {"linestyle": "none", "markerfacecolor": "none"}
         for number, (setting, own) in enumerate(look.items(), start=1):
             beyond = here.loc[(here["setting"] == setting) & here["threshold"].isna(), "value"]
-            # Markers of later settings are smaller, so that they fit inside earlier ones.
-            size = 5 + 3.5 * (len(look) - number)
-            axes.plot(beyond, np.ones(len(beyond)), color=own.colour, marker=own.marker, markersize=size, **on_edge)
+            axes.plot(
+                beyond,
+                np.ones(len(beyond)),
+                linestyle="none",
+                color=own.colour,
+                marker=own.marker,
+                # Markers of later settings are smaller, so that they fit inside earlier ones.
+                markersize=5 + 3.5 * (len(look) - number),
+                markerfacecolor="none",
+                transform=axes.get_xaxis_transform(),
+                clip_on=False,
+            )
         # The padding keeps the title clear of markers on the upper edge.
         axes.set_title(f"({letter})" if several else "", fontsize=10, loc="left", pad=11)
         x = _PARAMETER_LABELS.get(parameter, parameter)
@@ -616,10 +622,18 @@ def _draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str) -
     """
     handles, look = [], style.looks(list(lines))
     for number, (name, line) in enumerate(lines.items()):
-        points, every, width = line.sort_values(x), max(1, len(line) // 10), 2.5 - 1.2 * number / max(1, len(lines) - 1)
-        marks: dict[str, Any] = {"markeredgewidth": 1.2, "markerfacecolor": "white" if every > 1 else "none"}
-        marks["markevery"] = (every * number // len(lines), every)
-        handles += style.draw_line(axes, points[x], points[y], look[name], name, linewidth=width, **marks)
+        points, every = line.sort_values(x), max(1, len(line) // 10)
+        handles += style.draw_line(
+            axes,
+            points[x],
+            points[y],
+            look[name],
+            name,
+            linewidth=2.5 - 1.2 * number / max(1, len(lines) - 1),
+            markevery=(every * number // len(lines), every),
+            markeredgewidth=1.2,
+            markerfacecolor="white" if every > 1 else "none",
+        )
     return handles
 
 

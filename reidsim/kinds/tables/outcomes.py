@@ -604,8 +604,14 @@ class OneShotPoints(SolvedPoints):
         if restricted not in self.thinned:
             self.thinned[restricted] = undominated_options(self.study.space, self.study.truth.linker, constraint)
         options = self.thinned[restricted]
-        amounts = (believed.benefit, believed.loss, believed.adversary_gain, believed.cost)
-        chosen = best_options(options, *amounts, no_attack=constraint.no_attack)
+        chosen = best_options(
+            options,
+            believed.benefit,
+            believed.loss,
+            believed.adversary_gain,
+            believed.cost,
+            no_attack=constraint.no_attack,
+        )
         withheld, nothing = chosen < 0, np.zeros(len(chosen))
         return _replied(
             Equilibrium(

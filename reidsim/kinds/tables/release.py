@@ -372,10 +372,7 @@ def sensitive_attributes(
 
 
 def read_waves(
-    section: ReleasesSection,
-    records: ReleasedRecords,
-    person: Keys | None,
-    sensitive: Sequence[SensitiveAttribute],
+    section: ReleasesSection, records: ReleasedRecords, person: Keys | None, sensitive: Sequence[SensitiveAttribute]
 ) -> Waves:
     """Return the waves in which each record or person is released, as `Waves`.
 

@@ -526,10 +526,7 @@ class TablesStudy(Study[TablesScenario]):
             Payoff parameters with the gain and the cost.
         """
         return sequential_attack(
-            self.scenario.adversary.sequential,
-            economics.adversary_gain,
-            economics.cost,
-            coverage=self._coverage,
+            self.scenario.adversary.sequential, economics.adversary_gain, economics.cost, coverage=self._coverage
         )
 
     @property
@@ -656,8 +653,9 @@ class TablesStudy(Study[TablesScenario]):
                 prices = alone.believed_prices if believed and own else alone.prices
                 linker = alone.own_linker(believed=believed) if linker_of is None else linker_of(alone)
                 linker, adversary = alone.of_people(linker, alone.planner(*alone.gain_and_cost(prices)))
-            amounts = alone.of_cells(prices.benefit), alone.of_cells(prices.loss)
-            games[str(name)] = game = RecordGame(alone.space if space is None else space, linker, adversary, *amounts)
+            benefit, loss = alone.of_cells(prices.benefit), alone.of_cells(prices.loss)
+            game = RecordGame(alone.space if space is None else space, linker, adversary, benefit, loss)
+            games[str(name)] = game
         if len(games) == 1:
             return game
         sections, agents = self.scenario.adversaries, self.scenario.agents
@@ -894,12 +892,5 @@ def _linkage_of(section: AdversarySection) -> tuple[object, ...]:
     Two sections with equal tuples have equal linkers on the same study.
     """
     plan = section.sequential if section.plans_sequentially else None
-    return (
-        section.knowledge,
-        section.stages,
-        section.holds,
-        section.risk,
-        section.direction,
-        section.gains_from,
-        plan and (plan.registry, plan.belief),
-    )
+    settings = (section.knowledge, section.stages, section.holds, section.risk, section.direction, section.gains_from)
+    return (*settings, plan and (plan.registry, plan.belief))
