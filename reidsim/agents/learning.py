@@ -459,6 +459,9 @@ class AccuracyBelief:
                 self._log_density += number * np.log1p(-share * _POINTS)
 
 
+# Memory of earlier releases.
+
+
 class Memory:
     """Earlier releases of each data subject, and the participants of their rounds.
 

@@ -161,6 +161,7 @@ class AdversaryProfile:
     lists: Callable[[Holdings, int], tuple[str, ...]] | None = None
 
 
+# Without one of these, detection has no consequence. `scenario` is the whole scenario.
 _WITH_CONSEQUENCE = ReadIf(
     lambda section, scenario: (
         section.fine > 0

@@ -1,10 +1,10 @@
-"""The multi-stage adversary of Wan et al. 2021, and the tables that it searches.
+"""The multi-stage adversary of Wan et al. 2021, the tables that it searches, and the compiled two-stage attack.
 
-It uses only profitable stages. The published two-stage attack, which infers a surname from the released loci and links
-surname and demographics to a registry, is compiled for one target and strategy at a time. It is fast for four reasons.
-A target is compared with the genealogy once for all strategies. Inferences are cached by set of released loci, and the
-cache outlasts the game, so games with other amounts, policies and weights reuse it. Distances are cached by pattern for
-all targets. The registry is sorted by surname, so linkage reads few rows.
+The adversary uses only profitable stages. The published two-stage attack infers a surname from the released loci, and
+links surname and demographics to a registry. Compiled functions compute it for one target and strategy at a time. They
+are fast for four reasons. A target is compared with the genealogy once for all strategies. Inferences are cached by set
+of released loci, and the cache outlasts the game, so games with other amounts, policies and weights reuse it. Distances
+are cached by pattern for all targets. The registry is sorted by surname, so linkage reads few rows.
 """
 
 from __future__ import annotations
@@ -824,6 +824,7 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
     registry, drawn_list = world.resource(identify.resource), world.lists.get(identify.resource)
     forms = space.shape[: len(space.shape) - n_loci]
     names = [name if name in identify.on else None for name in space.attributes[: len(forms)]]
+    # One column of the registry for each linked attribute and each level at which it can be released.
     linked = [(name, j, level) for j, name in enumerate(names) if name is not None for level in range(forms[j] - 1)]
     columns = [space.generalized(j, level, registry.column(name)) for name, j, level in linked]
     targets = [space.generalized(j, level, world.targets.column(name)) for name, j, level in linked]
@@ -842,8 +843,8 @@ def compile_two_stage(attack: MultistageAttack, world: MultistageWorld, space: M
         used = used[used >= 0]
         groups = OpenRowGroups([columns[c] for c in used], [missing[c] for c in used], registry.n_rows)
         form_sizes[form] = groups.count([targets[c] for c in used], n)
-        for c in used if own else ():
-            form_own[form] &= own[c]
+        if own:
+            form_own[form] &= np.all([own[c] for c in used], axis=0)
     # A surname that is not used for linkage is useless.
     stage = next(
         (each for each in attack.inferences if isinstance(each, InferSurname) and each.infers in identify.on), None
