@@ -25,9 +25,9 @@ from reidsim.core.tables import (
 )
 from reidsim.core.validation import inline_toml, toml_key
 from reidsim.core.wording import counted
-from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, choose, names_look_like_values
+from reidsim.drafts.choice import SET_ADVICE, Choice, ChosenColumn, choose, names_look_like_values, spelled
 from reidsim.drafts.options import DraftOptions
-from reidsim.drafts.people import people_keys, spelled, weight_column
+from reidsim.drafts.people import people_keys, weight_column
 from reidsim.drafts.profile import ColumnProfile, Names, profile_table, rows_with
 from reidsim.populations.catalogue import load_population
 from reidsim.scenarios.kind import keys_of_records

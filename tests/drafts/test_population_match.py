@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
+from reidsim.drafts.choice import match_columns
 from reidsim.drafts.draft import draft_scenario
 from reidsim.drafts.options import DraftOptions
-from reidsim.drafts.people import match_columns
 from reidsim.drafts.profile import profile_table
 from reidsim.kinds.tables.build import build_study
 from reidsim.populations.population import Population

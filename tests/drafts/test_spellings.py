@@ -5,7 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from reidsim.drafts.people import near_spellings
+from reidsim.drafts.choice import near_spellings
 from reidsim.drafts.profile import are_places, regions_of
 
 
