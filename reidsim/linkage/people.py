@@ -5,9 +5,10 @@ class is the number of distinct people with a row in it, however many rows they 
 of their rows. People whose rows fall into the same cells equally often are interchangeable. They share a `row set`, so
 that results are computed once for all of them.
 
-The group of a record at a node of the lattice consists of all records of the table that agree with it there. Groups do
-not depend on how other records are released, so a limit on the sensitive values of a group is a property of the record
-and the node. A person counts once in a group, and once for each of its different values there.
+The second part describes groups of rows with equal values, and the sensitive values in them. The group of a record at a
+node of the lattice consists of all records of the table that agree with it there. Groups do not depend on how other
+records are released, so a limit on the sensitive values of a group is a property of the record and the node. A person
+counts once in a group, and once for each of its different values there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Populations: people counted by cell of a domain, or one row of codes per person."""
+"""Populations: people counted by cell of a domain, or one row of codes per person.
+
+The keys, tables of figures and groups of values that several kinds of recipe share come last.
+"""
 
 from __future__ import annotations
 

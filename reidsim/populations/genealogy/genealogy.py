@@ -1,4 +1,4 @@
-"""Genealogies of individuals with parents, traits and Y haplotypes, and their default engine.
+"""Genealogies of individuals with parents, traits and Y haplotypes: result, default engine and recipe.
 
 An engine fills the columns generation by generation. The default engine, `simulate`, is compiled. The order of events
 follows the research code of Wan et al. 2021. Before a generation marries, the germ line of each man may mutate (all his
