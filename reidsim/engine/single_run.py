@@ -450,9 +450,16 @@ def check_once(loaded: Scenario[Any]) -> str:
         if not kind.in_rounds(loaded.scenario):
             return kind.describe(study)
         setting = kind.settings(study)(kind.policies_of(study.scenario)[0], 0, 0)
-        adversaries = counted(len(setting.profiles), "adversary", "adversaries")
-        sizes = [counted(setting.n_subjects, "data subject"), counted(setting.space.size, "strategy", "strategies")]
-        sizes += [adversaries, counted(setting.rounds, "round")]
+        subjects = counted(setting.n_subjects, "data subject")
+        if setting.n_cells < setting.n_subjects:
+            # Data subjects with equal records are one cell.
+            subjects += f" with {counted(setting.n_cells, 'distinct record')}"
+        sizes = [
+            subjects,
+            counted(setting.space.size, "strategy", "strategies"),
+            counted(len(setting.profiles), "adversary", "adversaries"),
+            counted(setting.rounds, "round"),
+        ]
         return ", ".join(sizes + [counted(study.draws, "replication")] * kind.numbers_draws)
 
 

@@ -123,7 +123,8 @@ class AutomaticExecutor:
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Groups:
         """Run every task in the given order; see `Executor`."""
-        workers, done, group, since = self.workers or default_workers(), 0, list[RunOutcome](), time.monotonic()
+        workers = self.workers or default_workers()
+        done, group, since = 0, list[RunOutcome](), time.monotonic()
         # Sums do not depend on the number of cores if linear algebra uses one thread.
         with threadpool_limits(1):
             try:
@@ -372,8 +373,10 @@ def executor_named(
     )
     if scheduler is not None:
         return DaskExecutor(scheduler)
-    if name == "serial" or (name == "auto" and timeout is None):
-        return AutomaticExecutor(1 if name == "serial" else workers)
+    if name == "serial":
+        return SerialExecutor()
+    if name == "auto" and timeout is None:
+        return AutomaticExecutor(workers)
     return ProcessExecutor(workers, timeout)
 
 
