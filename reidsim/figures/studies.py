@@ -589,7 +589,8 @@ def belief_curves(curves: pd.DataFrame, payoff: Measure = PUBLISHER_PAYOFF) -> F
         panel whose x values are all equal is omitted. A vertical line marks where both agree. Only the first six of
         all panels are drawn.
     """
-    curves, name = curves.drop_duplicates(), str(curves["key"].iloc[0])
+    curves = curves.drop_duplicates()
+    name = str(curves["key"].iloc[0])
     words, look = style.key_words(name), style.ordered_looks(curves["policy"])
     drawn = [
         (f"{style.sentence(words)} {verb} {value:.6g}", x, fixed, rows)
@@ -787,7 +788,8 @@ def cross_play_maps(payoff: pd.DataFrame, risk: pd.DataFrame) -> Figure:
     """
     rows, columns = payoff.shape
     figure, [[left, right]] = style.new_figure(1, 2, panel=(2.2 + _COLUMN * columns, 1.2 + _ROW * rows))
-    largest, positive = float(np.nanmax(np.abs(payoff.to_numpy()))) or 1.0, risk.to_numpy()[risk.to_numpy() > 0]
+    largest = float(np.nanmax(np.abs(payoff.to_numpy()))) or 1.0
+    positive = risk.to_numpy()[risk.to_numpy() > 0]
     lowest, highest = (positive.min(), positive.max()) if len(positive) else (1.0, 1.0)
     spread = LogNorm(max(lowest, highest / 1e4), highest, clip=True) if highest > 2 * lowest else Normalize(0.0, 1.0)
     for axes, table, scale, colours, measure, title, unit in (

@@ -504,6 +504,7 @@ def _counts(column: pa.ChunkedArray, name: str, path: Path) -> NDArray[np.int64]
             hint="for sampling weights, use --weight" if ((values >= 1) & (values < _INEXACT)).all() else None,
         )
     if not values.any():
-        expected = "at least one count of 1 or more"
-        raise InputError("all counts are 0", source=path, where=f"column {name!r}", expected=expected)
+        raise InputError(
+            "all counts are 0", source=path, where=f"column {name!r}", expected="at least one count of 1 or more"
+        )
     return values.astype(np.int64)

@@ -71,10 +71,8 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     """
     if isinstance(result, CrossPlayResult):
         if not result.runs.empty:
-            yield (
-                "cross-play",
-                studies.cross_play_maps(result.matrix(PUBLISHER_PAYOFF.column), result.matrix(RISK.column)),
-            )
+            payoffs, risks = (result.matrix(measure.column) for measure in (PUBLISHER_PAYOFF, RISK))
+            yield "cross-play", studies.cross_play_maps(payoffs, risks)
     elif isinstance(result, AttributesResult):
         yield "attributes", studies.attribute_shares(result.table, SHOWN)
     elif isinstance(result, SwitchResult):
@@ -243,7 +241,8 @@ class DraftedScenario:
 
     def _repr_html_(self) -> str:
         size = f"{counted(self.draft.records, 'record')}, {self.draft.choice.strategies:,} strategies per record"
-        return _notebook_view(self.name, (), self.columns.to_html(index=False), self.warnings, f": {size}")
+        table = self.columns.to_html(index=False)
+        return _notebook_view(self.name, sentences=(), table=table, warnings=self.warnings, size=f": {size}")
 
 
 def new(

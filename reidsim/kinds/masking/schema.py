@@ -290,16 +290,18 @@ class MaskingAdversarySection(PlannerSection):
 
     @model_validator(mode="after")
     def _consistent(self) -> MaskingAdversarySection:
-        informed, names_registry = self.knowledge is not None, self.sequential.registry is not None
+        informed = self.knowledge is not None
         if bool(self.stages) == informed:
             problem = "the attack is given twice" if self.stages else "the attack is missing"
             hint = "in an override, set adversary.stages=[] to remove the stages" if self.stages else None
             raise InputError(problem, expected="either stages or knowledge", hint=hint)
-        unknown, masking = self.plans_sequentially and self.sequential.belief == "unknown", "in masking scenarios"
-        named, people = "no registry; the last stage names it", "the resource in which the adversary finds people"
+        has_registry = self.sequential.registry is not None
+        no_registry = "a registry is not supported in masking scenarios"
+        unknown = self.plans_sequentially and self.sequential.belief == "unknown"
+        people = "the resource in which the adversary finds people"
         return self.unless(
-            (names_registry, f"a registry is not supported {masking}", "sequential.registry", named),
-            (unknown, f'belief "unknown" is not supported {masking}', "sequential.belief", "known"),
+            (has_registry, no_registry, "sequential.registry", "no registry; the last stage names it"),
+            (unknown, 'belief "unknown" is not supported in masking scenarios', "sequential.belief", "known"),
             (informed and self.resource is None, "key missing", "resource", people),
         )
 

@@ -657,8 +657,12 @@ def records_of_policy(source: SourceRecords, policy: str, kept: Kept = NOTHING_K
     forms = chosen_forms(run, source.kind, source.scenario, list(columns.column_of), policy)
     require_columns(frame, kept.names, source.path)
     if len(frame) != len(forms.labels):
-        problem, expected = "the number of records differs from the run", f"{len(forms.labels)} records"
-        raise InputError(problem, source=source.path, found=len(frame), expected=expected)
+        raise InputError(
+            "the number of records differs from the run",
+            source=source.path,
+            found=len(frame),
+            expected=f"{len(forms.labels)} records",
+        )
     refuse_keys(run.content, kept.names)
     for where, keep in (("--keep", kept.columns), ("--keep-identifier", kept.identifiers)):
         require_distinct("column named twice", keep, source=where)
