@@ -598,8 +598,9 @@ class AnyAdversaryGame(FullDomainGame):
 
 
 def _outcomes(kept: NDArray[np.bool_], payoff: Floats, response: Response, withheld: Floats | float) -> Floats:
-    paid, attacks, gained = payoff, response.attack_probability, response.adversary_payoff
-    return np.array([np.where(kept, paid, withheld), ~kept, np.where(kept, attacks, 0.0), np.where(kept, gained, 0.0)])
+    attacked = np.where(kept, response.attack_probability, 0.0)
+    gained = np.where(kept, response.adversary_payoff, 0.0)
+    return np.array([np.where(kept, payoff, withheld), ~kept, attacked, gained])
 
 
 def eager(game: RecordGame) -> RecordGame:

@@ -308,8 +308,8 @@ def anytime(game: MaskingGame, *, most_evaluated: int = 20_000, no_attack: bool 
     found = _run(Opponents.of_one(game, no_attack=no_attack), _best_first, most_evaluated, first.strategies)
     # Withholding a record has a certain payoff of 0.
     gap = np.maximum(found.bounds - np.maximum(found.payoffs, 0.0), 0.0)
-    evaluated, exact = found.evaluated + first.evaluated, bool((gap == 0).all())
-    choice = game.chosen("anytime", found.strategies, found.payoffs, evaluated, exact=exact)
+    evaluated = found.evaluated + first.evaluated
+    choice = game.chosen("anytime", found.strategies, found.payoffs, evaluated, exact=bool((gap == 0).all()))
     return BoundedChoice(choice.strategies, choice.solver, choice.evaluated, choice.exact, gap)
 
 
