@@ -713,13 +713,10 @@ def robust_choices(
     """
     size, n, chunk = games[0].space.size, games[0].n_records, max(1, _CHUNK // len(games))
     if size > _MOST_STRATEGIES:
-        raise InputError(
-            "too many strategies per record for robust strategies",
-            where="stress.robustness.criteria",
-            found=size,
-            expected=f"at most {_MOST_STRATEGIES:,}",
-            hint="set criteria = [] to compare policies only",
-        )
+        problem = "too many strategies per record for robust strategies"
+        expected = f"at most {_MOST_STRATEGIES:,}"
+        hint = "set criteria = [] to compare policies only"
+        raise InputError(problem, where="stress.robustness.criteria", found=size, expected=expected, hint=hint)
     found = {name: RobustChoice(np.full(n, WITHHELD, dtype=np.int64), np.full(n, -np.inf)) for name in criteria}
     tie = np.max([game.tie() for game in games], axis=0)
     for begin in range(0, n, chunk):

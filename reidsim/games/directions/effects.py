@@ -138,17 +138,11 @@ class PersonLimits:
                 counts[:, begin + value] = self.rows.of_cells(np.where(each.codes == value, strategies, WITHHELD))
         excess = np.full((n_cells, len(values)), _UNKNOWN, dtype=np.int32)
         distance = 1.0 if limits.t_closeness is None else limits.t_closeness
+        given = np.array([limits.l_diversity or 0, limits.max_inference or 1.0, distance], dtype=np.float64)
+        kind = kind.ravel().astype(np.int64)
+        values = values.astype(np.int64)
         return FittingValues(
-            counts=counts,
-            more=excess,
-            less=excess.copy(),
-            kind=kind.ravel().astype(np.int64),
-            values=values.astype(np.int64),
-            start=start,
-            groups=groups,
-            overall=overall,
-            limits=np.array([limits.l_diversity or 0, limits.max_inference or 1.0, distance], dtype=np.float64),
-            work=np.zeros(start[-1]),
+            counts, excess, excess.copy(), kind, values, start, groups, overall, given, work=np.zeros(start[-1])
         )
 
     def without_exceeding(self, strategies: Strategies) -> Strategies:
