@@ -744,7 +744,8 @@ class Envelope:
             for (at, rise), (other_at, other_rise) in itertools.combinations(lines.values(), 2)
             if abs(rise - other_rise) > SAME * self._scale
         }
-        for start, end in itertools.pairwise([low, *sorted(value for value in crossings if low < value < high), high]):
+        marks = [low, *sorted(value for value in crossings if low < value < high), high]
+        for start, end in itertools.pairwise(marks):
             part = ((start + end) / 2 - begin) / width if width > 0 else 0.0
             yield Stretch(start, end, self._best_of({name: at + part * rise for name, (at, rise) in lines.items()}))
 

@@ -478,8 +478,9 @@ def _by_bisection(plan: Any, weights: NDArray[np.int64], believed: EconomicsSect
         return np.nan if end is None else float(bisect(exposes, own, end, args=(parameter,), **limits))
 
     high = max(believed.adversary_gain, 1.0)
+    cost = breaking("cost", believed.cost, (0.0,))
     gain = breaking("gain", believed.adversary_gain, (high * 2.0**times for times in range(1, _DOUBLINGS + 1)))
-    return float(np.average(safe, weights=weights)), breaking("cost", believed.cost, (0.0,)), gain
+    return float(np.average(safe, weights=weights)), cost, gain
 
 
 INDEX_COLUMNS = ("index", "parameter", "other", "value", "low", "high", "blocks", "blocks_left_out")
