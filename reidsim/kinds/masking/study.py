@@ -35,6 +35,7 @@ from reidsim.releases.lattice import Floats, MaskingSpace, entropy, minority_wei
 from reidsim.scenarios import agents as scenario_agents
 from reidsim.scenarios.adversary_schema import TOGETHER, AgentsSection, EconomicsSection, WeightedSection
 from reidsim.scenarios.adversary_schema import economics_of as economics_and_belief
+from reidsim.scenarios.agents import ONE_STAGE, OWN_ADVERSARY, Games, OpponentOptions, Opponents, named, scenario_alone
 from reidsim.scenarios.kind import digest_of
 from reidsim.scenarios.resources import IdentifySection, InferSurnameSection, StageSection, check_buyer, stage_of
 from reidsim.scenarios.scenario import Scenario, Study, World, planner
@@ -140,7 +141,7 @@ class MaskingStudy(Study[MaskingScenario]):
         space, games = self.space(next(iter(worlds.values()))), {}
         for name, study in self.each.items():
             scenario = study.scenario
-            with scenario_agents.named(name):
+            with named(name):
                 truth = belief = study._game(worlds[name], space, scenario.economics)
                 study._check_search_path(truth)
                 if scenario.beliefs != MaskingBeliefsSection():
@@ -154,7 +155,7 @@ class MaskingStudy(Study[MaskingScenario]):
         The people and files are not read again; the tables are drawn anew.
         """
         alone = {
-            name: study.with_loaded(replace(loaded, scenario=scenario_agents.scenario_alone(loaded.scenario, name)))
+            name: study.with_loaded(replace(loaded, scenario=scenario_alone(loaded.scenario, name)))
             for name, study in self.alone.items()
         }
         return replace(self, loaded=loaded, alone=alone)
@@ -363,16 +364,14 @@ def build_masking_study(loaded: Scenario[MaskingScenario], before: MaskingTables
     with locating(loaded.path):
         tables = masking_tables(loaded, before)
         for name in scenario.adversaries:
-            with scenario_agents.named(name):
-                alone[name] = _against_one(
-                    replace(loaded, scenario=scenario_agents.scenario_alone(scenario, name)), tables
-                )
+            with named(name):
+                alone[name] = _against_one(replace(loaded, scenario=scenario_alone(scenario, name)), tables)
         study = MaskingStudy(loaded, tables, (), alone=alone) if alone else _against_one(loaded, tables)
         _require_used(scenario)
         for own, each in study.each.items() if scenario.agents is None else ():
             where = "adversary" if own is None else f"adversaries.{own}"
             used = dict.fromkeys(stage.resource for stage in each.stages)
-            check_buyer(own or scenario_agents.OWN_ADVERSARY, where, used, tables.buyers)
+            check_buyer(own or OWN_ADVERSARY, where, used, tables.buyers)
         return study
 
 
@@ -613,16 +612,13 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
         games = {name: (truth.one_stage(), believed.one_stage()) for name, (truth, believed) in games.items()}
     truth, believed = next(iter(games.values()))
     scenario, profiles = study.scenario, []
-    used = {
-        own or scenario_agents.OWN_ADVERSARY: sorted({stage.resource for stage in e.stages})
-        for own, e in study.each.items()
-    }
+    used = {own or OWN_ADVERSARY: sorted({stage.resource for stage in e.stages}) for own, e in study.each.items()}
     with locating(study.loaded.path):
         scenario_agents.check_resources(scenario, scenario.resources, study.tables.buyers, used)
         for name, path, section in scenario_agents.types_of(scenario):
             own = name if study.alone else None
             equip = _MaskingEquip(study.each[own], games[own], section, agents)
-            with scenario_agents.named(own):
+            with named(own):
                 equip.check(path)
                 views = enumerate(economics_and_belief(equip.study.scenario))
                 both = [(amounts, equip.adversary(games[own][i].attack, believed=bool(i))) for i, amounts in views]
@@ -649,9 +645,7 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
     )
 
 
-def masking_adversaries(
-    study: MaskingStudy, options: scenario_agents.OpponentOptions, draw: int = 0
-) -> scenario_agents.Opponents:
+def masking_adversaries(study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> Opponents:
     """Return the `Opponents` of cross-play in a draw of a scenario's tables.
 
     In cross-play, each policy plays against each adversary. They are the scenario's adversaries, an adversary for each
@@ -695,7 +689,7 @@ def masking_adversaries(
 
     linked = one_stage(once[0]), one_stage(once[1])
 
-    def planned(name: str) -> Callable[[], scenario_agents.Games]:
+    def planned(name: str) -> Callable[[], Games]:
         plan = {"planner": name, "parameters": {}, "rate": options.attack_rate, "rationality": "perfect"}
         changed = section.model_copy(update=plan)
 
@@ -706,7 +700,7 @@ def masking_adversaries(
 
         return lambda: (game(linked[0]), game(linked[1]))
 
-    def informed() -> scenario_agents.Games:
+    def informed() -> Games:
         if knowledge is None and recipe is None:
             raise InputError(scenario_agents.NO_RECIPE, expected="adversary.knowledge, or the option --knowledge")
         if knowledge is None:
@@ -716,9 +710,9 @@ def masking_adversaries(
         truth, belief = build_masking_study(study.loaded.with_content(content)).games(draw)
         return _focused(truth), _focused(belief)
 
-    def in_stages() -> scenario_agents.Games:
+    def in_stages() -> Games:
         refuse_first(
-            (not staged and recipe is None, scenario_agents.ONE_STAGE, None, None, None),
+            (not staged and recipe is None, ONE_STAGE, None, None, None),
             (not staged, scenario_agents.NO_STAGES, None, None, "adversary.stages in place of adversary.knowledge"),
         )
         return once
@@ -732,7 +726,7 @@ def masking_adversaries(
     return scenario_agents.played_by(own, makers, options.asks_for)
 
 
-def _unnamed(study: MaskingStudy, options: scenario_agents.OpponentOptions, draw: int) -> scenario_agents.Opponents:
+def _unnamed(study: MaskingStudy, options: OpponentOptions, draw: int) -> Opponents:
     """Return the `Opponents` that a scenario with several adversaries does not name.
 
     They link on the same resource and attributes as the named adversaries. If named adversaries differ in these, no
@@ -749,15 +743,13 @@ def _unnamed(study: MaskingStudy, options: scenario_agents.OpponentOptions, draw
         problem, expected = f"the adversaries of the scenario {differ}", "the recipe in a section [adversaries.NAME]"
         refuse_first((options.knowledge is not None, problem, "knowledge", options.knowledge, expected))
         reason = f"adversaries that the scenario does not name cannot play: the named adversaries {differ}"
-        return scenario_agents.Opponents(left_out=(reason,))
+        return Opponents(left_out=(reason,))
     end = IdentifySection(stage="identify", resource=ends[0].resource, on=ends[0].on)
     loaded = study.loaded.with_sections(adversary=MaskingAdversarySection(stages=(end,)), adversaries={})
     plain = MaskingStudy(loaded, replace(study.tables, loaded=loaded), (ends[0],))
     found = masking_adversaries(plain, options, draw)
     # Drop the reason about stages: the named adversaries attack in stages.
-    return replace(
-        found, left_out=tuple(reason for reason in found.left_out if scenario_agents.ONE_STAGE not in reason)
-    )
+    return replace(found, left_out=tuple(reason for reason in found.left_out if ONE_STAGE not in reason))
 
 
 def _focused(game: MaskingGame) -> RecordGame:
