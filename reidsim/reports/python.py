@@ -241,8 +241,7 @@ class DraftedScenario:
 
     def _repr_html_(self) -> str:
         size = f"{counted(self.draft.records, 'record')}, {self.draft.choice.strategies:,} strategies per record"
-        table = self.columns.to_html(index=False)
-        return _notebook_view(self.name, sentences=(), table=table, warnings=self.warnings, size=f": {size}")
+        return _notebook_view(self.name, (), self.columns.to_html(index=False), self.warnings, size=f": {size}")
 
 
 def new(

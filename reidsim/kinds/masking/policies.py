@@ -320,9 +320,12 @@ def check_policies(study: Any, game: MaskingGame) -> None:
     anonymous = [policy for policy in policies if policy.name.startswith(registry.K_ANONYMITY)]
     most = max((registry.k_of(policy, section.k, "subjects.k") for policy in anonymous), default=0)
     if most > game.n_records:
-        expected = f"at most {game.n_records}, the number of subjects"
         raise InputError(
-            "too few records for k-anonymity", source=source, where="subjects.k", found=most, expected=expected
+            "too few records for k-anonymity",
+            source=source,
+            where="subjects.k",
+            found=most,
+            expected=f"at most {game.n_records}, the number of subjects",
         )
     if section.solver in GENERAL_SOLVERS or (not several and game.is_compiled):
         return
