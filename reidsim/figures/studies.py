@@ -69,7 +69,7 @@ def figures_by_policy(result: Any) -> Iterator[tuple[str, Figure]]:
         yield "payoffs", payoffs_by_policy(result.summary.reset_index(), result.measures)
     if {"policy", "attacked", "success_probability"} <= set(result.records.columns) and len(result.records):
         yield "risks", risks_by_policy(once_each(result.records, result.manifest["content"]))
-    if len(result.analysis.reidentified):
+    if "reidentified" in result.analysis.tables():
         yield "reidentified", reidentified_by_policy(result.analysis.reidentified)
 
 

@@ -84,7 +84,7 @@ def figures_of(result: Result) -> Iterator[tuple[str, Figure]]:
     elif isinstance(result, BatchResult):
         swept = kind_of_content(result.manifest["content"]).figures(result, of_batch=True)
         yield from studies.sweep_figures(result) if swept is None else swept
-    elif isinstance(result, RunResult) and len(result.analysis.rounds):
+    elif isinstance(result, RunResult) and "rounds" in result.analysis.tables():
         payoff = next(each.label for each in result.measures if each.column == PUBLISHER_PAYOFF.column)
         yield from _agent_figures(result.analysis, payoff)
     elif isinstance(result, RunResult):
@@ -142,7 +142,7 @@ def _agent_figures(analysis: AnalysisTables, payoff: str) -> Iterator[tuple[str,
     if len(analysis.through["through"].unique()) > 1:
         note = broken_guarantee_sentences(analysis.broken_guarantees, policy_name, payoff)
         yield "through", studies.found_through_resources(analysis.through, analysis.rounds, note)
-    if len(analysis.reidentified):
+    if "reidentified" in analysis.tables():
         yield "reidentified", studies.reidentified_by_policy(analysis.reidentified)
 
 

@@ -332,8 +332,6 @@ def solver_facts(equilibrium: Equilibrium, row_of_record: np.ndarray[Any, np.dty
 class AnalysisTables:
     """Tables behind the figures of a scenario; each table is also an attribute.
 
-    An attribute that is not a table, for example a table that was not requested, is an empty table.
-
     Parameters
     ----------
     named : mapping of str to DataFrame
@@ -348,10 +346,10 @@ class AnalysisTables:
     left_out: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
-        """Return the table of this name; empty if there is none."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return vars(self).get("named", {}).get(name, pd.DataFrame())
+        """Return the table of this name; raise AttributeError if the result has no such table."""
+        if name in (tables := vars(self).get("named", {})):
+            return tables[name]
+        raise AttributeError(f"the result has no table {name!r}; its tables are {', '.join(tables) or 'none'}")
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the non-empty tables, by name."""

@@ -19,15 +19,15 @@ from reidsim.figures import style
 def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and Figure of each plot of a run of this kind.
 
-    The names are ``best-replies``, ``equilibria`` and ``survival``. Figure ``best-replies`` is left out without
-    replies; ``equilibria`` and ``survival`` are left out without equilibria. See `ParticipationKind.analyse` for the
-    tables.
+    The names are ``best-replies``, ``equilibria`` and ``survival``. A figure is left out if its table is empty; see
+    `ParticipationKind.analyse` for the tables.
     """
     found = result.analysis
-    if len(found.replies):
+    if "replies" in found.tables():
         yield "best-replies", best_replies(found.replies, found.equilibria)
-    if len(found.equilibria):
+    if "equilibria" in found.tables():
         yield "equilibria", equilibria_found(found.equilibria)
+    if "survival" in found.tables():
         yield "survival", survival_of_losses(found.survival)
 
 
