@@ -7,7 +7,7 @@ import pytest
 import reidsim
 from reidsim.core.wording import columns_of
 from reidsim.games.outcomes import REIDENTIFIED
-from reidsim.scenarios.kind import once_each
+from reidsim.scenarios.kind import AnalysisTables, once_each
 
 COLUMNS = columns_of(REIDENTIFIED)
 NUMBERS = COLUMNS[:4]
@@ -129,3 +129,11 @@ def test_agents_are_told_over_all_rounds_and_draws(stays):
     assert own["reidentified_95"].min() <= at["reidentified_95"] <= own["reidentified_95"].max()
     assert at["breaches"] == pytest.approx(own["breaches"].mean())
     assert own["risk_90"].min() <= at["risk_90"] <= own["risk_90"].max()
+
+
+def test_a_misspelt_table_is_refused_with_the_names_of_the_tables():
+    found = AnalysisTables({"reidentified": pd.DataFrame({"policy": ["basic"]}), "runtimes": pd.DataFrame()})
+    assert found.reidentified["policy"].tolist() == ["basic"]
+    assert found.runtimes.empty
+    with pytest.raises(AttributeError, match="no table 'reidentifed'; its tables are reidentified, runtimes"):
+        _ = found.reidentifed
