@@ -513,7 +513,7 @@ def _called(function: Callable[..., Any], where: str, found: object, /, *values:
     """Return the result of a user's function, called with `values` and `named`.
 
     An ArithmeticError, LookupError, TypeError or ValueError of the function becomes an `InputError`; other errors are
-    raised as they are. `where` (place of the function) and `found` (its arguments) are for the message.
+    raised as they are. The message contains `where` (place of the function) and `found` (description of its arguments).
     """
     try:
         return function(*values, **named)

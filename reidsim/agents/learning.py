@@ -78,8 +78,10 @@ def attack_overlaps(attacked: Floats) -> Floats:
     return np.bincount(sets.ravel(), weights=sizes.ravel(), minlength=1 << len(attacked)).astype(np.float64)
 
 
-def _log_of_missing(overlaps: Floats, members: NDArray[np.integer] | NDArray[np.bool_], noticed: float) -> Floats:
-    """Return the log probability that no attack of each type is noticed, (n_types,).
+def _log_unnoticed(overlaps: Floats, members: NDArray[np.integer] | NDArray[np.bool_], noticed: float) -> Floats:
+    """Return, by type, the log probability that none of its attacks is noticed.
+
+    The result has shape (n_types,).
 
     Parameters
     ----------
@@ -178,7 +180,7 @@ def responsibilities(prior: Floats, excluded: Ints, overlaps: Floats, noticed: f
         The prior for rows that no type explains.
     """
     bits = np.arange(len(prior))
-    log_missed = _log_of_missing(overlaps, np.arange(len(overlaps))[:, None] >> bits & 1, noticed)
+    log_missed = _log_unnoticed(overlaps, np.arange(len(overlaps))[:, None] >> bits & 1, noticed)
     possible = (prior > 0.0) & (excluded[:, None] >> bits & 1 == 0)
     highest = np.where(possible, log_missed, -np.inf).max(axis=1, keepdims=True)
     weight = np.where(possible, prior * np.exp(np.minimum(log_missed - highest, 0.0)), 0.0)
@@ -258,7 +260,7 @@ def posterior_presence(prior: Floats, groups: Ints, overlaps: Floats, noticed: f
         named, ways = larger, following
     # Noticed attacks have the same likelihood under all assignments; missed attacks do not.
     with np.errstate(divide="ignore"):
-        log_unnoticed = np.log(prior) + _log_of_missing(overlaps, members, noticed)
+        log_unnoticed = np.log(prior) + _log_unnoticed(overlaps, members, noticed)
         log_unnamed = np.logaddexp(np.log1p(-prior), log_unnoticed)
     weight = np.where(members[named], log_unnoticed, log_unnamed).sum(axis=1)[:, None]
     highest = np.where(ways > 0.0, weight, -np.inf).max(axis=0, initial=-np.inf)

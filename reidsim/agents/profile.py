@@ -114,7 +114,7 @@ class AdversaryProfile:
     prices : mapping of str to float
         Price of each resource that the adversary can buy, in currency units.
     budget : float
-        Maximum spending per round, in currency units; infinite without a limit.
+        Maximum spending in a round, in currency units; infinite without a limit.
     expected_accuracy : float
         Share of correct entries in its resources that the adversary expects before the first round.
     accuracy : float
@@ -197,8 +197,8 @@ class Learning:
     Parameters
     ----------
     prior : ndarray of float64, shape (n_types,) or (n_types, 2)
-        Weight of the belief before the first round: number of observed attackers of each type, or, if any number of
-        adversaries can be present, number of rounds with and without each adversary.
+        Belief before the first round, as numbers of earlier observations: attackers of each type or, if any number of
+        adversaries can be present, rounds with and rounds without each adversary.
     noticed : float
         Probability that the publisher notices an attack on a record.
     """

@@ -97,7 +97,7 @@ def named_identifier(name: str) -> str:
 def is_numbered(name: str) -> bool:
     """Return whether a name ends like a record number, such as ``household_id``.
 
-    Its last word is compared with a list.
+    Its last word must be in a list of words such as ``id``, ``key`` and ``number``.
     """
     words = words_of(name)
     return bool(words) and words[-1] in _WORDS["numbered"]

@@ -198,7 +198,7 @@ def _interval(cell: str) -> tuple[float, float, bool, bool] | None:
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Number of cells or forms whose people are counted at once, which limits the memory for pairs.
+# Number of cells or forms whose people are counted in one step, which limits the memory for pairs.
 _ROWS_AT_ONCE = 1_000
 
 

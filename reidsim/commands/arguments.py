@@ -91,7 +91,7 @@ class Changes:
     def load(self, scenario: str, *, seed: int | None = None, for_cross_play: bool = False) -> Scenario[ScenarioHead]:
         """Return a scenario with the changes of the options.
 
-        An unknown name or an unreadable option `--set` is reported at once, before slow modules are imported.
+        An unknown name or an unreadable option `--set` is reported before slow modules are imported.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ def _called(function: Callable[..., Any], values: Mapping[str, Any]) -> Any:
     """Call a function with the values of its options, and return its result.
 
     `values` are by parameter name. A parameter whose type is a class of options receives an object of the class, made
-    from the values of its fields. A value of None is omitted, so that the default applies.
+    from the values of its fields. A value of None is omitted, also from such an object, so that the default applies.
     """
     options: dict[str, Any] = {}
     for parameter in inspect.signature(function, eval_str=True).parameters.values():

@@ -290,7 +290,7 @@ def report(folder: Path, options: ReportOptions, output: arguments.OutputOption 
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """Columns that are copied besides the quasi-identifiers.
+    """Columns that are copied in addition to the quasi-identifiers.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
 """Commands that check, run and analyse a scenario; most write a results folder.
 
-Commands import slow modules only after they have read the scenario, so that an error in its name is reported at once.
+Commands import slow modules only after they have read the scenario, so that an error in its name is reported without
+delay.
 """
 
 from __future__ import annotations

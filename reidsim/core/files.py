@@ -34,7 +34,7 @@ _UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3), ("bytes",
 # Peak memory of reading a file as a table, as a multiple of its uncompressed content. Text: bytes, text, parsed rows
 # and columns. Parquet: stored, as text, and trimmed. Workbooks: the XML parts are larger than their cells.
 _TEXT_COPIES, _PARQUET_COPIES, _WORKBOOK_COPIES = 6, 4, 4
-# Memory of a Parquet cell that is read as text, besides its content, bytes.
+# Memory of a Parquet cell that is read as text, in addition to its content, bytes.
 _CELL_BYTES = 24
 # Number of bytes after which memory is checked again while a file is read.
 _CHUNK = 16 * 2**20
@@ -313,7 +313,7 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        # Besides syntax errors: numbers with thousands of digits, and tables with a thousand levels.
+        # Causes are syntax errors, numbers with thousands of digits, and tables with a thousand levels.
         raise InputError(f"not valid TOML: {error}", source=path) from None
     require_shallow(content, path)
     return content

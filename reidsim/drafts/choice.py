@@ -398,7 +398,7 @@ class Choice:
     left_out : dict of str to str
         Reason for the exclusion of each other column, by column name.
     possible : tuple of str
-        Names of the excluded columns that an adversary may know nevertheless.
+        Names of the excluded columns whose values outsiders may know.
     cells : int
         Number of distinct combinations of quasi-identifier values, as written in the table.
     """
@@ -613,16 +613,17 @@ def _reason(profile: ColumnProfile, options: DraftOptions) -> str:
 
 
 def _likely(candidates: Sequence[ColumnProfile], named: int = 0) -> list[ColumnProfile]:
-    """Return the columns to choose in addition to the `named` ones, most likely first.
+    """Return the columns to choose in addition to the user's, most likely first.
 
     These are the columns of ranks 1 and 2 (see `Hint`); those of rank 3 if fewer than 4 columns are chosen so far; and,
     if fewer than 2 are chosen and none is named, columns without a concept with at least 5 rows per distinct value, up
-    to 4 columns. At most 8 columns are returned, and at most 12 together with the named ones.
+    to 4 columns. At most 8 columns are returned, or fewer if the user names more than 4: in total, at most 12 are
+    chosen.
 
     Parameters
     ----------
     candidates : sequence of ColumnProfile
-        Columns that may be chosen, without the named ones.
+        Columns that may be chosen, without columns that the user names.
     named : int
         Number of quasi-identifiers named by the user.
     """

@@ -552,11 +552,13 @@ def _day(value: str) -> Day | None:
 
 
 def _days(values: Sequence[str], hint: Hint | None) -> dict[str, Day]:
-    """Return the day of each valid date in a date column, by value as written.
+    """Return the `Day` of each valid date, by value; empty if the column has no dates.
 
-    Years of two digits are read as 2000 to 2099, so only the validity of the day matters. The result is empty if fewer
-    than 90 % of the values are dates. Plain numbers count as dates only if at least half of the values are written
-    dates, or the concept is a date; plain years alone are no dates.
+    A column holds dates if at least 90 % of its values are valid dates, and one more condition is met. If `hint`
+    suggests dates, at least one value must be more than a year with or without a month. Otherwise, at least half of the
+    values must have separate day, month and year, as in ``7.10.1970``. Large columns are judged by a sample
+    (`sample_of`). Years of two digits are read as 2000 to 2099, because the caller only needs to know which dates are
+    valid.
     """
     sample = sample_of(values)
     ways = Counter(day.way for day in map(_day, sample) if day is not None)

@@ -349,7 +349,7 @@ def cross_play_loaded(
         return run_job(CrossPlayWork(loaded, play=options), partial(_result, options), executor, **keeping)
     kind, clock, report = begun(loaded, keeping.get("progress"))
     with locating(loaded.path):
-        # Called before data are read, so that a scenario without policies fails at once.
+        # Called before data are read, so that a scenario without policies fails without delay.
         kind.policies_of(loaded.scenario)
         players = Players(kind.build(loaded), options)
         clock.lap("build")

@@ -139,9 +139,9 @@ def withholding(game: Game, choice: Choice) -> Choice:
 class BestReply:
     """Choose for each record the release with the highest payoff.
 
-    The search is branch and bound or, in a masking game, best-first search. If the adversary links people to all
-    released records, the choice for one record changes the group sizes of other records. The search is then exact for
-    one record at a time; see `reidsim.games.directions.best_replies`.
+    The search is branch and bound or, in a masking game, best-first search. If the adversary searches all released rows
+    for a given person (direction "person" or "both"), the choice for one record changes the group sizes of other
+    records. The search is then exact for one record at a time; see `reidsim.games.directions.best_replies`.
 
     Parameters
     ----------
@@ -161,10 +161,11 @@ class BestReply:
     may_withhold: bool = False
 
     def choose(self, game: Game) -> Choice:
-        """Return the strategy of each record with the highest payoff in a game.
+        """Return the strategy with the highest payoff of each record in a game.
 
-        A record without an allowed strategy is withheld (-1). The choice is exact unless the adversary links people to
-        all released records; see `BestReply`.
+        A record is withheld (-1) if no strategy is allowed. It is also withheld if its highest payoff is below the
+        payoff of withholding, provided that `may_withhold` is set or the game is a masking game. The choice is exact
+        unless the adversary searches all released rows for a given person; see the class.
         """
         if isinstance(game, MaskingGame):
             return best_first(game, no_attack=self.no_attack)
@@ -551,7 +552,7 @@ def _plans(
 
 
 def can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
-    """Return whether plans against several adversaries at once are possible.
+    """Return whether a defender can make a plan against several adversaries together.
 
     They are if the game of the first of `opponents` has at most 2**20 (`MOST_FORMS`) strategies.
     """

@@ -58,7 +58,7 @@ class AdmissibleGroups:
 
 # Strategy of a record that is not released.
 WITHHELD = -1
-# Product of distinct strategies and records from which group sizes are counted for all strategies at once.
+# Product of distinct strategies and records from which group sizes are counted for all strategies together.
 _MANY_LINKED = 50_000_000
 
 
@@ -129,11 +129,11 @@ class PopulationLinker:
         return self._linkage(sizes, everybody)
 
     def with_strategies(self, strategies: Strategies) -> Linker:
-        """Return a linker with the group sizes under these strategies, computed at once.
+        """Return a linker with the group sizes under these strategies, computed in advance.
 
-        The result links only released records, each under its strategy. If the number of distinct strategies times
-        records is below 50 million, or the sizes cannot be computed at once, this linker itself is returned.
-        `strategies` (n_records,) holds -1 for withheld records.
+        The result links only released records, each under its strategy. This linker itself is returned if the number of
+        distinct strategies times records is below 50 million, or the group sizes of different strategies cannot be
+        computed together. `strategies` (n_records,) holds -1 for withheld records.
         """
         rows = np.flatnonzero(strategies != WITHHELD)
         if len(np.unique(strategies[rows])) * len(strategies) < _MANY_LINKED:
@@ -306,9 +306,10 @@ class RecordGame:
         return (self.benefit if rows is None else self.benefit[rows]) * self.space.utility(strategy, rows)
 
     def outcome(self, strategy: int, rows: Rows | None = None) -> Outcome:
-        """Return payoff, utility and the adversary's reply under `strategy`.
+        """Return payoff, utility and the adversary's reply under a common strategy.
 
-        The result, an `Outcome`, covers all records, or `rows` (record numbers), all shared under the same strategy.
+        All records have the strategy number `strategy`. The payoff is the publisher's. The result, an `Outcome`, has
+        one entry per record or, if given, per element of `rows` (record numbers).
         """
         response = self.adversary.respond(self.linker.link(strategy, rows), rows)
         utility = self.space.utility(strategy, rows)

@@ -398,7 +398,7 @@ def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Sea
         strategies=np.full(n, WITHHELD, dtype=np.int64),
         evaluated=np.zeros(n, dtype=np.int64),
     )
-    # Evaluate the unchanged and the fully suppressed release first, so that most groups are skipped at once.
+    # Evaluate the unchanged and the fully suppressed release first, so that most groups are skipped without a search.
     for strategy in (space.most_specific, space.size - 1) if constraint.minimum is None else ():
         outcome = game.outcome(strategy)
         better = constraint.allows(space, strategy, outcome.response.invited)
@@ -497,7 +497,8 @@ def _walk(depth: int, begin: int, end: int, size: int, lost: float, strategy: in
                 _walk(depth + 1, starts[group], starts[group + 1], people, loses, number, search)
 
 
-# Limit on records x strategies, or x points, in memory at once; more take more memory and fewer passes.
+# Limit on records x strategies, or records x points, that are in memory together; a higher limit takes more memory and
+# fewer passes.
 _CHUNK = 1_000_000
 # Utilities closer than this are equal: sums of the same logarithms in another order differ by less.
 _SAME_UTILITY = 1e-12

@@ -236,8 +236,8 @@ def make_elements(
 ) -> Elements:
     """Return the `Elements` for some distinct people and the released records.
 
-    If no record is generalized and `records` is None, each element is a query and a record at once. Otherwise, the
-    queries come first (each person once for each generalization pattern of the records), then the records.
+    If no record is generalized and `records` is None, each element is both a query and a record. Otherwise, the queries
+    come first (each person once for each generalization pattern of the records), then the records.
 
     Parameters
     ----------

@@ -238,7 +238,7 @@ def people_fitting(
 ) -> Floats:
     """Return the number of people whose values are in the sets of each row.
 
-    A row is a released record: each value is a set of values, which need not come from one hierarchy. A person with
+    A row is a released record whose cells are sets of values; a set need not be a group of a hierarchy. A person with
     several records counts once if any of the records is in the sets.
 
     Parameters

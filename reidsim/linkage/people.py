@@ -180,7 +180,7 @@ class PeopleOfRows(Population):
     Parameters
     ----------
     row_sets : RowSets
-        Row sets over the population's cells.
+        Number of rows that each person has in each cell of the population.
     """
 
     row_sets: RowSets = field(kw_only=True, compare=False)
@@ -546,8 +546,8 @@ class GroupValues:
     largest_share : ndarray of float64
         Share of people with the most frequent value; 0 in an empty group.
     distance : callable
-        Returns the earth mover's distance between the distributions of values in each group and in the table, in
-        [0, 1].
+        Takes no arguments, and returns the earth mover's distance, in [0, 1], between the distribution of values in
+        each group and the distribution in the table.
     """
 
     distinct: Integers

@@ -117,7 +117,7 @@ class Ancestry:
         return AncestryTables(agree, differ, np.exp(-generations / self.effective_population), later, order)
 
 
-# Sums may be computed in any order, so that the processor adds several terms at once.
+# Sums may be computed in any order, so that the processor adds several terms in one instruction.
 @borrowing(fastmath={"reassoc"})
 def posterior(tables: AncestryTables, agreeing: np.uint64, differing: np.uint64, out: Floats) -> float:
     """Fill `out` with ``P(t)``, t = 0 .. horizon, and return its mean in generations.

@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 _LEFT_OUT = 1e-14
 # Frequencies are omitted if the characteristic function is below exp(-_VANISHED) over the size of the window.
 _VANISHED = 40.0
-# Terms computed at once; intermediate results of this size stay in the processor's cache.
+# Number of terms computed together; intermediate results of this size stay in the processor's cache.
 _AT_ONCE = 2**14
 # Tolerance for sums of probabilities that fall short of a level by rounding, and for amounts that are whole hundredths,
 # as a fraction of an attempt's payoff.

@@ -269,7 +269,7 @@ class PitmanLikelihood:
 
     def __init__(self, frequencies: GroupFrequencies, population_size: int) -> None:
         self.population_size, self._uniques = population_size, frequencies.uniques
-        # Records besides the first of each group; b + size - 1 would lose the digits of a small b.
+        # Records except the first of each group; b + size - 1 would lose the digits of a small b.
         self._others, self._frequencies = frequencies.sizes - 1, frequencies.frequencies
         self.records, self._groups = frequencies.records, frequencies.groups
         # Log of tau at which the search begins; log of the best tau if it is infinite, else 0.

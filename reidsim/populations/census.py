@@ -657,7 +657,7 @@ def _blocks(file: BinaryIO, path: Path, n_fields: int) -> Iterator[bytes]:
 VOTING_AGE = 18
 
 
-# Attributes that a list may have besides the birth, and their columns in the bundled table.
+# Attributes that a list may have in addition to the birth, and their columns in the bundled table.
 _FLAGS = {"sex": "sex", "race": "race", "ethnicity": "ethnicity", "party": "party", "address": "name_and_address"}
 _REGISTERED, _ADULTS = "registered_eavs2018", "vap_2020"
 

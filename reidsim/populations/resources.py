@@ -430,8 +430,8 @@ class ListRule:
     chance : ndarray of float64, shape (n_people,)
         Probability that each person is in the list; with `size`, weight of the person in the draw.
     size : int, optional
-        Number of records; people are drawn one after the other without replacement, with these weights. Default: each
-        person is drawn independently.
+        Number of records; people are drawn one after the other without replacement, with these weights. By default,
+        each person is in the list with its own probability, independently of other people.
     errors : mapping of str to float
         Probability that a value is wrong, by attribute. A wrong value is the value of a random person with another
         value.
@@ -746,9 +746,9 @@ class SocialMediaRecipe(RecipeHead):
     platform
         name of the social-media platform
     use
-        probability that a person uses the platform; default: included in the figures of the attributes
+        probability that a person uses the platform; default: `attributes` already contains it
     attributes
-        probability that an attribute of a user can be learned, by attribute
+        probability that an attribute can be learned, by attribute: of a platform user or, without `use`, of any person
     """
 
     kind: Literal["social-media"]
@@ -759,7 +759,7 @@ class SocialMediaRecipe(RecipeHead):
     def presence(self, age: int | Ages | None = None) -> Floats:
         """Return the probability that a person uses the platform.
 
-        It is 1 without the key ``use``, because the figures of the attributes then include it.
+        It is 1 without the key ``use``, because the probabilities in ``attributes`` then already contain it.
 
         Parameters
         ----------

@@ -462,12 +462,12 @@ def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None)
 
 
 def _present(attribute: Attribute) -> list[str]:
-    """Return the categories of an attribute without the empty one, a missing value.
+    """Return the categories of an attribute, except the empty text (a missing value).
 
     Raises
     ------
     InputError
-        If there is no other category.
+        If every value is missing.
     """
     present = [category for category in attribute.categories if category]
     if not present:

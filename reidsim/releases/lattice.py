@@ -204,9 +204,9 @@ class GeneralizationLattice(StrategySpace):
         return (strategy + stride for level, levels, stride in steps if level + 1 < levels)
 
     def predecessors(self, strategy: int) -> Iterator[int]:
-        """Yield the strategies with one attribute one level down, first attribute first.
+        """Yield the strategies with one attribute one level lower, in attribute order.
 
-        They are one step more specific.
+        They are one step more specific; an attribute at level 0 has no lower level.
         """
         steps = zip(self.levels(strategy), self.strides, strict=True)
         return (strategy - stride for level, stride in steps if level > 0)

@@ -215,10 +215,11 @@ def _may_take(new: dict[int, list[int]], value: int, m: int) -> bool:
 
 
 def _assign(buckets: Buckets, new: dict[int, list[int]], m: int) -> None:
-    """Move all new records to buckets, several of each of the most frequent values.
+    """Move all new records to buckets, the most frequent sensitive values first.
 
-    At most one in m of the new records may have the same sensitive value. A new signature gets a new bucket. For the
-    parameters, see `_balance`.
+    Each step takes m or more of the most frequent values, and the same number of records (one or more) of each; see
+    `_portion`. The records go to the bucket of these values (its signature), which is created if it is missing. At the
+    call, at most one in m of the new records may have the same value. For the parameters, see `_balance`.
     """
     while any(new.values()):
         frequent = sorted((value for value, rows in new.items() if rows), key=lambda value: (-len(new[value]), value))

@@ -47,9 +47,9 @@ _METHOD_NAMES = {
 def draft_table(draft: Draft, title: str) -> Table:
     """Return a terminal table with one row per column of a drafted file.
 
-    It has the column's type, number of values, number of missing values, and use. Quasi-identifiers come first, then
-    direct identifiers, columns that an adversary may know nevertheless, and others, at most 12 of each; the caption
-    counts the remaining columns.
+    It has the column's type, its numbers of distinct and of missing values, and its use: ``quasi-identifier`` or ``left
+    out``. Quasi-identifiers come first. Columns left out follow: direct identifiers, columns that outsiders may know,
+    and others. At most 12 columns of each of these four groups are shown; the caption counts the other columns.
     """
     by_use: dict[str, list[ColumnProfile]] = {"quasi-identifier": [], "direct": [], "possible": [], "other": []}
     for profile in draft.profiles:

@@ -123,7 +123,7 @@ def summary_tables(
     half_widths: pd.DataFrame | None = None,
     units: tuple[str, str] = ("record", "records"),
 ) -> Iterator[Table]:
-    """Lay out the measures of a run, with as many policies per table as fit.
+    """Lay out the measures of a run; a table has as many policies as fit on a line.
 
     A table has one row per measure and one column per policy (in assessments, per adversary, with separate tables for
     each size of the release).

@@ -301,7 +301,8 @@ def _over_rounds(
 def distinct_people(rounds: pd.DataFrame, policies: Sequence[str], name: Callable[[str], str] = str) -> str:
     """Return a sentence on the distinct people re-identified in all rounds, by policy.
 
-    It also has the number of re-identifications, in which a person counts once per round. Both are means over draws.
+    It also has the number of re-identifications, in which a person counts once in each round. Both are means over
+    draws.
 
     Parameters
     ----------

@@ -308,9 +308,10 @@ def check_resources(
 
 
 def knowledge_held(resources: Mapping[str, Any], holds: Holdings, names: Sequence[str], n: int) -> Knowledge:
-    """Return the combined background knowledge from resources about n people.
+    """Return the background knowledge about n people from all resources that are held.
 
-    Each resource contains its attributes for a share of the people, independently of the other resources.
+    Each resource held contains each person with probability ``share``, independently of other people and resources. If
+    it contains the person, the adversary knows its attributes of the person.
 
     Parameters
     ----------

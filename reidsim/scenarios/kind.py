@@ -824,10 +824,11 @@ class Kind(ABC):
     # Cross-play
 
     def opponents(self, study: Any, options: OpponentOptions, draw: int = 0) -> tuple[Any, Opponents]:
-        """Return the study for cross-play and the adversaries that can play in it.
+        """Return the study for cross-play, and the adversaries that play in it.
 
-        The returned study may differ from `study`, for example in its cells. Its games and the games of all adversaries
-        have the same rows.
+        The returned study may differ from `study`, for example in its cells. The games of all adversaries have the rows
+        of its games. An adversary that cannot play is left out, and the result contains the reason, except for the
+        adversaries named below.
 
         Parameters
         ----------
@@ -840,7 +841,7 @@ class Kind(ABC):
         Raises
         ------
         InputError
-            If an adversary requested by the options, or the scenario's own adversary, cannot play.
+            If the scenario's own adversary, or an adversary that the options describe, cannot play.
         """
         from reidsim.scenarios.agents import opponents_by_planner
 

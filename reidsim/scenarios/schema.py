@@ -531,7 +531,7 @@ Distribution = Annotated[
 
 
 class CorrelationSection(Section):
-    """The rank correlation of two uncertain parameters.
+    """The rank correlation with which two uncertain parameters are drawn.
 
     Attributes
     ----------
@@ -853,7 +853,7 @@ OUTCOME_COLUMNS = (
     "utility",
     "generalization_intensity",
 )
-# Columns of records.parquet and of the table of a record's strategies, besides the attributes.
+# Columns of records.parquet and of the table of a record's strategies, in addition to the attributes.
 RECORD_COLUMNS = ("record", "policy", "strategy", *OUTCOME_COLUMNS)
 
 

@@ -24,7 +24,7 @@ class Guard:
     application : callable
         ASGI application.
     host : str
-        The only host name that is accepted, besides ``localhost``.
+        The only host name that is accepted, except for ``localhost``.
     port : int
         Port of the page.
 

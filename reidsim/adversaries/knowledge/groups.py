@@ -178,7 +178,7 @@ class Knowledge:
 
     @property
     def total_price(self) -> float:
-        """Total price of all sources, in currency units; see `Source.total_price`."""
+        """Price of all sources together, in currency units; see `Source.total_price`."""
         return fsum(source.total_price for source in self.sources)
 
     def mask(self, names: Sequence[str]) -> int:

@@ -698,7 +698,7 @@ def pays(gain: float, believed: float, price: float) -> bool:
     """Return whether the expected gain of an attack exceeds its price; False if equal.
 
     The expected gain is `gain` times the success probability `believed`; amounts are in currency units. Amounts that
-    differ by rounding only are equal.
+    differ by at most 1e-12 of the price are equal.
     """
     return bool(gain * believed > price * (1.0 + INDIFFERENCE))
 

@@ -28,8 +28,9 @@ continue. The value of the attack is
     W_j = max(0, -c_j + gamma (h_j se G - (1 - h_j) (1 - sp) C_F + a_j sp (1 - k h_j) W_{j+1})).
 
 With h' = k h, these are the values of a confirmed attack (Eq. 3) with other parameters: prior k prior, gain (se G + (1
-- sp) C_F) / (k sp), exploit cost C_e + gamma (1 - sp) C_F, discount gamma sp, and the penalty due at once. Results for
-confirmed attacks therefore hold here too; for example, the value of a group never rises with its size.
+- sp) C_F) / (k sp), exploit cost C_e + gamma (1 - sp) C_F, discount gamma sp, and a penalty that is charged at the
+exploit itself. Results for confirmed attacks therefore hold here too; for example, the value of a group never rises
+with its size.
 
 Linear programs. The paper's solvers plan the attack as a factored Markov decision process (sections 4 and 5.1). The
 values of linked groups do not depend on other group sizes, so there is one process for each size; for "two-level", the
@@ -101,7 +102,7 @@ class SequentialAttack:
         gamma, value of one currency unit one step later, in (0, 1]. The paper does not print it; .9 reproduces its
         thresholds.
     penalty_timing : {"next-state", "at-action"}
-        Whether the penalty is charged one step after the exploit, like the gain, or at once.
+        Whether the penalty is charged one step after the exploit, like the gain, or at the exploit.
     detection_ends_attack : bool
         Whether a detected exploit is the last exploit (a hit still counts).
     solver : {"backward-induction", "linear-program", "two-level"}
@@ -249,7 +250,7 @@ class ExploitValues:
     Parameters
     ----------
     value : ndarray of float64
-        V(x_start(g)), the expected discounted payoff of optimal exploits; 0 if the adversary stops at once.
+        V(x_start(g)), the expected discounted payoff of optimal exploits; 0 if the adversary stops without an exploit.
     exploits_if_missing : ndarray of float64
         T(g): expected number of exploits if none ever hits. The record is re-identified with probability
         ``prior / g x T(g)``.
@@ -537,8 +538,8 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float], *, hit
     ``x_l`` (the record is linked), ``x_g`` (group size) and ``x_r`` (people of the group not yet exploited). The gain,
     and with penalty timing "next-state" also the penalty, are rewards of the state after an exploit (Eq. 2). The
     adversary collects them one step later, with its next action, and X_p counts the penalty when the process leaves
-    that state. With "at-action" timing, an exploit is charged its expected penalty, and X_p counts at once. X_p counts
-    up to n_f; it stays 0 if the number of penalties paid does not affect later exploits.
+    that state. With "at-action" timing, an exploit is charged its expected penalty, and X_p counts the penalty in the
+    same step. X_p counts up to n_f; it stays 0 if the number of penalties paid does not affect later exploits.
 
     Parameters
     ----------

@@ -521,14 +521,15 @@ class SequentialAdversary(Planner, Weighing):
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
         """Return an `Attempt`: the sequential attack on each record and its payoff.
 
-        The result includes unprofitable attacks, as if every record's registry were accessed. For the parameters see
-        `Adversary.respond`; `rows` has no effect.
+        The adversary is assumed to access the registry for every record, even if this does not pay. For the parameters
+        see `Adversary.respond`; `rows` has no effect.
 
         Raises
         ------
         InputError
-            If groups are unknown, and the linkage has no `match_probability` or is a multi-stage attack; or if the
-            linkage has candidates in a drawn list, and groups are unknown or success is unconfirmed.
+            If group sizes are unknown before access (`registry_size` is set), and the linkage has no
+            `match_probability`, is of a multi-stage attack, or has candidates in a drawn list; or if success is
+            unconfirmed (`signal` is set), and the linkage has candidates in a drawn list.
         """
         if isinstance(linkage, PlanLinkage):
             if self.registry_size is not None:

@@ -98,7 +98,7 @@ def is_batch(scenario: schema.ScenarioHead) -> bool:
 
 
 def has_several_runs(scenario: schema.ScenarioHead) -> bool:
-    """Return whether a scenario consists of several runs that are kept in a journal.
+    """Return whether a scenario consists of several runs, which a journal keeps.
 
     A journal is used for batches and for several numbered replications; see `has_numbered_replications`.
     """

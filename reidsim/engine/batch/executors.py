@@ -1,8 +1,8 @@
 """Executors of the runs of a batch.
 
 Runs are done in this process, in several processes of this computer, or on the workers of a dask cluster. An executor
-runs tasks in any order. It yields outcomes in groups as they become available; the caller writes each group to disk at
-once. The default executor starts worker processes only if they save time.
+runs tasks in any order. It yields outcomes in groups as they become available; the caller writes each group to disk
+before the next. The default executor starts worker processes only if they save time.
 """
 
 from __future__ import annotations
@@ -161,10 +161,10 @@ class SerialExecutor(AutomaticExecutor):
 class ProcessExecutor:
     """Executor that does runs in several processes of this computer.
 
-    A process does one run at a time and returns each outcome at once. If it dies, its current run is tried once more,
-    then reported as ``killed``; all other runs continue. Pools of other packages do not support this: a pool of
-    `concurrent.futures` fails completely if one process dies, and a pool of pebble hangs if processes die during their
-    start.
+    A process does one run at a time and returns its outcome as soon as it is done. If it dies, its current run is tried
+    once more, then reported as ``killed``; all other runs continue. Pools of other packages do not support this: a pool
+    of `concurrent.futures` fails completely if one process dies, and a pool of pebble hangs if processes die during
+    their start.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Text before the checksum at the end of a line of the journal.
 _CHECK = b',"check":"'
-# Parts of an outcome in a line of the journal, besides its task.
+# Parts of an outcome in a line of the journal, in addition to its task.
 _OUTCOME = ("state", "error", "warnings", "tables", "seconds")
 RUNNING = "running"
 INCOMPLETE = "incomplete"
@@ -552,7 +552,7 @@ def _files_named(content: Any, base: Path, followed: set[Path], key: str = "") -
             yield from _files_named(value, base, followed, key)
     elif isinstance(content, str | Path) and str(content):
         # A text that is not a valid path, for example because it is too long, is no file.
-        for path in filter(os.path.isfile, _meant(str(content), base, key)):
+        for path in filter(os.path.isfile, _possible_paths(str(content), base, key)):
             yield path
             if path.suffix == ".toml" and (true := path.resolve()) not in followed:
                 followed.add(true)
@@ -573,7 +573,7 @@ def _shared_name(path: Path, home: Path) -> str:
     return true.as_posix()
 
 
-def _meant(text: str, base: Path, key: str) -> Iterator[Path]:
+def _possible_paths(text: str, base: Path, key: str) -> Iterator[Path]:
     """Yield the paths to which a text may refer, whether or not they exist.
 
     ``bundled:...`` refers to a bundled file of scenarios or populations, other text to a path relative to `base` and,

@@ -1,6 +1,7 @@
 """Run the tasks of a batch, in memory or in a folder that keeps runs.
 
-Each outcome is written to the journal of the folder at once; tasks that the journal holds are not run again.
+Each outcome is written to the journal of the folder as soon as its run ends; tasks that the journal holds are not run
+again.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from reidsim.scenarios.kind import AnalysisTables, Progress
 from reidsim.scenarios.scenario import Scenario
 
 _LOGGER = logging.getLogger(__name__)
-# Tables of batches, besides the runs.
+# Tables of batches other than the table of runs.
 _ANALYSIS = ("runtimes", "reidentified", *ROUND_TABLES, "distributions", "statistics", "differences")
 
 R = TypeVar("R", bound=results.Result)

@@ -1,8 +1,8 @@
 """The program of a worker process; `ProcessExecutor` starts this file as a script.
 
 The worker reads pickled objects from standard input, first the work and then one task after the other. It writes each
-outcome to standard output at once. It ends when its parent ends, even in the middle of a run. The package is imported
-only after this is ensured, because an import takes seconds (minutes, if memory is short).
+outcome to standard output before it reads the next task. It ends when its parent ends, even in the middle of a run. The
+package is imported only after this is ensured, because an import takes seconds (minutes, if memory is short).
 """
 
 from __future__ import annotations

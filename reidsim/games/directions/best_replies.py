@@ -8,10 +8,10 @@ person's true values is a candidate, so each record's strategy affects the resul
 So the best strategy of a record depends on the strategies of all others. Here a row is a released record; it fits a
 person if the person's values, generalized like the row, equal the row. The search visits the records in turn. Each
 record takes the strategy with the highest total payoff for the publisher, given the strategies of the other records.
-This is repeated until no record has a better strategy. Then two records change at once: one is generalized or withheld
-so that the other can be released at a finer level. Each step raises the total payoff, so the search ends, at a local
-optimum. Nothing is proved about changes of three records, nor about exchanges that the limit on comparisons skips in a
-large table.
+This is repeated until no record has a better strategy. Then pairs of records are changed together: one is generalized
+or withheld so that the other can be released at a finer level. Each step raises the total payoff, so the search ends,
+at a local optimum. Nothing is proved about changes of three records, nor about exchanges that the limit on comparisons
+skips in a large table.
 
 A release without attacks is searched by the same steps: each row that a person lacks costs more than all benefits.
 Exceeded limits on sensitive values cost as much.
@@ -507,8 +507,8 @@ class _Search:
 
         After each exchange, single records change until none improves the release.
 
-        An exchange changes the strategies of two records at once. The search also ends at a limit on comparisons, which
-        grows with the table.
+        An exchange changes the strategies of two records together. The search also ends at a limit on comparisons,
+        which grows with the table.
         """
         n, release = len(goal.allowed), goal.release
         left = _FEW_COMPARISONS + int(_COMPARISONS_PER_PAIR * n * len(release.cells) * len(release.levels))

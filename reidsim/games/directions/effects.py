@@ -215,10 +215,11 @@ def _distance(fitting: FittingValues, cell: int, begin: int, end: int, moved: in
 
 @borrowing()
 def excess_saved(fitting: FittingValues, cell: int, kind: int, change: int) -> int:
-    """Return the decrease of a cell's excess with one row of a kind more (`change` 1).
+    """Return by how much one more, or one less, row of a kind changes a cell's excess.
 
-    With `change` -1, return the increase with one row less. `kind` is a combination of sensitive values; for the
-    excess, a whole number, see `excess_with`. The result is kept for later calls.
+    With `change` 1, the result is the decrease of the excess after a row is added; with `change` -1, the increase after
+    a row is removed. `kind` is the number of the row's combination of sensitive values. The excess is a whole number;
+    see `excess_with`. The result is stored in `fitting`, so that later calls need not compute it.
     """
     kept = fitting.more if change > 0 else fitting.less
     if kept[cell, kind] == _UNKNOWN:
@@ -484,10 +485,10 @@ def _value_gain(harm: Harm, record: int, cell: int, persons: int, fits: bool) ->
 
 @borrowing()
 def rows_of(release: Release, record: int) -> int:
-    """Return how many rows fit the person of a record, including its own.
+    """Return the number of released rows that fit the person of a record.
 
-    Rows of other withheld records do not count; the person's own row counts even if it is withheld. For a person with
-    several distinct rows, and therefore several cells, it is the minimum over the cells.
+    The row of `record` counts even if it is withheld; other withheld rows do not count. If the person has several
+    distinct rows, each of these is a cell, and the result is the smallest number of rows that fit one of these cells.
     """
     rows = release.fitting[release.own[release.begin[record]]]
     for entry in range(release.begin[record] + 1, release.begin[record + 1]):

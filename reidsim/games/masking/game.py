@@ -316,12 +316,12 @@ def payoff_of(game: GameArrays, target: int, strategy: int, reply: Reply) -> flo
 
 @borrowing()
 def is_ahead(payoff: float, confidence: float, best: float, best_confidence: float, tie: float) -> int:
-    """Return 1 if the first of two strategies is preferred, -1 the second, 0 neither.
+    """Return 1 if the first of two strategies is preferred, -1 if the second, else 0.
 
     Parameters come in pairs: `payoff` and `confidence` of the first, `best` and `best_confidence` of the second. The
-    higher payoff is preferred; payoffs that differ by at most `tie`, in currency units, are equal. Of equal payoffs,
-    the lower confidence of the adversary in the inferred surname is preferred; confidences within rounding (1e-12) are
-    equal.
+    higher payoff is preferred; payoffs that differ by at most `tie`, in currency units, are equal. Of strategies with
+    equal payoffs, the one under which the adversary has less confidence in the inferred surname is preferred;
+    confidences that differ by at most 1e-12 are equal.
     """
     if payoff > best + tie:
         return 1
@@ -394,9 +394,9 @@ class MaskingGame:
         return self.planner is None and is_two_stage(self.attack, self.world, self.space)
 
     def one_stage(self) -> MaskingGame:
-        """Return the game against the same adversary without inference of surnames.
+        """Return the game without the adversary's stages that infer surnames.
 
-        The adversary then links only on attributes that are released.
+        The adversary then links on released attributes only, and does not pay for these stages.
         """
         return replace(self, attack=self.attack.one_stage())
 

@@ -317,7 +317,7 @@ def _tables_of(
 ) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the name of each table and the DataFrame of rows that a release adds.
 
-    Besides ``runs`` and ``records``, these are the tables behind figures:
+    They are ``runs``, ``records``, and the tables from which figures are drawn:
 
     - ``reductions``: quartiles over persons of the reduction of each risk from the worst case, in percent; see
       `reduction_table`.

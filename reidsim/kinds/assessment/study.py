@@ -28,7 +28,7 @@ from reidsim.scenarios import schema
 from reidsim.scenarios.kind import HOUSEHOLD, PERSON, Keys, digest_of, key_columns, keys_of_records, require_same
 from reidsim.scenarios.scenario import Scenario, Study, World, people_named
 
-# Columns of the tables of a run, besides the attributes.
+# Columns of the tables of a run, in addition to the attributes.
 RISK_NAMES = ("journalist", "prosecutor", "marketer", "overall")
 RISK_COLUMNS = (
     *("record", "records", "knowledge", "journalist_low", "journalist_high", *RISK_NAMES),

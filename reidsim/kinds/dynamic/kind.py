@@ -711,10 +711,11 @@ class DynamicKind(Kind):
     def summarise(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return one row per policy: means over all records, and measures over periods.
 
-        The index is the policy. The first columns are the ones of every kind (see `Kind.summarise`). The measures over
-        periods (named in ``measures.toml``) are, in this order, the mean of PK, the share of periods whose PK is at
-        most the scenario's threshold, and the number of periods in which the generalization differs from the previous
-        period's (withholding counts as a generalization). See `pk_by_period`.
+        The index is the policy. The first columns are the ones of every kind (see `Kind.summarise`). Then follow three
+        measures over periods, named in ``measures.toml``. PK is the share of a table's records in equivalence classes
+        of fewer than ``publisher.k`` records. The measures are the mean of PK, the share of periods whose PK is at most
+        ``publisher.threshold``, and the number of periods in which the generalization differs from the previous
+        period's (withholding counts as a generalization).
         """
         rows, threshold = {}, study.scenario.publisher.threshold
         for policy, found in equilibria.items():

@@ -212,9 +212,10 @@ class MaskingKind(Kind):
         return record_table(equilibria, self.row_of_record(study, draw), game.space.describe, released=released)
 
     def analyse(self, study: MaskingStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:
-        """Return the table ``search_path``: strategies of a greedy search for the scenario's record.
+        """Return the table ``search_path``: the steps of a greedy search for one record.
 
-        The record is ``figures.search_path``; without this key, the table is empty. See `search_path_table`.
+        The record is ``figures.search_path``; without this key, there is no table. The table also has the strategies
+        that policies choose off the path; see `search_path_table`.
         """
         record = study.scenario.figures.search_path
         if record is None:

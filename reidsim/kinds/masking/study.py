@@ -391,10 +391,10 @@ def presence_of(world: MultistageWorld, resource: str) -> float:
 
 
 def _against_one(loaded: Scenario[MaskingScenario], tables: MaskingTables) -> MaskingStudy:
-    """Return the study against the single adversary of a scenario.
+    """Return the study of a scenario with a single adversary.
 
-    Its stages are the scenario's or, with background knowledge, one stage that identifies. `tables` may be shared
-    between studies.
+    Without background knowledge, the attack has the scenario's stages. An adversary with background knowledge has one
+    stage, which links the attributes that it may know to its resource. `tables` may be shared between studies.
     """
     scenario, tables = loaded.scenario, replace(tables, loaded=loaded)
     if scenario.adversary.knowledge is not None:

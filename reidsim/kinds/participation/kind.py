@@ -233,7 +233,7 @@ _BACK = 1e-4
 # Enumerate the profiles of at most this many families: each takes 2 ** (number of people) evaluations.
 _MOST_FAMILIES = 200
 POLICIES: Policies[Policy] = Policies()
-# Maximum number of people who decide. More people could be studied, but all pairs of relatives are in memory at once.
+# Maximum number of people who decide. More people could be studied, but all pairs of relatives are in memory together.
 _MOST_PEOPLE = 20_000
 Ints = NDArray[np.int64]
 
@@ -425,9 +425,9 @@ class Everybody(Nobody):
 
 @POLICIES.register("from-nobody")
 class FromNobody(Joining):
-    """Policy of best-reply dynamics that start with an empty database.
+    """Policy of best-response dynamics that start with an empty database.
 
-    People join or leave as long as they gain by this; see `JoiningGame.replies`.
+    People join or leave until no person gains by a change, or a limit on rounds is reached; see the game's `replies`.
     """
 
     label, look = "From nobody", Look(BLUE, "o")
@@ -436,9 +436,9 @@ class FromNobody(Joining):
 
 @POLICIES.register("from-everybody")
 class FromEverybody(Joining):
-    """Policy of best-reply dynamics that start with all people in the database.
+    """Policy of best-response dynamics that start with all people in the database.
 
-    People leave or join as long as they gain by this; see `JoiningGame.replies`.
+    People leave or join until no person gains by a change, or a limit on rounds is reached; see the game's `replies`.
     """
 
     label, look = "From everybody", Look(VERMILION, "^")

@@ -87,8 +87,9 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and Figure of each plot of a run, in the order of the papers.
 
     They are ``payout-front``, ``strategies``, ``payoff-differences`` and ``payoff-scatter``, the curves by group size
-    and ``belief-risks``, as far as the run has their tables. Differences need generalization by record, and policies
-    besides Safe Harbor, no protection and suppress all.
+    and ``belief-risks``, as far as the run has their tables. Figures of payoff differences are drawn only if the
+    publisher generalizes by record, and at least one policy is not ``safe-harbor``, ``no-protection`` or
+    ``suppress-all``.
     """
     tables, content, policies = result.analysis.tables(), result.manifest["content"], list(result.summary.index)
     if "front" in tables:
@@ -145,11 +146,12 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 
 
 def _payouts(swept: Swept) -> pd.DataFrame | None:
-    """Return the payouts of a sweep as `payout_curves` draws them, or None.
+    """Return the table that `payout_curves` draws; None if the sweep does not fit it.
 
-    The scenario must have one generalization for the table and a positive benefit that is equal for all records and
-    points, without columns of payoff parameters. The sweep must change one payoff parameter and at most the planned
-    risk besides. Otherwise the result is None. `swept` has the sweep's results; see `Swept`.
+    A sweep fits if it changes one payoff parameter other than the benefit, and no other key except ``beliefs.risk``,
+    the risk with which the publisher plans. The scenario must choose one generalization for the table
+    (``publisher.unit``), with a positive benefit and without columns of payoff parameters. `swept` has the sweep's
+    results; see `Swept`.
     """
     economics, along, others = swept.content["economics"], tuple(swept.along), set(swept.others)
     of_table = swept.content.get("publisher", {}).get("unit") == "table" and not swept.second
@@ -166,19 +168,20 @@ def _payouts(swept: Swept) -> pd.DataFrame | None:
 
 
 def payout_curves(curves: pd.DataFrame) -> Figure:
-    """Draw payouts along a parameter, by game and planned risk (Prasser 2017, Fig. 5).
+    """Draw payouts against a parameter, by game and planned risk (Prasser 2017, Fig. 5).
 
     Parameters
     ----------
     curves : DataFrame
         One row per value, policy and planned risk, with columns ``parameter`` (only the first parameter is drawn),
-        ``value``, ``policy``, ``risk`` (with which the publisher plans; empty for rules) and ``relative_payout`` (share
-        of the best case, in which all records are unchanged and none is attacked).
+        ``value``, ``policy``, ``risk`` (with which the publisher plans; empty for policies with a fixed rule) and
+        ``relative_payout`` (share of the best case, in which all records are unchanged and none is attacked).
 
     Returns
     -------
     Figure
-        One row of panels per game (basic, No-Attack) that occurs, one panel per planned risk; rules are in every panel.
+        One row of panels per game (basic, No-Attack) that occurs, one panel per planned risk; policies with a fixed
+        rule are in every panel.
     """
     parameter, letters, handles = str(curves["parameter"].iloc[0]), iter(ascii_lowercase), dict[str, Line2D]()
     curves = curves[curves["parameter"] == parameter].sort_values("value")
@@ -203,7 +206,7 @@ def payout_curves(curves: pd.DataFrame) -> Figure:
 
 
 def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
-    """Draw the run time of policies along the loss (Prasser 2017, Fig. 6).
+    """Draw run times of policies against the publisher's loss (Prasser 2017, Fig. 6).
 
     Parameters
     ----------
@@ -215,8 +218,8 @@ def full_domain_runtimes(runtimes: pd.DataFrame) -> Figure:
     -------
     Figure
         Up to three panels of run times in milliseconds: the basic game with and without pruning, full-domain against
-        record-level generalization, and the No-Attack game with and without pruning. A panel without the runs of both
-        of its lines is left out.
+        record-level generalization, and the No-Attack game with and without pruning. A panel is left out if the runs of
+        one of its two lines are missing.
     """
     runs = {key: rows.sort_values("value") for key, rows in runtimes.groupby(["policy", "pruned"], observed=True)}
     panels = [panel for panel in _RUNTIME_PANELS if all(line[:2] in runs for line in panel[1])]

@@ -386,11 +386,12 @@ class TablesKind(Kind):
     # Cross-play
 
     def opponents(self, study: TablesStudy, options: OpponentOptions, draw: int = 0) -> tuple[TablesStudy, Opponents]:
-        """Return the study and the `Opponents` of cross-play, on common cells.
+        """Return the study for cross-play and its `Opponents`, all with the same cells.
 
-        In cross-play, each policy plays against each adversary. Cells (distinct records) are split by all attributes
-        that at least one adversary uses. Solver "backward-induction" is replaced by "branch-and-bound". An attack
-        recipe is taken from `options`, else from the scenario's adversary.
+        In cross-play, each policy plays against each adversary. A cell is a distinct record; cells are also split by
+        attributes that are not quasi-identifiers if an adversary infers them. Solver "backward-induction" is replaced
+        by "branch-and-bound". The recipe of an attack in stages is taken from `options`, else from the scenario's
+        adversary.
 
         Raises
         ------
@@ -409,7 +410,7 @@ class TablesKind(Kind):
             study = replace(staged, loaded=study.loaded).equipped()
         if None in study.owns:
             return super().opponents(study, options, draw)
-        # Unnamed adversaries link with the same people as the scenario's named ones.
+        # Unnamed adversaries link with the same people as the scenario's named adversaries.
         plain = study.with_adversary(AdversarySection(risk=study.scenario.linked_risk))
         _, others = super().opponents(plain, options, draw)
         if are_equipped(study.scenario):
@@ -533,13 +534,14 @@ class TablesKind(Kind):
     # Many points
 
     def amounts_at_once(self, scenario: TablesScenario, keys: Iterable[str]) -> bool:
-        """Return whether `OneShotPoints` can play all points that differ only in these keys.
+        """Return whether `OneShotPoints` supports points that differ in these keys only.
 
-        A point is a set of values of the keys. The keys must be payoff parameters. The publisher must optimize each
-        record exactly (``unit = "record"``, another solver than ``lattice-search``), with rules and policies that
-        optimize the publisher's unit, ``safe_class = "at-least"``, no limits on sensitive columns and no rounds. There
-        must be a single one-shot adversary (see `TablesScenario.plain_adversary`) without stages, whose linkage the
-        publisher knows.
+        A point is one value of each key; the keys must be payoff parameters. The publisher must choose a generalization
+        for each record (``unit = "record"``) with another solver than ``lattice-search``, ``safe_class = "at-least"``,
+        no limits on sensitive columns and no rounds. Each policy must be a fixed rule (`Rule`) or choose the best
+        generalization of each record (`BestOfUnit`). There must be a single one-shot adversary (see
+        `TablesScenario.plain_adversary`) without stages. The publisher must plan with this adversary's risk, and know
+        which people are in drawn lists.
         """
         publisher, adversary = scenario.publisher, scenario.plain_adversary
         return (
@@ -703,8 +705,8 @@ def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> di
 
     With person lookups, ``utility_price`` and ``exposed_by_record`` compare a policy with its choice against an
     adversary who asks whose record a row is (direction "record"): the mean utility that the policy loses, and the share
-    of records that the scenario's adversary would attack under that choice. Both are missing for rules and for
-    user-defined policies. ``exposed_to_weighted`` is the result of the function of this name.
+    of records that the scenario's adversary would attack under that choice. Both are missing for policies with a fixed
+    rule and for user-defined policies. ``exposed_to_weighted`` is the result of the function of this name.
 
     With attribute inference, ``inference`` is the largest success probability of an inference of a sensitive value in
     any released record; 0 if nothing is released. With limits on sensitive columns, ``beyond_limits`` is the share of

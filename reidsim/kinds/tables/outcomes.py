@@ -117,24 +117,25 @@ def found_by(outcome: PolicyOutcome) -> TablesChoice:
 
 
 def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> pd.DataFrame:
-    """Return one row per policy: chosen node, payouts and search details.
+    """Return one row per policy: chosen node, total payoffs and search details.
 
     Parameters
     ----------
     study : TablesStudy
     outcomes : mapping of str to PolicyOutcome
-        Outcome of each policy, by game row.
+        Outcome of each policy, with one entry per game row.
 
     Returns
     -------
     DataFrame
-        Columns ``policy``, ``node`` (levels of the table's generalization, or of one per round of local recoding; empty
-        for other policies), ``payout`` and ``adversary_payout`` (true payoffs, sums over all records, in currency
-        units), ``relative_payout`` (payout as a share of the best case: all records unchanged, none attacked; 0 if the
-        best case is 0), ``planned_payout`` (sum that the publisher expects), ``records``, ``suppressed`` and
+        Columns ``policy``, ``node`` (levels of the node chosen for the table; after local recoding, levels of the node
+        of each round; empty for policies that choose no node), ``payout`` and ``adversary_payout`` (true payoff of the
+        publisher and of the adversary, summed over all records, in currency units), ``relative_payout`` (payout as a
+        share of the best case, in which all records are unchanged and none is attacked; 0 if the best case is 0),
+        ``planned_payout`` (payout that the publisher expects under its beliefs), ``records``, ``suppressed`` and
         ``attacked`` (numbers of records), ``nodes_evaluated``, ``gap`` (see `TablesChoice`) and ``proved_optimal``
-        (always true for rules). With a key of people, ``people`` is their number, and ``suppressed`` and ``attacked``
-        count people.
+        (true for a policy with a fixed rule, because it does not optimize). With a key of people, ``people`` is their
+        number, and ``suppressed`` and ``attacked`` count people.
     """
     weights, rows = study.weights, []
     for policy, outcome in outcomes.items():

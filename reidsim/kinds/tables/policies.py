@@ -63,16 +63,17 @@ class TablesChoice(Choice):
     Parameters
     ----------
     planned_payout : float
-        Payout over all records that the publisher expects, in currency units; NaN if unknown.
+        Publisher's payoff over all records (payout) that it expects, in currency units; NaN if unknown.
     nodes : tuple of int
-        Nodes of the table: one, or one per round of local recoding; empty for other policies and without a solution.
+        Nodes chosen for the table: one or, after local recoding, the node of each round; empty for policies that choose
+        no node, and without a solution.
     gap : float
         Bound on the difference between the payout and the optimum, as a share of the best case (all records unchanged,
         none attacked); 0 if proved optimal, NaN without a bound.
     unproved_rounds : int
         Rounds of local recoding that a budget ended.
     classes : ndarray of int64, shape (n_rows,), optional
-        Node whose equivalence classes are the units of decision for each game row, released or not.
+        For each game row, released or not: the node whose equivalence classes are released or suppressed as a whole.
     listed : DataFrame, optional
         Outcomes of the nodes evaluated, if a search with a budget kept them.
     """
@@ -443,7 +444,7 @@ class LocalRecodingPolicy(SolvedPolicy):
     def pick(self, study: TablesStudy, game: RecordGame, report: Progress) -> Choice:
         """Return a `TablesChoice`: each record has the node of the round that releases it.
 
-        Records that no round releases are withheld (-1). `nodes` has one node per round.
+        Records that no round releases are withheld (-1). `nodes` has the node of each round.
 
         Raises
         ------

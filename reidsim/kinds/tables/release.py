@@ -194,7 +194,8 @@ def columns_of_release(loaded: Scenario[TablesScenario], columns: Mapping[str, s
 def read_records(section: ReleaseSection, path: Path, *, trim: bool = True) -> pd.DataFrame:
     """Read all columns of a file of records as text; one row per record.
 
-    Columns without a header are named ``"1"``, ``"2"`` and so on. Format "adult" is the UCI file of the Adult data set.
+    If the file has no header, the columns are named ``"1"``, ``"2"`` and so on. Format "adult" is the UCI file of the
+    Adult data set.
 
     Parameters
     ----------
@@ -202,7 +203,7 @@ def read_records(section: ReleaseSection, path: Path, *, trim: bool = True) -> p
         Format, delimiter, header and encoding of the file.
     path : Path
     trim : bool
-        Whether spaces around values are removed; format "adult" ignores it.
+        Whether spaces around values are removed; without effect on format "adult".
     """
     if section.format == "adult":
         return read_adult(path)

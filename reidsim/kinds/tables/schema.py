@@ -94,8 +94,8 @@ class TablesPolicy(Policy):
     optimizes : {"unit", "record", "node", "rounds", "table", None}
         Scope of the policy's optimal choice: "unit", a generalization of each record or of the table, as
         ``publisher.unit`` says. The other scopes do not depend on the publisher's unit: "record", each record; "node",
-        one generalization of the table; "rounds", one generalization per round of local recoding; "table", the table in
-        another way. None if the policy does not optimize.
+        one generalization of the table; "rounds", one generalization for each round of local recoding; "table", the
+        table in another way. None if the policy does not optimize.
     has_lowest_level : bool
         Whether the policy respects minimum levels of attributes.
     meets_attribute_limits : bool
@@ -172,7 +172,7 @@ def policies_of_unit(unit: Unit) -> list[str]:
 PolicyName = Annotated[str, PartName(POLICIES, ANONYMITY_PATTERN)]
 
 
-# Reserved column names: result tables have these columns besides the quasi-identifiers.
+# Reserved column names: result tables have these columns in addition to the quasi-identifiers.
 _TAKEN = (*RECORD_COLUMNS, "node", "records", "people", "suppressed", "class_size")
 _WITHOUT_PATH = ReadIf(lambda section, scenario: section.path is None, "without path, which replaces it")
 
@@ -418,7 +418,7 @@ class TablesEconomicsSection(EconomicsSection):
     Attributes
     ----------
     columns
-        columns of the records with payoff parameters that differ by record
+        columns of the records that contain payoff parameters, for parameters that differ by record
     """
 
     columns: PriceColumns = PriceColumns()
@@ -461,9 +461,9 @@ class PublisherSection(PoliciesSection):
     prune
         whether the search skips parts of the lattice that cannot improve on the best node found
     nodes
-        budget of the anytime search: largest number of nodes evaluated, per round of local recoding
+        budget of the anytime search: largest number of nodes evaluated; with local recoding, in each round
     seconds
-        budget of the anytime search: largest time in seconds, per round of local recoding
+        budget of the anytime search: largest time in seconds; with local recoding, in each round
     rounds
         largest number of rounds of local recoding
     sensitive

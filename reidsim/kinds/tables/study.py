@@ -123,7 +123,7 @@ class ReleasedPeople:
     def counted(self, name: str) -> PeopleOfRows:
         """Return the people as a population, `PeopleOfRows`, with the given name.
 
-        A person with several records in a group counts once in the group.
+        A person with several equal records counts once in their cell.
         """
         return PeopleOfRows.from_codes(self.space.domain, self.space.codes, self.row_sets, name=name)
 
@@ -386,9 +386,9 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def own(self) -> Resource:
-        """Resource with which a single, unnamed adversary links; None with named ones.
+        """Resource with which a single, unnamed adversary links; see `Resource`.
 
-        It is also None if the adversary links with all people; see `Resource`.
+        It is None if adversaries have names, or if the adversary links with all people.
         """
         return self.owns.get(None)
 
@@ -396,7 +396,7 @@ class TablesStudy(Study[TablesScenario]):
     def registry(self) -> Population | None:
         """People that a single, unnamed adversary can look up in a sequential attack.
 
-        It is None without a registry, and with named adversaries.
+        It is None without a registry, and if adversaries have names.
         """
         return self.own if isinstance(self.own, Population) else None
 
@@ -781,14 +781,14 @@ class TablesStudy(Study[TablesScenario]):
         return study if alone and _linkage_of(section) == _linkage_of(before) else study.equipped()
 
     def with_loaded(self, loaded: Scenario[TablesScenario]) -> TablesStudy:
-        """Return the study of a scenario with other payoffs, beliefs or publisher keys.
+        """Return the study of another scenario with the same data; no file is read.
 
-        The data are not read again.
+        `loaded` may differ from this study's scenario in payoff parameters, beliefs and section ``publisher``.
 
         Raises
         ------
         InputError
-            If the publisher would have to search too many nodes.
+            If the lattice is too large for the scenario's searches; see `require_walkable`.
         """
         study = replace(self, loaded=loaded)
         with locating(loaded.path):

@@ -140,13 +140,14 @@ def _policies(run: StoredRun, releases: Releases | None, even: BreakEven | None,
 def _rows(run: StoredRun, order: pd.DataFrame) -> list[dict[str, Any]]:
     """Return payoff and exposure of each compared policy, one dict per policy.
 
-    Numbers are averages over records, rounds and points. `order` has one row of mean measures per policy, highest
-    payoff first. Entries: ``name``; ``payoff`` per record; ``given_up``, the difference from the highest payoff as
-    text; ``attacked``, the share of the records attacked; ``risk``, the mean probability of re-identification;
-    ``utility``, the mean share of the full benefit that the release keeps; ``people``, the expected number of people
-    re-identified (or the risk if the number of people is unknown) as text; ``high``, the 95th percentile of this
-    number; ``highest``, the highest probability over records that an attack would identify the person, whether or not
-    it is made, 0 for withheld records. Unknown values are None.
+    Numbers are means over records, rounds, and points and replications of a batch. `order` has one row of mean measures
+    per policy, highest payoff first. Entries: ``name``; ``payoff`` per record; ``given_up``, the difference from the
+    highest payoff as text; ``attacked``, the share of the records attacked; ``risk``, the mean probability of
+    re-identification; ``utility``, the mean share of the full benefit that the release keeps; ``people``, the expected
+    number of people re-identified (or the risk if the number of people is unknown) as text; ``high``, the 95th
+    percentile of the number of people re-identified, which is random; ``highest``, the highest probability over records
+    that an attack would identify the person, whether or not it is made, 0 for withheld records. Unknown values are
+    None.
     """
     found = run.table_with("reidentified", {"policy", "people", "at_most"}).astype({"policy": str})
     likely = found[found["at_most"] >= _LEVEL].groupby("policy")["people"].min()

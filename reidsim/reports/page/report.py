@@ -290,10 +290,11 @@ def caption(sort: Literal["figures", "tables"], name: str, kind: Kind | None) ->
 
 
 def _tables(run: StoredRun) -> dict[str, Any]:
-    """Return the tables without a section of their own, for template `tables`.
+    """Return the variables of template `tables`: tables without their own section.
 
-    ``shown`` has short tables in full; ``named`` has pairs of file name and description of tables with more than 40
-    rows or 14 columns, or of single records. Empty tables are omitted.
+    ``shown`` has short tables in full. ``named`` has pairs of file name and description: of tables with more than 40
+    rows or 14 columns, and of all tables about single records, which have a column ``record`` or a quasi-identifier.
+    Other tables are omitted if they are empty.
     """
     shown, named = [], []
     for name in (name for name in run.tables if name not in _IN_SECTIONS):

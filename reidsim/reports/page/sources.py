@@ -74,7 +74,7 @@ class StoredRun:
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """Scenario as run, as plain data by section and key."""
+        """Scenario of the run, with overrides but without defaults, by section and key."""
         return section(self.manifest, "content")
 
     @property

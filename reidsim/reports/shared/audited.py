@@ -219,7 +219,7 @@ class Release:
 
     @property
     def warnings(self) -> list[str]:
-        """Contradictions between the rows and the risk that the game computes, at most two; see `audit`."""
+        """At most two warnings about results of `audit` that contradict the game's risk."""
         return lines_of("audit_warnings", release=self)
 
     def require_limits(self) -> None:

@@ -115,9 +115,9 @@ class Kept:
     def identifying(
         self, frame: pd.DataFrame, source: Path, persons: Codes | None = None, declared: Collection[str] = ()
     ) -> dict[str, str]:
-        """Return the reason why a column identifies most people, by kept column.
+        """Return, for each kept column that identifies most people, the reason, by column.
 
-        Only columns that do have a reason.
+        Other columns are not in the result.
 
         Parameters
         ----------
@@ -133,8 +133,8 @@ class Kept:
         Raises
         ------
         InputError
-            If an identifying column is not in `identifiers`, or a column in `columns` holds free text and free text is
-            not allowed; the message names the first one.
+            If a column of the result is not in the field `identifiers`; or if a column in the field `columns` holds
+            free text and the field `free_text` is False. The message names the first such column.
         """
         identifying = {
             name: why
@@ -422,7 +422,7 @@ class SourceRecords:
     kind : Kind
         Kind of game of the scenario.
     scenario : ScenarioHead
-        Scenario as run.
+        The scenario of the run.
     columns : SharedColumns
         Columns of the file: quasi-identifiers, person key and hierarchies.
     path : Path
@@ -494,14 +494,14 @@ class SourceRecords:
 
 
 def policies_of(run: StoredRun) -> list[str]:
-    """Return the names of the policies whose records a run holds.
+    """Return the names of the policies in a run's table of records.
 
-    They are in the order of its table of records.
+    They are in the order of the table.
 
     Raises
     ------
     InputError
-        If the results have no table of records, or hold several runs.
+        If there is no such table, or the results are of several points of a batch or several replications.
     """
     require_columns(run.records, ["policy"], run.folder / "records.parquet")
     for table, column in product((run.runs, run.records), ("point", "replication")):
@@ -525,7 +525,7 @@ def chosen_forms(
     kind : Kind
         Kind of game of the scenario.
     scenario : ScenarioHead
-        Scenario as run.
+        The scenario of the run.
     attributes : sequence of str
         Names of the quasi-identifiers.
     policy : str
