@@ -614,7 +614,7 @@ class OneShotAdversary(_OneAttempt, Weighing):
 
 
 class _Baseline(_OneAttempt):
-    """Adversary who attacks each record with probability `rate`, whatever is released.
+    """Adversary who attacks each record with probability `rate` under every strategy.
 
     For the parameters see `_OneAttempt`.
     """

@@ -150,7 +150,7 @@ class Execution:
 
 @dataclass(frozen=True)
 class BatchOptions:
-    """Options of commands that run a batch if the scenario has several runs.
+    """Options of commands that run a batch if the scenario needs several runs.
 
     Parameters
     ----------

@@ -267,11 +267,12 @@ def _of_categories(column: ColumnProfile, most: int) -> DraftHierarchy | None:
 
 
 def _rare_groups(column: ColumnProfile, most: int) -> list[list[str]]:
-    """Return the rare categories, and those that are rare by a larger share.
+    """Return the groups into which rare categories are merged: two, one or none.
 
-    A category is rare below 5 rows or 1 % of the rows; with more than 10 categories, a second group also has those
-    below 5 %. If neither group can be used (all categories or none are rare) and there are more than 10 categories, the
-    only group has the rarest ones that together have less than half of the rows.
+    The first group has the categories with fewer than 5 rows or 1 % of the rows. With more than 10 categories, a
+    second, larger group also has the categories below 5 %. If neither group can be used (all categories or none are
+    rare) and there are more than 10 categories, the only group has the rarest categories that together have less than
+    half of the rows.
 
     Parameters
     ----------
@@ -378,9 +379,9 @@ class ChosenColumn:
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Replacement of each value of the records that is read differently, by value.
+        """Text that replaces a value of the records, by value; only for replaced values.
 
-        The replacement is a category of the population or the usual spelling.
+        It is a category of the population, or the usual spelling of the value.
         """
         category = {} if self.match is None else self.match.values
         values = {value: category.get(usual, usual) for value, usual in self.profile.merged.items()}

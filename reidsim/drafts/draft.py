@@ -351,8 +351,8 @@ def _columns_table(profiles: Sequence[ColumnProfile], choice: Choice) -> str:
 def _warnings(profiles: Sequence[ColumnProfile], choice: Choice, set_aside: Sequence[str]) -> Iterator[str]:
     """Yield warnings about columns and column names, each as one text.
 
-    There are at most 10 about excluded direct identifiers, excluded columns with several values in a cell, and other
-    excluded columns that outsiders may know, each with a note on the number of others.
+    Excluded columns are direct identifiers, columns with several values in a cell, and other columns that outsiders may
+    know. Of each of these three groups, at most 10 columns have a warning, and one more warning counts the others.
 
     Parameters
     ----------

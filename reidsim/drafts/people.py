@@ -194,10 +194,10 @@ class _Finder:
 
     @cached_property
     def lifelong(self) -> dict[str, NDArray[np.intp]]:
-        """Codes of each lifelong attribute (birth date, birth year, sex), shape (n_rows,), by column.
+        """Codes of each lifelong attribute of a person, shape (n_rows,), by column.
 
-        These are birth date, birth year and sex. Race is used only if there is no other, because it is often entered
-        anew.
+        These are birth date, birth year and sex. Race is used only if there is none of these, because it is often asked
+        again and may be entered differently.
         """
         found = [profile for profile in self.profiles if profile.concept in _LIFELONG and profile.distinct > 1]
         lasting = [profile for profile in found if profile.concept != "race"]

@@ -419,8 +419,8 @@ class FoundReading:
     notes : tuple of str
         Assumptions to report to the user.
     certain : bool
-        Whether no date can be read in both orders of day and month, or other dates of the column show the order, all
-        the same one.
+        Whether the order of day and month is certain: no date can be read in both orders, or all other dates of the
+        column show the same order.
     ordered : bool
         Whether some dates have an order of day and month that matters: known, as in 31/12/2020, or unknown, as in
         3/4/2020.

@@ -61,9 +61,9 @@ class CrossPlayOptions(OpponentOptions):
     equilibrium : bool
         Whether to compute optimal mixtures and equilibria of the payoffs.
     double_oracle : {"zero-sum", "general-sum"}, optional
-        Game in which to run the double oracle; default: do not run it. It adds best replies to mixtures until the gains
-        of both players from further best replies sum to at most the tolerance. In the zero-sum game, the adversary
-        minimizes the defender's payoff; in the general-sum game, it maximizes its own payoff.
+        Game in which to run the double oracle; default: do not run it. It adds best responses to mixtures until the
+        gains of both players from further best responses sum to at most the tolerance. In the zero-sum game, the
+        adversary minimizes the defender's payoff; in the general-sum game, it maximizes its own payoff.
     tolerance : float
         Tolerance of the double oracle, in currency units per record, above 0.
 
@@ -110,12 +110,12 @@ class CrossPlayResult(Result):
     Parameters
     ----------
     table : DataFrame
-        One row per defender, adversary planned against and adversary met (see `reidsim.games.cross_play.CrossPlay`),
-        and per run, if there are several runs. A failed run has one row without measures.
+        One row per defender, adversary planned against and adversary met (see `reidsim.games.cross_play.CrossPlay`); in
+        a batch, such rows for each run. A failed run has one row without measures.
     design : Design, optional
         Points and replications; None for a single run.
     replies : dict of str to DataFrame
-        Tables ``double_oracle`` and ``double_oracle_mixtures``, if best replies were requested; see `DoubleOracle`.
+        Tables ``double_oracle`` and ``double_oracle_mixtures``, if the double oracle was requested; see `DoubleOracle`.
     equilibria : dict of str to DataFrame
         Tables ``equilibria``, ``mixtures`` and ``exploitability``, if requested; see `equilibrium_tables`.
     """
@@ -218,7 +218,7 @@ class Players:
         self.defenders: list[Defender] = [kind.policy(name).defender(self.study, draw) for name in names]
 
     def play(self, options: CrossPlayOptions, report: Progress) -> tuple[dict[str, pd.DataFrame], tuple[str, ...]]:
-        """Play every defender against every adversary; add best replies, if requested.
+        """Play every defender against every adversary; run the double oracle if requested.
 
         `options` state whether to run the double oracle, in which game and to which tolerance; the other options were
         used to make the players. `report` is called with the progress.
@@ -233,7 +233,7 @@ class Players:
         Raises
         ------
         InputError
-            If best replies are requested, but no policy plans, or no policy can plan against several adversaries.
+            If the double oracle is requested, but no policy plans, or no policy can plan against several adversaries.
         """
         scenario, opponents = self.study.scenario, self.opponents
         players, own, weights = opponents.opponents, opponents.own, self.study.world(self.draw).weights
@@ -282,8 +282,8 @@ class CrossPlayWork(ScenarioWork):
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Run a task of the batch; return its tables and warnings.
 
-        Tables are given by name, as columns (`columns_of_table`): ``runs``, and the tables of `DoubleOracle` if best
-        replies are requested.
+        Tables are given by name, as columns (`columns_of_table`): ``runs``, and the tables of `DoubleOracle` if it is
+        requested.
         """
         with locating(self.loaded.path):
             tables, left_out = self._players(self.study_at(task), task).play(self.play, lambda task, done, total: None)
@@ -408,14 +408,14 @@ def equilibrium_tables(runs: pd.DataFrame, design: Design) -> tuple[dict[str, pd
         solution concept (`CONCEPTS`): the swept keys, ``concept``, ``publisher_payoff`` and ``adversary_payoff`` of the
         mixtures, ``value`` (``maximin``: the payoff that the defender's mixture guarantees; ``minimax-regret``: its
         largest expected regret; Nash equilibria: the defender's payoff) and ``exploitability`` (sum of the gains of
-        both players from a best reply; for the first two concepts, in the zero-sum game of payoff or regret).
+        both players from a best response; for the first two concepts, in the zero-sum game of payoff or regret).
         ``mixtures`` has one row per strategy with positive probability: the swept keys, ``concept``, ``player``
         (``defender`` or ``adversary``), ``strategy`` (name of the defender or adversary), ``plans_against`` (empty for
         adversaries and for defenders that do not plan) and ``probability``. ``exploitability`` has one row per defender
         and adversary planned against: the swept keys, ``defender``, ``plans_against``, ``least_payoff``,
         ``exploitability`` (the value of ``maximin`` minus ``least_payoff``), ``best_reply`` (the adversary with the
         highest own payoff against this defender; the first of ties), ``payoff_then`` (the defender's payoff against
-        this adversary) and ``gain_then`` (the defender's gain from its own best reply to this adversary).
+        this adversary) and ``gain_then`` (the defender's gain from its own best response to this adversary).
     left_out : tuple of str
         Warnings about omitted defenders (without a payoff against some adversary) and about concepts for which no
         solution was found.

@@ -602,7 +602,7 @@ def _shown(path: Path) -> str:
 
 
 def require_hash(path: Path, told: str, problem: str, *, hint: str | None = None) -> None:
-    """Raise an error unless the file has the expected SHA-256, `told`.
+    """Check that a file has the expected SHA-256, `told`.
 
     `problem` and `hint` are parts of the error message.
 

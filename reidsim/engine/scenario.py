@@ -147,7 +147,7 @@ class Scenario(BaseScenario[Any]):
         adversary : mapping or object, optional
             Section ``adversary``, whose ``planner`` may be an object; or only the object. It has a method
             ``respond(linkage, rows)``, or is a class or function that makes such an object from ``gain`` and ``cost``.
-            Sweeps over gain and cost need the latter.
+            Sweeps over gain and cost need such a class or function.
         economics : mapping, optional
             Payoff parameters in currency units per record: ``benefit``, ``loss``, ``gain`` and ``cost``, which may also
             be arguments.
@@ -498,8 +498,9 @@ class Scenario(BaseScenario[Any]):
         equilibrium : bool
             Whether to compute optimal mixtures and equilibria of the payoffs.
         double_oracle : {"zero-sum", "general-sum"}, optional
-            Add best replies to mixtures until no player can gain more than the tolerance: against the adversary that
-            harms the defender most, or the adversary that gains most itself.
+            Add best responses to mixtures until the players' gains from further best responses sum to at most the
+            tolerance. The adversary lowers the defender's payoff (``"zero-sum"``) or raises its own
+            (``"general-sum"``).
         tolerance : float
             Tolerance of the double oracle, in currency units per record.
         executor, workers, scheduler, timeout, folder, resume, rerun_failed

@@ -115,7 +115,7 @@ class TypesLinker:
 
 @dataclass(frozen=True)
 class TypesResponse(Response):
-    """Combined reply of the types ("one-of" or "all"), whichever are present.
+    """Combined reply of types of which a random set is present ("one-of" or "all").
 
     The other parameters are the same as in `Response`, except `success` and `frequency`. Where a type of positive
     weight attacks, `success` is the probability that the record is attacked and re-identified; elsewhere, it is this

@@ -1,4 +1,4 @@
-"""Cross-play: every defender against every adversary, planned against or not."""
+"""Cross-play: every defender plays against every adversary, including adversaries that it did not plan against."""
 
 from __future__ import annotations
 
@@ -354,8 +354,8 @@ class CrossPlay:
         One row per defender, adversary planned against and adversary faced. Columns: ``defender``, ``plans_against``,
         ``adversary``, ``publisher_payoff``, ``adversary_payoff``, ``utility``, ``share_attacked``, ``risk``,
         ``regret``. ``plans_against`` is empty for a defender that does not plan. Measures are means over records, money
-        in currency units. ``regret`` is the payoff of a best reply to the adversary faced, which may withhold records,
-        less the defender's payoff. Adversaries in `left_out` have no rows.
+        in currency units. ``regret`` is the payoff of a best response to the adversary faced, which may withhold
+        records, less the defender's payoff. Adversaries in `left_out` have no rows.
     left_out : tuple of str
         Messages about players that cannot play, with the reason, and about plans that are not made because there are
         too many strategies.
@@ -387,7 +387,7 @@ def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
     Parameters
     ----------
     table : DataFrame
-        One row per defender, adversary planned against and adversary faced, and per run, if there are several; columns
+        One row per defender, adversary planned against and adversary faced; in a batch, such rows for each run; columns
         `CROSS_PLAY_COLUMNS`.
     measure : str
         Column of the measure, such as ``"regret"``.

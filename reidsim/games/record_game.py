@@ -129,7 +129,7 @@ class PopulationLinker:
         return self._linkage(sizes, everybody)
 
     def with_strategies(self, strategies: Strategies) -> Linker:
-        """Return a linker with the group sizes under these strategies, computed in advance.
+        """Return a linker with precomputed group sizes of a release with these strategies.
 
         The result links only released records, each under its strategy. This linker itself is returned if the number of
         distinct strategies times records is below 50 million, or the group sizes of different strategies cannot be
@@ -324,8 +324,8 @@ class Constraint:
     Parameters
     ----------
     no_attack : bool
-        Allow only strategies under which an attack does not pay (the No-Attack game). An adversary who errs may attack
-        such a strategy even so.
+        Allow only strategies under which an attack does not pay (the No-Attack game). An adversary who errs may still
+        attack such a strategy.
     minimum : ndarray of int64, shape (n_records,), optional
         Allow only strategies at least as protective as this one (for a Safe-Harbor-friendly game: Safe Harbor).
     admissible : AdmissibleGroups, optional

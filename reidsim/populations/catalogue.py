@@ -513,7 +513,7 @@ def populate(
         New file with suffix ``.parquet``. The true links of an external resource are not in this file; they are written
         to ``NAME.truth.parquet`` in the same folder.
     counts : {"sample", "expected"}
-        Whether people are drawn or expected counts are written; the latter only for recipes that have them.
+        Whether people are drawn or expected counts are written; only some recipes have expected counts.
     seed : int, optional
         Seed of the draw. Default: the recipe's seed.
     overrides : mapping of str to object, optional

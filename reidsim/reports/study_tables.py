@@ -412,8 +412,8 @@ def equilibrium_tables(result: CrossPlayResult) -> Iterator[Table]:
 def double_oracle_tables(result: CrossPlayResult) -> Iterator[Table]:
     """Yield tables of the double-oracle iterations of a run, and of its mixtures.
 
-    The mixtures are the final ones. For several runs, one table shows mean, minimum and maximum of their last
-    iterations instead. There is no table if the double oracle was not run.
+    The mixtures are the final ones. For a batch, one table shows mean, minimum and maximum over the last iterations of
+    its runs instead. There is no table if the double oracle was not run.
     """
     if "double_oracle" not in result.replies:
         return

@@ -316,8 +316,8 @@ class AdversarySection(PlannerSection):
         set in which the group of a record is counted: the released records (`prosecutor`), the population
         (`journalist`), or a population estimated from sampling weights (`sample`)
     direction
-        direction of the search: from a record to its person, from a person to the person's record, or the one of both
-        with the higher success probability
+        direction of the search: `record`, from a record to its person; `person`, from a person to the person's record;
+        `both`, the direction with the higher success probability
     gains_from
         event from which the adversary gains: re-identification of a record's person, correct inference of a sensitive
         value (see `publisher.sensitive`), or either event

@@ -135,9 +135,9 @@ def economics_of(
 ) -> EconomicsSection:
     """Return the economics of an adversary, with the expected fine in its cost.
 
-    `section` is that of the adversary, `agents` states the probability of detection and the fine.
-    The adversary's own gain and cost, if stated, replace those of `economics`. The fine is not added for a sequential
-    attack, because its planner models fines itself.
+    `section` is the adversary's section; `agents` has the probability of detection and the fine. The adversary's own
+    gain and cost, if stated, replace those of `economics`. The fine is not added for a sequential attack, because its
+    planner models fines itself.
     """
     gain = economics.adversary_gain if section.gain is None else section.gain
     cost = economics.cost if section.cost is None else section.cost

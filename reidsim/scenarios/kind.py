@@ -848,7 +848,7 @@ class Kind(ABC):
         return study, opponents_by_planner(study, options, draw)
 
     def opponent_types(self, study: Any, draw: int = 0) -> Opponents:
-        """Return the adversary types of rounds, and further games for planning.
+        """Return the adversary types of repeated rounds, and further games to plan in.
 
         Each type has all resources that it holds or may buy. If no adversary sets keys for rounds (`are_equipped`),
         only the further games are returned, because `opponents` already has the adversaries.

@@ -86,7 +86,7 @@ class Policy(ABC):
     description : str
         One sentence without a full stop.
     is_rule : bool
-        Whether the choice ignores the adversary; otherwise it is a best reply to the believed adversary.
+        Whether the choice ignores the adversary; otherwise it is a best response to the believed adversary.
     forbids_attacks : bool
         Whether the policy shares only records that no adversary attacks.
     by_agents : bool

@@ -24,7 +24,7 @@ class Guard:
     application : callable
         ASGI application.
     host : str
-        The only host name that is accepted, except for ``localhost``.
+        Host name that is accepted in addition to ``localhost``; all others are refused.
     port : int
         Port of the page.
 

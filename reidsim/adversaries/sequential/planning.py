@@ -479,7 +479,7 @@ class SequentialAdversary(Planner, Weighing):
     Raises
     ------
     InputError
-        If success is unconfirmed and groups are unknown.
+        If success is unconfirmed (`signal` is set) and group sizes are unknown before access (`registry_size` is set).
     """
 
     label = "the sequential attack"

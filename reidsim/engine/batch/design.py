@@ -77,9 +77,9 @@ class Design:
         return {key: column[point] for key, column in self.columns.items()}
 
     def alike(self, free: Collection[str]) -> NDArray[np.int64]:
-        """Return, for each point, the first point that differs at most in keys of `free`.
+        """Return, for each point, the first point with equal values of the other keys.
 
-        The result has shape (n_points,) and holds numbers of points.
+        The other keys are all keys except `free`. The result has shape (n_points,) and holds numbers of points.
         """
         first: dict[str, int] = {}
         fixed = [[value for key, value in self.values(n).items() if key not in free] for n in range(len(self.points))]

@@ -3,7 +3,8 @@
 The walk of the lattice reaches every node once, by raising attributes one after the other; the last attribute runs
 through its levels fastest. A node's table is rolled up from the table of the node whose last raised attribute is one
 level lower. At any time only the tables on the path to the current node are held. All nodes reached from a node
-generalize it. So a bound on the payout of a node and of all its generalizations can close the whole branch.
+generalize it. So a bound on the payout (the publisher's payoff over all records) of a node and of all its
+generalizations can close the whole branch.
 """
 
 from __future__ import annotations

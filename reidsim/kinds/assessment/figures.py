@@ -229,9 +229,9 @@ def cohort_growth(cohorts: pd.DataFrame) -> Figure:
 
 
 def _by(table: pd.DataFrame, key: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each value of a column as text, with its rows, by first appearance.
+    """Yield each value of the column `key` as text, with its rows of `table`.
 
-    The column of `table` is `key`. The result is an iterator of pairs of str and DataFrame.
+    Values are in the order of their first appearance. The result is an iterator of pairs of str and DataFrame.
     """
     return ((str(name), rows) for name, rows in table.groupby(key, sort=False, observed=True))
 
@@ -261,6 +261,6 @@ def _risk_label(means: pd.DataFrame) -> str:
 
 
 def _accepted(means: pd.DataFrame) -> dict[str, Any]:
-    """Return the style of the line of the accepted risk, with its label."""
+    """Return matplotlib's options of the line of the accepted risk, with its label."""
     label = f"accepted risk, {means['threshold'].iloc[0]:g}"
     return {"color": GREY, "linestyle": "--", "linewidth": 1, "label": label}

@@ -218,7 +218,7 @@ def _rows(release: Release, rows: Positions) -> Release:
 
 
 def _about(knowledge: Mapping[str, Knowledge], persons: Positions) -> dict[str, Knowledge]:
-    """Return the knowledge of each adversary about some of the persons, by name.
+    """Return the knowledge of each adversary about some of the persons, by adversary.
 
     Parameters
     ----------

@@ -455,7 +455,7 @@ class RiskStudy(Study[RiskScenario]):
     ----------
     loaded : Scenario
     population : Population, optional
-        Population by the released attributes; None if the scenario names none.
+        Population, counted by the released attributes; None if the scenario has no population.
     file : Release, optional
         The records, if they come from a file; None if samples are drawn.
     """
@@ -465,7 +465,7 @@ class RiskStudy(Study[RiskScenario]):
 
     @property
     def people(self) -> Population:
-        """Population by the released attributes, for scenarios whose schema requires one."""
+        """The population; only for scenarios that must have one, such as random samples."""
         assert self.population is not None  # noqa: S101 - the schema guarantees it; for the type checker
         return self.population
 

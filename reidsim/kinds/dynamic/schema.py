@@ -57,9 +57,9 @@ class KeepsPk(Policy):
     """Policy that releases the most useful generalization with PK within a threshold.
 
     PK is the share of records in equivalence classes of fewer than ``publisher.k`` records. A quantile of it over
-    simulated tables must be at most the scenario's threshold; see `SimulatedTables.keep`. The choice is made at the
-    first of every ``review`` periods, for its table's utilities and number of cases, and kept until the next review. If
-    no generalization qualifies, every attribute is released at the last level of its hierarchy.
+    simulated tables must be at most the scenario's threshold; see `SimulatedTables.keep`. The choice is made in the
+    first of every ``review`` periods, from the utilities and the number of cases of this period's table, and kept until
+    the next review. If no generalization qualifies, every attribute is released at the last level of its hierarchy.
     """
 
     label, is_rule = "PK-driven", True
@@ -90,7 +90,7 @@ class KeepsPk(Policy):
 
 
 def _best_within(study: Any, utilities: Floats, size: int) -> tuple[int, int]:
-    """Return the generalization of policy ``pk``, and the number simulated.
+    """Return the generalization of policy ``pk``, and how many were simulated.
 
     Generalizations are tried in order of falling utility (rounded to 12 decimals; of equal utilities, the lowest number
     first) until the quantile of PK in simulated tables of `size` cases is within the scenario's threshold.

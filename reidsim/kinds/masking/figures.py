@@ -158,7 +158,7 @@ def masks_by_attribute(policies: Iterable[str]) -> list[str]:
 
 
 def search_path_figure(path: pd.DataFrame) -> Figure:
-    """Draw outcomes of a greedy search's strategies against an inference's confidence.
+    """Draw the outcomes along a greedy search against the confidence of the inference.
 
     See `search_path_table`.
 

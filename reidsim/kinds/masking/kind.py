@@ -89,7 +89,7 @@ class MaskingKind(Kind):
     def build(self, loaded: Scenario[Any]) -> MaskingStudy:
         """Read the people or files of the tables, and return the `MaskingStudy`.
 
-        Before, the sizes of drawn tables are checked against the free memory.
+        The sizes of drawn tables are first checked against the free memory.
 
         Raises
         ------
@@ -102,9 +102,10 @@ class MaskingKind(Kind):
         return build_masking_study(loaded)
 
     def build_after(self, loaded: Scenario[Any], before: MaskingStudy) -> MaskingStudy:
-        """Return the `MaskingStudy` of a scenario; reuse people of the study `before`.
+        """Return the `MaskingStudy` of a scenario, with the people of the study `before`.
 
-        People are reused if both scenarios have the same folder and section ``population``, and no tables are files.
+        The people are read again unless both scenarios have the same folder and section ``population``, and no table is
+        a file.
 
         Raises
         ------
@@ -227,7 +228,7 @@ class MaskingKind(Kind):
 
         They are ``records`` (number of subjects), ``strategies``, ``people`` (number in the population; 0 with files),
         ``resources`` (number of rows by resource), ``data_hash`` and, with background knowledge, ``knowledge``. With
-        several adversaries, the latter is a dict by adversary.
+        several adversaries, ``knowledge`` is a dict by adversary.
         """
         game, _ = study.games(0)
         facts: dict[str, Any] = {
@@ -298,11 +299,12 @@ class MaskingKind(Kind):
         return study, masking_adversaries(study, options, draw)
 
     def opponent_types(self, study: MaskingStudy, draw: int = 0) -> scenario_agents.Opponents:
-        """Return the adversary types of rounds with their resources, as `Opponents`.
+        """Return the adversary types of repeated rounds for cross-play, as `Opponents`.
 
-        If no adversary sets keys for rounds, only further games for planning are returned; see `Kind`. The games of the
-        types enumerate only the levels of attributes that some stage of an attack uses. If there are too many
-        strategies (`MOST_FORMS`), the result contains only the reason why the types cannot play.
+        Each type has all resources that it holds or may buy. If no adversary sets keys for rounds, the result has no
+        types, only further games in which a defender may plan; see `Kind.opponent_types`. The games of the types
+        enumerate only the levels of attributes that some stage of an attack uses. If there are too many strategies
+        (`MOST_FORMS`), the result contains only the reason why the types cannot play.
         """
         if not scenario_agents.are_equipped(study.scenario):
             return scenario_agents.ideas_of_several(study, draw)
@@ -342,7 +344,7 @@ class MaskingKind(Kind):
     # Shared files
 
     def release_file(self, scenario: MaskingScenario) -> str | None:
-        """Return the path of the file of the targets, as written; None if they are drawn."""
+        """Return the path of the targets' file as in the scenario; None if they are drawn."""
         return scenario.targets.file
 
     def shared_columns(self, scenario: MaskingScenario) -> SharedColumns:

@@ -260,7 +260,7 @@ class SameStrategy(MaskingPolicy):
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the `Choice` of the best strategy that is equal for all subjects.
 
-        All subjects withhold their records (-1) if no common strategy pays as much as this.
+        All subjects withhold their records (-1) if no common strategy pays as much as withholding.
         """
         return replace(SameForm(self.name).choose(_compiled(game)), solver="same-strategy")
 

@@ -120,9 +120,9 @@ class ResourceSection(DrawnResourceSection, TableSection):
     Attributes
     ----------
     holds
-        people in a drawn table: all subjects and other people (`targets`), only people in no table with `targets` and
-        no other table with `others` (`others`), or people drawn at random (`anyone`); in a file, `targets` checks that
-        all subjects are present
+        people in a drawn table: `targets`, all subjects and other people; `others`, only people who are in no table
+        that holds `targets` and in no other table that holds `others`; `anyone`, people drawn at random from all. In a
+        file, `targets` checks that all subjects are present
     attributes
         attributes in the table
     missing_alleles

@@ -648,9 +648,9 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
 def masking_adversaries(study: MaskingStudy, options: OpponentOptions, draw: int = 0) -> Opponents:
     """Return the `Opponents` of cross-play in a draw of a scenario's tables.
 
-    In cross-play, each policy plays against each adversary. They are the scenario's adversaries, an adversary for each
-    built-in planner who links without inference, ``partial-knowledge`` and ``multistage``. The result also contains the
-    reasons why adversaries cannot play. Named adversaries with resources for rounds are not included; see
+    In cross-play, each policy plays against each adversary. The adversaries are the scenario's own, one for each
+    built-in planner (linking without inference), ``partial-knowledge`` and ``multistage``. The result also has the
+    adversaries that cannot play, with the reasons. Named adversaries with resources for rounds are not included; see
     `MaskingKind.opponent_types`.
 
     Parameters

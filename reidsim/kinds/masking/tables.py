@@ -426,7 +426,7 @@ def _read_tables(loaded: Scenario[MaskingScenario], wanted: Mapping[str, tuple[s
 
 
 def linked_in_stages(scenario: MaskingScenario) -> set[str]:
-    """Return the names of attributes on which some stage of the attack links.
+    """Return the names of attributes on which at least one stage of the attack links.
 
     Stages that infer surnames do not count as linkage. The scenario has one adversary. An attribute from which surnames
     are inferred counts only if another stage links on it.

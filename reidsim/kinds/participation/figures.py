@@ -1,4 +1,4 @@
-"""Draw equilibria, best replies and drop-outs of people who may join a database."""
+"""Draw equilibria, best responses and drop-outs of people who may join a database."""
 
 from __future__ import annotations
 

@@ -298,16 +298,16 @@ class ParticipationStudy(Study[ParticipationScenario]):
     def stream(self, number: int) -> np.random.Generator:
         """Return a random generator for one purpose, seeded by the scenario's seed.
 
-        `number` is the purpose: 0 draws the payoff parameters of people, 1 the starts of best replies, 2 drop-outs.
+        `number` is the purpose: 0 draws the payoff parameters of people, 1 the starts of best responses, 2 drop-outs.
         """
         return random_stream(self.scenario.seed, "participation", 0, number)
 
     def starts(self) -> dict[str, Flags]:
-        """Return the sets of participants from which best replies start, by name.
+        """Return the sets of participants from which best responses start, by name.
 
         Each is a Boolean array of shape (n_people,), True for participants: ``nobody``, ``everybody``, and ``random
-        1``, ``random 2`` and so on, as many as ``figures.equilibria.starts``. Random sets are mostly small, and equal
-        at each call.
+        1``, ``random 2`` and so on, as many as ``figures.equilibria.starts``. Random sets are mostly small, and the
+        same at each call.
         """
         n, rng = self.n_people, self.stream(1)
         found = {"nobody": np.zeros(n, dtype=np.bool_), "everybody": np.ones(n, dtype=np.bool_)}
@@ -371,8 +371,8 @@ def read_pedigree(path: Path) -> tuple[Ints, Ints, Ints]:
 class Joining(Policy):
     """Base class of policies: a rule or process that determines which people join.
 
-    By default, it is best-reply dynamics from the set of participants in the policy's name, such as ``nobody`` in
-    ``from-nobody``.
+    By default, people join by best-response dynamics that start from the set of participants in the policy's name, such
+    as ``nobody`` in ``from-nobody``.
     """
 
     by_agents = False
@@ -380,7 +380,7 @@ class Joining(Policy):
     def joined(self, game: Any, starts: dict[str, Any]) -> tuple[Any, bool]:
         """Return whether each person joins, (n_people,), and whether this is proved.
 
-        This default plays best-reply dynamics. The second result is then whether they converge to an equilibrium.
+        This default plays best-response dynamics. The second result is then whether they converge to an equilibrium.
 
         Parameters
         ----------
@@ -625,9 +625,9 @@ class ParticipationKind(Kind):
         return {"records": study.n_people, "strategies": 2, "data_hash": study.fingerprint}
 
     def warnings(self, study: ParticipationStudy, draw: int, outcomes: Mapping[str, Any]) -> Iterator[str]:
-        """Yield texts that warn of best replies that cycle and of plans without proof.
+        """Yield texts that warn of best responses that cycle and of unproved plans.
 
-        A plan is the choice of policy ``planner``. `draw` has no effect.
+        A plan is the choice of policy ``planner``; it is unproved if a better one may exist. `draw` has no effect.
         """
         for policy, found in outcomes.items():
             if policy.startswith("from-") and not found.equilibrium.exact:

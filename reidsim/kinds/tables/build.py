@@ -170,7 +170,7 @@ def _safe_harbor(
 ) -> Strategies | None:
     """Return, for each game row, the least node that Safe Harbor accepts, shape (n_rows,).
 
-    The result is None without the section.
+    The result is None if the scenario has no section ``safe_harbor``.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def _safe_harbor(
     first : ndarray of int, shape (n_cells,)
         One record of each cell, to name its row in messages.
     population : Population
-        People of each three-digit ZIP code area, if the section counts them there.
+        Population in which the people of each three-digit ZIP code area are counted, if the section says so.
     persons : ReleasedPeople, optional
     """
     if section is None:

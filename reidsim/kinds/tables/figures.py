@@ -168,7 +168,7 @@ def _payouts(swept: Swept) -> pd.DataFrame | None:
 
 
 def payout_curves(curves: pd.DataFrame) -> Figure:
-    """Draw payouts against a parameter, by game and planned risk (Prasser 2017, Fig. 5).
+    """Draw payouts by parameter value, game and planned risk (Prasser 2017, Fig. 5).
 
     Parameters
     ----------

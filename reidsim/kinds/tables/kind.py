@@ -439,7 +439,7 @@ class TablesKind(Kind):
     play_released = staticmethod(play_released)
 
     def release_file(self, scenario: TablesScenario) -> str | None:
-        """Return the path of the records' file, as written; None for a bundled population."""
+        """Return the path of the records' file, as in the scenario; None without a file."""
         return scenario.release.path
 
     def shared_columns(self, scenario: TablesScenario) -> SharedColumns:

@@ -163,10 +163,10 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> p
 
 
 def _relative(study: TablesStudy, payout: Any) -> Any:
-    """Return payouts as a share of the best case: all records unchanged, no attack.
+    """Return payouts as a share of the best case: all records unchanged and no attack.
 
-    `payout` is a number or an array, in currency units over all records; the result has its shape. It is 0 if the best
-    case is 0.
+    `payout`, the publisher's payoff over all records in currency units, is a number or an array; the result has its
+    shape. It is 0 if the best case is 0.
     """
     best_case = dot(study.of_cells(study.prices.benefit), study.weights)
     return payout / best_case if best_case else 0.0

@@ -547,10 +547,10 @@ class PublisherSection(PoliciesSection):
 
 
 class NodesSection(Section):
-    """Lattice nodes of largest payout by policy, and the Pareto front.
+    """Lattice nodes with the largest publisher's payoff over all records, by policy.
 
-    The front is that of payout and number of attacked records. Lattices of more than 100,000 nodes are listed only if
-    the section is given.
+    The Pareto front of this payoff and the number of attacked records is listed with them. Lattices of more than
+    100,000 nodes are listed only if the section is given.
 
     Attributes
     ----------
@@ -880,17 +880,18 @@ def _cases(scenario: TablesScenario) -> Iterator[Case]:
 
 
 def _check_capabilities(scenario: TablesScenario) -> None:
-    """Check that the scenario provides the needs of its policies, and planners those of its payoff parameters.
+    """Check that policies and planners can be used with the scenario.
 
-    With agents or several releases, policies must also be playable in rounds. Payoff parameters that differ by record
-    are the gain and the cost from columns of the records, unless the adversary has its own; the loss counts if it
-    replaces the gain.
+    Each policy has needs, such as several releases or section ``safe_harbor``, that the scenario must meet. With agents
+    or several releases, policies must also be playable in rounds. If an adversary's gain or cost comes from a column of
+    the records, the adversary's planner must support amounts that differ by record. A column of losses counts as a
+    column of gains if no gain is set. An adversary with its own gain or cost does not use the column.
 
     Raises
     ------
     InputError
-        If a need is not provided, a policy cannot be played in rounds, or the planner of an adversary needs equal
-        amounts; the message names the key of the column.
+        If a need is not met, a policy cannot be played in rounds, or the planner of an adversary needs equal amounts;
+        in the last case, the message names the key of the column.
     """
     release, agents, sections = scenario.release, scenario.agents, scenario.every_adversary
     first, one = next(iter(sections.items()))

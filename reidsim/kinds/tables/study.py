@@ -402,7 +402,7 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def holds(self) -> tuple[str, ...]:
-        """Names of the resources in which a single adversary looks records up.
+        """Names of the resources in which a single adversary searches for persons.
 
         They are the scenario's ``adversary.holds``, in the order of its section ``resources``.
         """
@@ -421,7 +421,10 @@ class TablesStudy(Study[TablesScenario]):
 
     @cached_property
     def each(self) -> dict[str | None, TablesStudy]:
-        """Study against each adversary alone, by name; {None: self} without names."""
+        """Study against each adversary alone, by name of the adversary.
+
+        A single, unnamed adversary has the name None.
+        """
         return {name: self if name is None else self._alone(name, own) for name, own in self.owns.items()}
 
     def _alone(self, name: str, own: Resource) -> TablesStudy:
