@@ -853,8 +853,8 @@ def match_columns(
 def _match(attribute: str, profile: ColumnProfile, people: Mapping[str, float], names: Names) -> ColumnMatch:
     """Match the values of a column to the categories of an attribute.
 
-    The attribute is one of the population. If the column holds dates and none has an order of day and month that
-    matters, the order of the population is used.
+    The attribute is one of the population. If the column holds dates, and none of them depends on the order of day and
+    month, the order of the population's dates is used.
 
     Parameters
     ----------

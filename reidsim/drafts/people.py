@@ -206,9 +206,9 @@ class _Finder:
     def person(self) -> tuple[str, ...]:
         """Return the column or pair that identifies people with several rows; () if none.
 
-        First come columns named as patient numbers that lifelong attributes do not contradict; then the column with the
-        fewest values among those on whose values lifelong attributes agree; then such a pair. A column with missing
-        values is never used.
+        The first of these is returned: a column named as a patient number, unless the `evidence` is "against" it; the
+        column with the fewest values among columns with evidence "for" it; a pair of columns with evidence "for" it. A
+        column with missing values is never used.
         """
         complete = [profile for profile in self.free if not profile.missing]
         order = self.names.keys["person"]

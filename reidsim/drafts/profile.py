@@ -419,8 +419,8 @@ class FoundReading:
     notes : tuple of str
         Assumptions to report to the user.
     certain : bool
-        Whether the order of day and month is certain: no date can be read in both orders, or all other dates of the
-        column show the same order.
+        Whether the order of day and month is certain: no date can be read in both orders, or other dates show an order,
+        and all of them the same.
     ordered : bool
         Whether some dates have an order of day and month that matters: known, as in 31/12/2020, or unknown, as in
         3/4/2020.
@@ -557,8 +557,7 @@ def _days(values: Sequence[str], hint: Hint | None) -> dict[str, Day]:
     A column holds dates if at least 90 % of its values are valid dates, and one more condition is met. If `hint`
     suggests dates, at least one value must be more than a year with or without a month. Otherwise, at least half of the
     values must have separate day, month and year, as in ``7.10.1970``. Large columns are judged by a sample
-    (`sample_of`). Years of two digits are read as 2000 to 2099, because the caller only needs to know which dates are
-    valid.
+    (`sample_of`). Years of two digits are read as 2000 to 2099; their century is chosen later (`_date_reading`).
     """
     sample = sample_of(values)
     ways = Counter(day.way for day in map(_day, sample) if day is not None)

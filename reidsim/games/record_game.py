@@ -284,7 +284,7 @@ class RecordGame:
         """Return the game of a release with these strategies.
 
         If linkage depends on the strategies of all records (`ReleaseLinker`), the linker is replaced by its linker for
-        the release; otherwise, the game is equal. `strategies` (n_records,) holds -1 for withheld records.
+        the release; otherwise, the game stays the same. `strategies` (n_records,) holds -1 for withheld records.
         """
         return replace(self, linker=linker_of_release(self.linker, strategies))
 

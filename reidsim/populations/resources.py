@@ -781,8 +781,8 @@ class SocialMediaRecipe(RecipeHead):
     def learnable(self, attribute: str, age: int | Ages | None = None) -> Floats:
         """Return the probability that an attribute of a platform user can be learned.
 
-        `age` and the shape of the result are as in `presence`. For two attributes of one user, the events are
-        independent.
+        Without the key ``use``, it is the probability for any person. `age` and the shape of the result are as in
+        `presence`. For two attributes of one user, the events are independent.
 
         Raises
         ------

@@ -47,8 +47,9 @@ class Design:
     Parameters
     ----------
     points : DataFrame
-        One row per point, one column per key path. A point is a point of the sweep with one sample of the uncertain
-        parameters. All samples of the first point of the sweep come first, then all samples of the second, and so on.
+        One row per point, one column per key path. A point combines a point of the sweep and one sample of the
+        uncertain parameters. All samples of the first point of the sweep come first, then all samples of the second,
+        and so on.
     replications : int
         Number of runs at each point.
     swept : tuple of str

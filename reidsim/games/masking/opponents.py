@@ -181,7 +181,7 @@ class Opponents:
     alike : list of tuple of Alike, or of None
         Two-stage adversaries by thread, grouped by stages; None without such adversaries.
     rules : Rules
-        Other adversaries, how adversaries and records meet, and which strategies are allowed.
+        Other adversaries, the rows of records in the adversaries' arrays, and which strategies are allowed.
     game : GameArrays
         The subjects' side of the game.
     """
@@ -391,7 +391,7 @@ def payoff_against(
     alike : tuple of Alike, or None
         Two-stage adversaries, grouped by stages; None without such adversaries.
     rules : Rules
-        Other adversaries, how adversaries meet records, and which strategies are allowed.
+        Other adversaries, the rows of records in the adversaries' arrays, and which strategies are allowed.
     game : GameArrays
         Benefits, losses and weights of the subjects.
     target, strategy : int

@@ -316,7 +316,7 @@ class MaskingStudy(Study[MaskingScenario]):
     def _levels(self, world: MultistageWorld, attribute: str) -> tuple[Floats, tuple[NDArray[np.int64], ...]]:
         """Return the kept shares of an attribute's levels, and the groups of its values.
 
-        `world` has the tables of targets and resources, in which the largest number is sought for intervals.
+        `world` has the tables of targets and resources; intervals reach up to the largest number in these tables.
 
         Returns
         -------

@@ -73,7 +73,7 @@ class TablesChoice(Choice):
     unproved_rounds : int
         Rounds of local recoding that a budget ended.
     classes : ndarray of int64, shape (n_rows,), optional
-        For each game row, released or not: the node whose equivalence classes are released or suppressed as a whole.
+        For each game row, released or not: the node that determines its equivalence class in the policy's decision.
     listed : DataFrame, optional
         Outcomes of the nodes evaluated, if a search with a budget kept them.
     """
