@@ -27,8 +27,9 @@ from memory import peak_mib
 
 from reidsim.adversaries.response import OneShotAdversary
 from reidsim.games.composite import AdversaryType, TypesGame
-from reidsim.games.full_domain.game import AnyAdversaryGame, Followed, FullDomainGame, Prices
+from reidsim.games.full_domain.game import AnyAdversaryGame, Followed, FullDomainGame
 from reidsim.games.full_domain.search import Incumbent, every_node, explore, multi_dimensional, record_level, search
+from reidsim.games.record_game import Prices
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.study import TablesStudy
 from reidsim.populations.population import Attribute, distinct_rows

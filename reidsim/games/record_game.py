@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -177,6 +177,38 @@ class AttributeLinker:
         sizes = 1.0 / self.groups.success(self.gains_from, strategy)
         sizes = sizes if rows is None else sizes[rows]
         return Linkage(sizes, sizes, by_chance=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Benefit, loss, gain and cost for each kind of record.
+
+    Records of a kind have the same payoff parameters.
+
+    Parameters
+    ----------
+    benefit, loss : ndarray of float64, shape (n_kinds,)
+        Publisher's benefit from an ungeneralized record, and loss if the record is re-identified; currency units per
+        record. One number is accepted if it is equal for all kinds.
+    gain, cost : ndarray of float64, shape (n_kinds,)
+        Adversary's gain from a re-identified record, and cost of an attempt; currency units per record.
+    """
+
+    benefit: Floats
+    loss: Floats
+    gain: Floats
+    cost: Floats
+
+    def __post_init__(self) -> None:
+        given = [np.atleast_1d(np.asarray(getattr(self, item.name), dtype=np.float64)) for item in fields(self)]
+        for item, array in zip(fields(self), np.broadcast_arrays(*given), strict=True):
+            # Compiled functions warn of views of broadcast arrays.
+            object.__setattr__(self, item.name, np.array(array, order="C"))
+
+    @property
+    def n_kinds(self) -> int:
+        """Number of kinds of records, each with its own payoff parameters."""
+        return len(self.benefit)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,8 @@ Adversaries have linkage, planning, rationality and resources; all kinds of scen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from math import fsum
 from typing import Annotated, Any, Literal, Self
 
@@ -554,6 +555,24 @@ class AgentsSection(Section):
     enforcement: Enforcement = Enforcement()
     learning: Annotated[LearningSection | None, _WITH_ADVERSARIES] = None
     participation: ParticipationRule | None = None
+
+
+@contextmanager
+def naming_adversary(name: str | None) -> Iterator[None]:
+    """Make errors about an adversary name its section ``adversaries.NAME``.
+
+    These are errors whose key is ``adversary`` or below it, and errors without a file whose key is empty or a stage of
+    the attack. Other errors, and all errors if `name` is None, are unchanged.
+    """
+    try:
+        yield
+    except InputError as error:
+        where = error.where or ""
+        in_attack = error.source is None and (not where or where.startswith("stage "))
+        if name is None or not (where.partition(".")[0] == "adversary" or in_attack):
+            raise
+        below = f", {where}" if in_attack and where else where.removeprefix("adversary")
+        raise error.but(where=f"adversaries.{name}{below}") from None
 
 
 def check_adversaries(adversaries: Mapping[str, WeightedSection], agents: AgentsSection | None) -> None:

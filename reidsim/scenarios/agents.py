@@ -10,8 +10,7 @@ in stages), the scenario's own adversary or adversaries, and the types of repeat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -37,6 +36,7 @@ from reidsim.scenarios.adversary_schema import (
     EconomicsSection,
     PlannerSection,
     WeightedSection,
+    naming_adversary,
     opponent_names,
 )
 from reidsim.scenarios.adversary_schema import economics_of as true_and_believed
@@ -66,24 +66,6 @@ def scenario_alone(scenario: S, name: str) -> S:
         "beliefs": sections["beliefs"].model_copy(update=dict.fromkeys(section.amounts)),
     }
     return scenario.model_copy(update=changes)
-
-
-@contextmanager
-def named(name: str | None) -> Iterator[None]:
-    """Make errors about an adversary name its section ``adversaries.NAME``.
-
-    These are errors whose key is ``adversary`` or below it, and errors without a file whose key is empty or a stage of
-    the attack. Other errors, and all errors if `name` is None, are unchanged.
-    """
-    try:
-        yield
-    except InputError as error:
-        where = error.where or ""
-        in_attack = error.source is None and (not where or where.startswith("stage "))
-        if name is None or not (where.partition(".")[0] == "adversary" or in_attack):
-            raise
-        below = f", {where}" if in_attack and where else where.removeprefix("adversary")
-        raise error.but(where=f"adversaries.{name}{below}") from None
 
 
 WHO_COMES = "adversary"
@@ -421,7 +403,7 @@ def _profile_alone(
     def equip(holds: Holdings, expected_accuracy: float, *, believed: bool = False) -> Equipment:
         return Equipment(linker_of(section, games[believed].linker, expected_accuracy), games[believed].adversary)
 
-    with named(name if is_named else None):
+    with naming_adversary(name if is_named else None):
         return profile_of(name, section, agents, equip, zip(both, (game.adversary for game in games), strict=True))
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hypothesis import strategies as st
 
-from reidsim.games.full_domain.game import FullDomainGame, Prices
+from reidsim.games.full_domain.game import FullDomainGame
+from reidsim.games.record_game import Prices
 from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import Hierarchy
 from reidsim.releases.lattice import GeneralizationLattice

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from reidsim.games.cross_play import record_game_of
-from reidsim.games.full_domain.game import AnyAdversaryGame, Prices
+from reidsim.games.full_domain.game import AnyAdversaryGame
 from reidsim.games.full_domain.search import local_recoding, multi_dimensional, search
-from reidsim.games.record_game import WITHHELD, Choice
+from reidsim.games.record_game import WITHHELD, Choice, Prices
 
 
 def one_node(game):

@@ -21,10 +21,10 @@ from tiers import cases, examples
 from reidsim.adversaries.rationality import ErringAdversary, ProspectTheory
 from reidsim.games.composite import AdversaryType, TypesGame, averaged
 from reidsim.games.cross_play import BestReply, SameForm
-from reidsim.games.full_domain.game import AnyAdversaryGame, FullDomainGame, Prices
+from reidsim.games.full_domain.game import AnyAdversaryGame, FullDomainGame
 from reidsim.games.full_domain.search import explore, search
 from reidsim.games.outcomes import evaluate
-from reidsim.games.record_game import WITHHELD, Constraint, RecordGame
+from reidsim.games.record_game import WITHHELD, Constraint, Prices, RecordGame
 from reidsim.games.solvers import backward_induction, branch_and_bound, lattice_search
 from reidsim.releases.lattice import GeneralizationLattice
 

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from reidsim.engine.batch.runner import run_batch_loaded
-from reidsim.games.full_domain.game import Prices
 from reidsim.games.full_domain.search import search
+from reidsim.games.record_game import Prices
 from reidsim.kinds.tables.build import build_study
 from reidsim.kinds.tables.policies import BestOfUnit
 from reidsim.kinds.tables.study import TablesStudy

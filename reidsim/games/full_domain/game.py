@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from reidsim.adversaries.response import INDIFFERENCE, Adversary, Linkage, OneShotAdversary, Response
 from reidsim.games.composite import TypesAdversary, payoff_of_withholding, with_each
 from reidsim.games.full_domain.class_table import ClassTable, Ints, RollUp, finest_classes
-from reidsim.games.record_game import AdmissibleGroups, RecordGame, most_within
+from reidsim.games.record_game import AdmissibleGroups, Prices, RecordGame, most_within
 from reidsim.populations.population import Population
 from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
 
@@ -29,38 +29,6 @@ from reidsim.releases.lattice import Floats, GeneralizationLattice, Rows
 PAYOUT, SUPPRESSED, ATTACKED, ADVERSARY = range(4)
 # Losses above this count as suppression; otherwise rounding could leave a benefit of 1e-16.
 _SUPPRESSED_ABOVE = 1.0 - 1e-12
-
-
-@dataclass(frozen=True, eq=False)
-class Prices:
-    """Benefit, loss, gain and cost for each kind of record.
-
-    Records of a kind have the same payoff parameters.
-
-    Parameters
-    ----------
-    benefit, loss : ndarray of float64, shape (n_kinds,)
-        Publisher's benefit from an ungeneralized record, and loss if the record is re-identified; currency units per
-        record. One number is accepted if it is equal for all kinds.
-    gain, cost : ndarray of float64, shape (n_kinds,)
-        Adversary's gain from a re-identified record, and cost of an attempt; currency units per record.
-    """
-
-    benefit: Floats
-    loss: Floats
-    gain: Floats
-    cost: Floats
-
-    def __post_init__(self) -> None:
-        given = [np.atleast_1d(np.asarray(getattr(self, item.name), dtype=np.float64)) for item in fields(self)]
-        for item, array in zip(fields(self), np.broadcast_arrays(*given), strict=True):
-            # Compiled functions warn of views of broadcast arrays.
-            object.__setattr__(self, item.name, np.array(array, order="C"))
-
-    @property
-    def n_kinds(self) -> int:
-        """Number of kinds of records, each with its own payoff parameters."""
-        return len(self.benefit)
 
 
 class Terms(NamedTuple):

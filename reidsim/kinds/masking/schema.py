@@ -18,8 +18,9 @@ from reidsim.scenarios.adversary_schema import (
     PlannerSection,
     WeightedSection,
     check_adversaries,
+    naming_adversary,
 )
-from reidsim.scenarios.agents import named, scenario_alone
+from reidsim.scenarios.agents import scenario_alone
 from reidsim.scenarios.resources import (
     DrawnResourceSection,
     IdentifySection,
@@ -413,7 +414,7 @@ class MaskingScenario(schema.ScenarioHead):
             (path, "the figure needs a single adversary", "figures.search_path", None, several),
         )
         for name, scenario in self.each.items():
-            with named(name):
+            with naming_adversary(name):
                 scenario._check_attack()
         return self
 

@@ -33,9 +33,15 @@ from reidsim.kinds.masking.tables import NO_ALLELE, MaskingTables, linked_in_sta
 from reidsim.populations.population import Domain
 from reidsim.releases.lattice import Floats, MaskingSpace, entropy, minority_weights
 from reidsim.scenarios import agents as scenario_agents
-from reidsim.scenarios.adversary_schema import TOGETHER, AgentsSection, EconomicsSection, WeightedSection
+from reidsim.scenarios.adversary_schema import (
+    TOGETHER,
+    AgentsSection,
+    EconomicsSection,
+    WeightedSection,
+    naming_adversary,
+)
 from reidsim.scenarios.adversary_schema import economics_of as economics_and_belief
-from reidsim.scenarios.agents import ONE_STAGE, OWN_ADVERSARY, Games, OpponentOptions, Opponents, named, scenario_alone
+from reidsim.scenarios.agents import ONE_STAGE, OWN_ADVERSARY, Games, OpponentOptions, Opponents, scenario_alone
 from reidsim.scenarios.kind import digest_of
 from reidsim.scenarios.resources import IdentifySection, InferSurnameSection, StageSection, check_buyer, stage_of
 from reidsim.scenarios.scenario import Scenario, Study, World, planner
@@ -141,7 +147,7 @@ class MaskingStudy(Study[MaskingScenario]):
         space, games = self.space(next(iter(worlds.values()))), {}
         for name, study in self.each.items():
             scenario = study.scenario
-            with named(name):
+            with naming_adversary(name):
                 truth = belief = study._game(worlds[name], space, scenario.economics)
                 study._check_search_path(truth)
                 if scenario.beliefs != MaskingBeliefsSection():
@@ -364,7 +370,7 @@ def build_masking_study(loaded: Scenario[MaskingScenario], before: MaskingTables
     with locating(loaded.path):
         tables = masking_tables(loaded, before)
         for name in scenario.adversaries:
-            with named(name):
+            with naming_adversary(name):
                 alone[name] = _against_one(replace(loaded, scenario=scenario_alone(scenario, name)), tables)
         study = MaskingStudy(loaded, tables, (), alone=alone) if alone else _against_one(loaded, tables)
         _require_used(scenario)
@@ -618,7 +624,7 @@ def setting_of(study: MaskingStudy, agents: AgentsSection, policy: str, replicat
         for name, path, section in scenario_agents.types_of(scenario):
             own = name if study.alone else None
             equip = _MaskingEquip(study.each[own], games[own], section, agents)
-            with named(own):
+            with naming_adversary(own):
                 equip.check(path)
                 views = enumerate(economics_and_belief(equip.study.scenario))
                 both = [(amounts, equip.adversary(games[own][i].attack, believed=bool(i))) for i, amounts in views]

@@ -24,9 +24,8 @@ from reidsim.core.tables import numbers, read_table, require_columns, sniff_deli
 from reidsim.core.wording import counted
 from reidsim.games.composite import PeopleLattice
 from reidsim.games.full_domain.class_table import require_part_of
-from reidsim.games.full_domain.game import Prices
 from reidsim.games.outcomes import Equilibrium, evaluate
-from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage, Linker
+from reidsim.games.record_game import WITHHELD, Choice, FixedLinkage, Linker, Prices
 from reidsim.kinds.tables.release import (
     ReleasedRecords,
     coded_record,
@@ -51,14 +50,13 @@ from reidsim.releases.protection import (
     zip3_population_of,
 )
 from reidsim.releases.records import CellReader, Members
-from reidsim.scenarios.adversary_schema import AgentsSection, Risk, WeightedSection
+from reidsim.scenarios.adversary_schema import AgentsSection, Risk, WeightedSection, naming_adversary
 from reidsim.scenarios.agents import (
     OWN_ADVERSARY,
     check_resources,
     economics_of,
     knowledge_held,
     linker_of,
-    named,
     profile_of,
     rules_of,
     types_of,
@@ -477,7 +475,7 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
     check_resources(scenario, scenario.resources, buyers, held)
     profiles = []
     for name, where, section in types:
-        with named(None if None in study.owns else name):
+        with naming_adversary(None if None in study.owns else name):
             # Resources that the adversary holds become its equipment.
             adversary, equipped = with_detection(alone[name].scenario.adversary, agents), section.needs_resources
             own = alone[name].with_adversary(adversary.model_copy(update={"holds": ()} if equipped else {}))

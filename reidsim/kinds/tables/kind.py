@@ -42,8 +42,8 @@ from reidsim.kinds.tables.study import TablesStudy
 from reidsim.linkage.people import distinct_people, largest_in_groups
 from reidsim.releases.hierarchy import SUPPRESSED
 from reidsim.releases.lattice import Strategies
-from reidsim.scenarios.adversary_schema import MONEY_KEYS, TOGETHER, AdversarySection
-from reidsim.scenarios.agents import OpponentOptions, Opponents, are_equipped, named, study_against, with_adversaries
+from reidsim.scenarios.adversary_schema import MONEY_KEYS, TOGETHER, AdversarySection, naming_adversary
+from reidsim.scenarios.agents import OpponentOptions, Opponents, are_equipped, study_against, with_adversaries
 from reidsim.scenarios.hierarchies import Table
 from reidsim.scenarios.kind import (
     HOUSEHOLD,
@@ -117,7 +117,7 @@ class TablesKind(Kind):
         """
         # Raises an error for unusable payoff parameters before a long computation starts.
         for name, each in study.each.items():
-            with named(name):
+            with naming_adversary(name):
                 each.planner(*each.gain_and_cost(each.prices))
         people = "" if study.scenario.population is None else f", a population of {self.facts(study)['people']:,.0f}"
         of_people = "" if study.persons is None else f" of {counted(study.n_subjects, 'person', 'people')}"

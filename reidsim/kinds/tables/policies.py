@@ -15,7 +15,7 @@ from reidsim.core.numerics import dot, random_stream
 from reidsim.games.composite import TypesGame, payoff_of_withholding
 from reidsim.games.cross_play import Game, OptIn, record_game_of, require_comparable
 from reidsim.games.directions.best_replies import best_release, by_record, directed_linker, without_attacked
-from reidsim.games.full_domain.game import NO_SOLUTION, AnyAdversaryGame, FullDomainGame, Prices, eager
+from reidsim.games.full_domain.game import NO_SOLUTION, AnyAdversaryGame, FullDomainGame, eager
 from reidsim.games.full_domain.search import (
     FullDomainSolution,
     explore,
@@ -26,7 +26,7 @@ from reidsim.games.full_domain.search import (
     sizes_in_rounds,
 )
 from reidsim.games.outcomes import evaluate
-from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, RecordGame, most_within
+from reidsim.games.record_game import WITHHELD, Choice, Constraint, FixedLinkage, Prices, RecordGame, most_within
 from reidsim.games.solvers import Progress, backward_induction, branch_and_bound, iceberg, lattice_search, no_progress
 from reidsim.kinds.tables.schema import (
     ONE_RECORD_PER_PERSON,

@@ -29,9 +29,17 @@ from reidsim.games.composite import (
     adversary_of_people,
 )
 from reidsim.games.directions.best_replies import DirectedLinker
-from reidsim.games.full_domain.game import FullDomainGame, Prices
+from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.search import MOST_NODES
-from reidsim.games.record_game import AdmissibleGroups, AttributeLinker, Choice, Linker, PopulationLinker, RecordGame
+from reidsim.games.record_game import (
+    AdmissibleGroups,
+    AttributeLinker,
+    Choice,
+    Linker,
+    PopulationLinker,
+    Prices,
+    RecordGame,
+)
 from reidsim.kinds.tables.release import Waves, columns_of_release, staged_attack
 from reidsim.kinds.tables.schema import WHERE, TablesScenario, policy_named
 from reidsim.linkage.group_sizes import GroupSizes, SampledPeople, sizes_among
@@ -46,8 +54,8 @@ from reidsim.linkage.people import (
 )
 from reidsim.populations.population import Codes, Population
 from reidsim.releases.lattice import MOST_NUMBERED, Floats, GeneralizationLattice, Rows, Strategies, StrategySpace
-from reidsim.scenarios.adversary_schema import AdversarySection, EconomicsSection, Risk
-from reidsim.scenarios.agents import named, scenario_alone
+from reidsim.scenarios.adversary_schema import AdversarySection, EconomicsSection, Risk, naming_adversary
+from reidsim.scenarios.agents import scenario_alone
 from reidsim.scenarios.hierarchies import over_domain
 from reidsim.scenarios.kind import Keys, digest_of
 from reidsim.scenarios.resources import AttackRecipe, require_recipe
@@ -461,7 +469,7 @@ class TablesStudy(Study[TablesScenario]):
         while cells < study.lattice.n_records and (len(sections) > 1 or not owns):
             cells = study.lattice.n_records
             for name, section in sections.items():
-                with named(name):
+                with naming_adversary(name):
                     study, owns[name] = study._with_resource(section)
         return replace(study, owns=owns)
 
@@ -652,7 +660,7 @@ class TablesStudy(Study[TablesScenario]):
         games, own = dict[str, RecordGame](), economics is None
         study = self if economics is None else replace(self, prices=self.prices_of(economics))
         for name, alone in study.each.items():
-            with named(name):
+            with naming_adversary(name):
                 prices = alone.believed_prices if believed and own else alone.prices
                 linker = alone.own_linker(believed=believed) if linker_of is None else linker_of(alone)
                 linker, adversary = alone.of_people(linker, alone.planner(*alone.gain_and_cost(prices)))
@@ -742,7 +750,7 @@ class TablesStudy(Study[TablesScenario]):
             own, problem = alone.own, "the adversary is supported only on the records of the scenario"
             key = "stages" if isinstance(own, LatticeAttackLinker) else "holds"
             needs_cells = key == "stages" or alone.holds
-            with named(name):
+            with naming_adversary(name):
                 refuse_first((needs_cells and cells is None, problem, f"adversary.{key}", None, None))
                 if isinstance(own, LatticeAttackLinker) and cells is not None:
                     own = own.of_records(lattice, cells)

@@ -10,8 +10,8 @@ from hypothesis import given
 
 from reidsim.core.errors import InputError
 from reidsim.games.full_domain import search as recoding
-from reidsim.games.full_domain.game import Prices
 from reidsim.games.full_domain.search import multi_dimensional, search
+from reidsim.games.record_game import Prices
 
 
 def forms(small, game, regions):

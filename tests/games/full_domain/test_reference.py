@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from reidsim.core.tables import read_table
-from reidsim.games.full_domain.game import FullDomainGame, Prices
+from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.search import explore, record_level, search
+from reidsim.games.record_game import Prices
 from reidsim.populations.population import Attribute, Domain, Population, distinct_rows
 from reidsim.releases.hierarchy import hierarchy_from_rows, read_hierarchy_rows
 from reidsim.releases.lattice import GeneralizationLattice

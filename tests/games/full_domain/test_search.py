@@ -12,8 +12,9 @@ from tiers import examples
 
 from reidsim.core.errors import InputError
 from reidsim.games.full_domain.class_table import finest_classes, records_outside, require_part_of
-from reidsim.games.full_domain.game import FullDomainGame, Prices
+from reidsim.games.full_domain.game import FullDomainGame
 from reidsim.games.full_domain.search import best_nodes, every_node, explore, pareto_front, search
+from reidsim.games.record_game import Prices
 from reidsim.linkage.group_sizes import GroupSizes
 from reidsim.populations.population import Attribute, Domain, Population
 from reidsim.releases.hierarchy import Hierarchy
