@@ -316,7 +316,7 @@ class AdversaryOutcome:
     attacked: Bools | None = None
 
     @classmethod
-    def of(cls, plan: AttackPlan, attempts: Floats, successes: Floats) -> AdversaryOutcome:
+    def from_attempts(cls, plan: AttackPlan, attempts: Floats, successes: Floats) -> AdversaryOutcome:
         """Return the outcome of a plan's attacks, with the expected payoff of the attempts."""
         payoff = dot(attempts, plan.replies.payoff) - plan.spent
         return cls(attempts, successes, dot(attempts, plan.replies.exploits), payoff)
@@ -401,7 +401,8 @@ class Attacks:
         self.breached: Bools | None = None
         if setting.mode == "expectation":
             self.by_adversary = [
-                AdversaryOutcome.of(plan, plan.targets, plan.targets * plan.replies.success) for plan in plans
+                AdversaryOutcome.from_attempts(plan, plan.targets, plan.targets * plan.replies.success)
+                for plan in plans
             ]
             return
 
@@ -417,7 +418,7 @@ class Attacks:
             attempts, successes = per_cell(by_one), per_cell(hit)
             # The drawn gain replaces the expected gain.
             lucky = profile.gain * (float(successes.sum()) - dot(attempts, plan.replies.success))
-            outcome = AdversaryOutcome.of(plan, attempts, successes)
+            outcome = AdversaryOutcome.from_attempts(plan, attempts, successes)
             self.by_adversary.append(replace(outcome, payoff=outcome.payoff + lucky, attacked=by_one))
             by_any |= by_one
             self.breached |= hit

@@ -179,7 +179,7 @@ def read_population_file(path: Path) -> Population | Individuals | Genealogy:
     try:
         if content["kind"] == "genealogy":
             return _genealogy(table, content)
-        domain = Domain.of({name: content["categories"][name] for name in content["attributes"]})
+        domain = Domain.from_categories({name: content["categories"][name] for name in content["attributes"]})
         codes = np.column_stack([_codes_of(table, each.name, each.categories) for each in domain.attributes])
         name, source = str(content["title"]), str(content["source"])
         if content["kind"] == "cells":

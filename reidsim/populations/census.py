@@ -259,7 +259,7 @@ class CensusCellsRecipe(RecipeHead):
             self.sex.attribute: by_sex,
             self.areas.attribute: areas,
         }
-        domain = Domain.of(categories)
+        domain = Domain.from_categories(categories)
         return Population.from_dense(domain, table, name=at.name, source=self.source)
 
 
@@ -404,7 +404,7 @@ class Sf1Recipe(RecipeHead):
         occupied = zctas["people"].to_numpy() > 0
         ages = _single_years(by_race[occupied], self.tail, self.oldest)
         years, zips = map(str, range(self.oldest + 1)), zctas["zcta"][occupied]
-        domain = Domain.of({"age": years, "race": TABLES_BY_RACE, "sex": SEXES, "zip": zips})
+        domain = Domain.from_categories({"age": years, "race": TABLES_BY_RACE, "sex": SEXES, "zip": zips})
         return Population.from_dense(domain, ages.transpose(3, 1, 2, 0), name=at.name, source=self.source)
 
 
@@ -567,7 +567,7 @@ class VoterFileRecipe(RecipeHead):
         report = f"{counts.sum():,} of {rows['count'].sum():,} rows kept; rows left out: {reported}"
         refuse_first((not len(counts), f"the file has no usable row ({report})", None, None, None), source=path)
         races, zips = dict.fromkeys(RACE_OF_CODE.values()), sorted(people["zip"].unique())
-        domain = Domain.of(
+        domain = Domain.from_categories(
             {"age": map(str, range(_OLDEST + 1)), "race": races, "sex": SEX_OF_CODE.values(), "zip": zips}
             if within is None
             else {name: within[name].categories for name in within.names if name in people}

@@ -594,7 +594,7 @@ class CountsRecipe(RecipeHead):
                 refuse_first((taken, problem, f"attribute {name!r}", None, None), source=path)
                 codes[codes[:, position] == UNKNOWN, position] = len(categories[name])
                 categories[name] = (*categories[name], MISSING)
-        return Population.from_records(Domain.of(categories), codes, counts, name=at.name, source=source)
+        return Population.from_records(Domain.from_categories(categories), codes, counts, name=at.name, source=source)
 
 
 class CountTable(Section):
@@ -683,7 +683,9 @@ class StartingPoint(Section):
         """
         if self.table is not None:
             frame, path = self.table.read(at.folder)
-            domain = Domain.of({name: values_in_order(frame[column]) for name, column in self.table.columns.items()})
+            domain = Domain.from_categories(
+                {name: values_in_order(frame[column]) for name, column in self.table.columns.items()}
+            )
             return domain.attributes, self.table.counted(frame, domain, path)
         start = at.cells(str(self.population))
         start = start.marginal(self.attributes or start.domain.names)

@@ -141,7 +141,7 @@ class Domain:
         return f"Domain({sizes})"
 
     @classmethod
-    def of(cls, categories: Mapping[str, Iterable[str]]) -> Domain:
+    def from_categories(cls, categories: Mapping[str, Iterable[str]]) -> Domain:
         """Return the `Domain` of attributes with these categories, by name."""
         return cls(tuple(Attribute(name, tuple(labels)) for name, labels in categories.items()))
 
@@ -398,7 +398,7 @@ class Population:
         for column in names:
             expected = "a value in every row"
             refuse_rows(table[column].eq(""), "value missing", source=name, column=column, expected=expected)
-        domain = Domain.of({column: natural_categories(table[column]) for column in names})
+        domain = Domain.from_categories({column: natural_categories(table[column]) for column in names})
         return cls.from_records(domain, domain.encode(table), counts, name=name, source=source)
 
     def relabelled(self, labels: Mapping[str, Callable[[str], str]]) -> Population:

@@ -343,7 +343,9 @@ def genealogy_individuals(genealogy: Genealogy, rows: Rows | None = None) -> Ind
         columns.append(np.where(missing, UNKNOWN, of_all.astype(np.int32) - first))
     codes = np.column_stack(columns).astype(np.int32)
     codes = codes if rows is None else codes[rows]
-    return Individuals(Domain.of(categories), codes, name=g.recipe, source=f"{g.engine} engine, seed {g.seed}")
+    return Individuals(
+        Domain.from_categories(categories), codes, name=g.recipe, source=f"{g.engine} engine, seed {g.seed}"
+    )
 
 
 # Parameters of marriages and births in a form that compiled functions accept; see `GenealogyParameters`. The array
