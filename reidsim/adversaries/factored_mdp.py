@@ -604,8 +604,9 @@ def _distribution(process: FactoredMDP, variable: str, found: Any, where: str) -
 class _Table:
     """The reachable part of a process as tables, under all policies or one.
 
-    A choice is a state with an action allowed in it, or with the policy's action. The process begins at `start` (by
-    default, its own start) and ends at the event `until`, if any.
+    A choice is a pair of a state and an action: each action allowed in the state or, under a policy, only the policy's
+    action (the first allowed action if the policy has none that is allowed). The process begins at `start` (by default,
+    its own start) and ends at the event `until`, if any.
 
     Attributes
     ----------
@@ -618,11 +619,12 @@ class _Table:
     state_of : ndarray of int, shape (n_choices,)
         Number of each choice's state, ascending.
     first : ndarray of int
-        First choice of each state that has choices, in order.
+        Number of the first choice of each state that has choices, in the order of the states.
     reward : ndarray of float64, shape (n_choices,)
         Reward of each choice.
     own, transition : csr_array of float64, shape (n_choices, n_states)
-        1 at each choice's state, and probability of each next state, by choice.
+        Rows are choices: `own` is 1 in the column of the choice's state, else 0; `transition` is the probability of
+        each next state.
     graph : csr_array of float64, shape (n_states, n_states)
         Transitions between states under any action.
     discount : float
@@ -872,9 +874,10 @@ class FactoredMDPAdversary(Weighing):
         self._outcomes: dict[tuple[int, int], tuple[float, ...]] = {}
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
-        """Return an `Attempt`: each record's attack and payoff, profitable or not.
+        """Return the planned attack on each record and its payoff, as an `Attempt`.
 
-        For the parameters see `Adversary.respond`; `rows` has no effect.
+        The attack begins with the best first action other than no attack, even if no attack is better; payoffs are
+        expected values. For the parameters see `Adversary.respond`; `rows` has no effect.
         """
         sizes = (whole_candidates(linkage.believed_group_sizes), whole_candidates(linkage.group_sizes))
         pairs, position = np.unique(np.stack(sizes), axis=1, return_inverse=True)

@@ -143,6 +143,8 @@ class KnowledgeLinker:
 def agreeing(lattice: GeneralizationLattice, levels: Sequence[int], shared: Codes, said: Codes) -> NDArray[np.bool_]:
     """Return whether released records agree with given entries, shape (n,).
 
+    A record agrees with its entry if, in every attribute, both values are in the same group of the attribute's level.
+
     Parameters
     ----------
     lattice : GeneralizationLattice
@@ -343,7 +345,8 @@ class DrawnListsLinker:
         """Return the `Linkage` of all records, or only `rows`, released with `strategy`.
 
         Each record is linked to the held list with the highest believed success probability. Group sizes are one over
-        the true and the believed success probability, infinite where that is 0; `candidates` and `among` are set.
+        the true and the believed success probability, infinite where that is 0. `candidates` and `among` are set; with
+        `guessed`, `among` is None and the true sizes equal the believed ones.
         """
         levels = self._lattice.levels(strategy)
         sizes, among = map(np.stack, zip(*(each.candidates(levels, rows) for each in self._lists), strict=True))
@@ -570,7 +573,7 @@ class MultistageLinker:
         return size, own
 
     def _once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """Return the result of `make`, cached under `key`."""
+        """Return the result cached under `key`, or call `make` and cache its result."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]

@@ -282,7 +282,7 @@ class ErringAdversary:
 
     @property
     def decides_on(self) -> frozenset[str]:
-        """Names of the `Linkage` fields on which the decision depends, as without errors."""
+        """Names of the `Linkage` fields on which the decision of `adversary` depends."""
         return declared_information(self.adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:

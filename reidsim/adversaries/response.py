@@ -350,7 +350,8 @@ class Response:
     def invited(self) -> NDArray[np.bool_]:
         """Whether an attack on each record is profitable, as the adversary believes.
 
-        The No-Attack game rules out these attacks. Mistaken attacks of an adversary who errs cannot be ruled out.
+        It is `pays` or, without it, `attacks`. The No-Attack game rules out these attacks; it cannot rule out the
+        mistaken attacks of an adversary who errs.
         """
         return self.attacks if self.pays is None else self.pays
 
@@ -626,8 +627,9 @@ class _Baseline(_OneAttempt):
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
         """Return the `Response` to each record; see `Adversary.respond`.
 
-        With a rate of 0 no record is attacked, else every record is. Payoff and exploits are multiplied by the rate,
-        which is the `frequency` of attacks. Of a multi-stage attack, the plan without inference is used.
+        With a rate of 0, no record is attacked; otherwise, `attacks` is true for every record. With a rate between 0
+        and 1, payoff and exploits are multiplied by the rate, which is also the `frequency` of attacks. Of a
+        multi-stage attack, the plan without inference is used.
         """
         if isinstance(linkage, PlanLinkage):
             # The first plan has no inference stage; its success probability accounts for people outside the registry.

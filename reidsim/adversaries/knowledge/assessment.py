@@ -460,7 +460,8 @@ def uniqueness_by_set(
     model : FixedUniqueness, EstimatedUniqueness or KnownPopulation
         Source of the probabilities.
     record : ndarray of int, shape (n_records,), optional
-        Row of each record, if records have weights.
+        Position in `released` of each record, needed if the model has weights and records are not in the order of the
+        rows.
     row_sets : RowSets, optional
         People behind the rows of `released`, if people can have several records: group sizes then count distinct
         people.
@@ -604,10 +605,10 @@ def assess(
     rng : numpy.random.Generator, optional
         Generator of the Monte Carlo method.
     person : ndarray of int, shape (n,), optional
-        Number of the person behind each record, from 0, if people can have several records. Matches then count
-        distinct people, and each record has its own risks. Default: one record per person.
+        Number of the person behind each record, from 0, if people can have several records. Matches then count distinct
+        people, and each record has its own risks. Default: one record per person.
     people : ndarray of int64, shape (n,), optional
-        Number of persons that each row represents, equal in all values. Default: 1. Not allowed if people have
+        Number of persons that each row represents; all have the row's values. Default: 1. Not allowed if people have
         several records.
     progress : callable, optional
         Called with the number of knowledge sets done and their total number.

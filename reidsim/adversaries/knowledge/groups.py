@@ -170,9 +170,10 @@ class Knowledge:
 
     @cached_property
     def _kinds(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """One person of each kind, and kind of each person, both as numbers.
+        """Number of one person of each kind, and the number of each person's kind.
 
-        A kind consists of the persons who have the same profile in every source.
+        The shapes are (n_kinds,) and (n_persons,). A kind consists of the persons who have the same profile in every
+        source.
         """
         return distinct_rows([source.profile_of_person for source in self.sources], self.n_persons)
 
@@ -354,7 +355,11 @@ class EverythingSource(Section):
     price: Price = 0.0
 
     def source(self, people: _People) -> Source:
-        """Return a `Source` with one profile: all attributes, for all people."""
+        """Return a `Source` with one profile, the same for all people.
+
+        The profile reveals all attributes together, with the section's probability of presence. The price is the
+        profile's.
+        """
         everything = SourceProfile((AttributeGroup(people.domain.names),), self.presence, self.price)
         return Source(self.name, (everything,), people.nobody_apart)
 
@@ -489,9 +494,10 @@ class VoterListsSource(Section):
         return self
 
     def source(self, people: _People) -> Source:
-        """Return a `Source` with a profile per state, whose voter list it describes.
+        """Return a `Source` with a profile for each state's voter list.
 
-        A person's profile is that of the person's state. People below voting age are on no list.
+        If `attributes` names an attribute with the state, each person has the profile of the person's state; otherwise,
+        all have the profile of `state`. People below voting age have a profile that reveals nothing.
 
         Raises
         ------
@@ -565,10 +571,11 @@ class SocialMediaSource(Section):
         return self
 
     def source(self, people: _People) -> Source:
-        """Return a `Source` with one profile per distinct set of figures of the recipe.
+        """Return a `Source` with one profile for each distinct set of probabilities.
 
-        Each attribute is a group of its own. The figures depend on a person's age only if the section names an
-        attribute with the age or the year of birth.
+        The recipe gives the probability that a person uses the platform, and the probability that each attribute of a
+        user is learned, independently of the other attributes. The probabilities depend on a person's age only if the
+        section names an attribute with the age or the year of birth.
 
         Raises
         ------
@@ -648,7 +655,7 @@ class _ValueOfPersonError(InputError):
     """
 
     def located(self, source: str | Path | None = None, where: str | None = None) -> InputError:
-        """Return the error itself: the place in the recipe is not added."""
+        """Return the error unchanged, without the place in the recipe."""
         return self
 
 
@@ -734,11 +741,16 @@ class _People:
         return column
 
     def by_value(self, name: str, look_up: Callable[[str], T]) -> tuple[list[T], NDArray[np.intp]]:
-        """Return the results of `look_up` for an attribute's values, and each person's.
+        """Call `look_up` with each value of an attribute that occurs.
 
-        The first result is a list with one item for each value that occurs. The second is the position in that list of
-        each person's item, shape (n_persons,). `look_up` is called with the text of a value; its InputError gets the
-        place of the first person with the value.
+        The first result is the list of its results, one per value. The second is the position in that list of the
+        result for each person's value, shape (n_persons,). `look_up` is called with the text of a value; if it raises
+        an InputError, the place of the first person with the value is added.
+
+        Raises
+        ------
+        InputError
+            If `look_up` raises one, a person's value is generalized, or the attribute is unknown.
         """
         column = self.column(name)
         first, of_person = distinct_rows([column], len(column))

@@ -100,9 +100,9 @@ class PersonTable:
         return self.columns[attribute]
 
     def known(self, attributes: Sequence[str]) -> NDArray[np.bool_]:
-        """Return whether each row has no missing value in some columns, (n_rows,).
+        """Return whether each row has values in all of the columns `attributes`.
 
-        The columns are named by `attributes`.
+        The result has shape (n_rows,); it is False for a row with a missing value in one of these columns.
         """
         lacking = [self.missing[attribute] for attribute in attributes if attribute in self.missing]
         return ~np.logical_or.reduce(lacking) if lacking else np.ones(self.n_rows, dtype=np.bool_)
@@ -385,10 +385,10 @@ class MultistageAttack(Weighing):
                 known.append(stage.infers)
 
     def weigh(self, linkage: Linkage, rows: Rows | None = None) -> Attempt:
-        """Return an `Attempt`: a single attempt at each record by its best plan.
+        """Return a single attempt at each record by its best plan, as an `Attempt`.
 
-        The result includes unprofitable attempts. A linkage that is not a `PlanLinkage` counts as the plan without
-        inference. For the parameters see `Adversary.respond`.
+        The best plan has the highest believed payoff, even if this is negative. A linkage that is not a `PlanLinkage`
+        counts as the plan without inference. For the parameters see `Adversary.respond`.
         """
         gain, cost = of_rows(self.gain, rows), of_rows(self.cost, rows)
         if not isinstance(linkage, PlanLinkage):
@@ -553,8 +553,8 @@ _lock = threading.Lock()
 def memory_for(arrays: TwoStageArrays) -> Memory:
     """Return a `Memory` for any number of calls on the same arrays.
 
-    It contains earlier inferences for the same targets, from the same genealogy by the same method, if they are still
-    kept: the two most recently used memories are.
+    The memories of the two most recently used combinations of targets, genealogy and method of inference are kept. If
+    the combination of `arrays` is one of them, its inferences are reused; otherwise, the memory is empty.
     """
     tables, genealogy = arrays.tables, arrays.genealogy
     ancestry = (tables.agree, tables.differ, tables.prior, tables.unrelated_survival)
@@ -573,7 +573,8 @@ def memory_for(arrays: TwoStageArrays) -> Memory:
 def memory_beside(memory: Memory, arrays: TwoStageArrays) -> Memory:
     """Return a `Memory` for a concurrent thread with other targets.
 
-    Entries by target are shared with `memory`, unless it has room for the entries of one target only.
+    Cached inferences are shared with `memory`, unless `memory` has room for one target only; the new memory is then
+    empty.
     """
     other = _empty_memory(arrays)
     if len(memory.owners) == 1:

@@ -432,9 +432,9 @@ def _envelope(
     The last size is the first one with value 0, or the largest of the arrays. Among numbers of exploits with equal
     payoff, the lowest is used. The arguments are explained in `_by_envelope`: `slope` is A_m and `intercept` -B_m, by
     number m of exploits; `cost` is the expected outlay of each exploit, constant from exploit `steady` on; a payoff of
-    up to `indifference` counts as 0. `passed` is the share of later amounts that each exploit leaves. From exploit
-    `lost` on, exploits change no initial value in double precision, although each may be profitable at its time: they
-    are weighed as seen from there.
+    up to `indifference` counts as 0. `passed` is the factor by which each exploit multiplies later amounts. From
+    exploit `lost` on, exploits change no initial value in double precision, although each may be profitable at its
+    time: their number is therefore chosen by their payoff at exploit `lost`.
     """
     limit = len(cost)
     value, exploits = np.zeros(limit + 1), np.zeros(limit + 1, np.int64)
@@ -613,7 +613,10 @@ def attack_process(attack: SequentialAttack, belief: Mapping[int, float], *, hit
 
 @lru_cache(maxsize=4096)
 def _solved(attack: SequentialAttack, size: int) -> tuple[float, float, float, float, int]:
-    """Return the fields of `ExploitValues` of one linked group, by a linear program."""
+    """Return the five fields of `ExploitValues` for one linked group, in their order.
+
+    They are computed by the attack's solver from `attack_process`; all are 0 if the optimal policy makes no exploit.
+    """
     solution, made = attack_process(attack, {size: 1.0}).solve(attack.solver), 0
     # The linked group, before any exploit; see `VARIABLES`.
     start = (False, False, 0, False, True, True, size, size)

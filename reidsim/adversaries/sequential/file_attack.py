@@ -375,12 +375,12 @@ def _beginnings(file: _File, worth: Floats) -> tuple[Sizes, Sizes, Floats]:
 
 
 def _turn(stages: _Stages, counts: Floats, passed: Floats) -> Floats:
-    """Return the discount that all other records pass on before each stage.
+    """Return the expected discount of each stage through earlier stages of other records.
 
-    The result has shape (n_stages,) and is averaged over the random order of records of equal size. A record that was
-    played up to m exploits, unless it hit before, passes on the mean of the product of its factors. `counts` is the
-    number of records of each stage's group size, shape (n_stages,). `passed` is the discount that each exploit passes
-    on, by number of exploits made before.
+    The result has shape (n_stages,). It is the expected product of the factors of all actions on other records before
+    the stage, averaged over the random order of records of equal size. An action on a record is made only if no earlier
+    exploit of the record hit. `counts` is the number of records of each stage's group size, shape (n_stages,). `passed`
+    is the factor of each exploit, by number of exploits of the record made before.
     """
     people, kept = stages.people, running_products(passed)[1:]
     hits = running_sums(kept[1:])

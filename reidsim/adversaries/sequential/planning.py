@@ -395,9 +395,9 @@ def _plan(
 ) -> Plan:
     """Return the `Plan`, given the values of linked groups of the true sizes.
 
-    `expected` is the believed payoff of access; if it is None, its value at the true size. `accesses` is whether the
-    registry is accessed; if it is None, it is accessed if `expected` exceeds the tie tolerance. The arrays have equal
-    shape.
+    `expected` is the believed payoff of access; if it is None, the payoff at the true size is believed. `accesses` is
+    whether the registry is accessed; if it is None, it is accessed if `expected` exceeds the tie tolerance. The arrays
+    have equal shape.
     """
     linked = value_after_access(attack, values)
     accessed = attack.discount * linked - attack.access_cost
@@ -513,7 +513,10 @@ class SequentialAdversary(Planner, Weighing):
 
     @property
     def decides_on(self) -> frozenset[str]:
-        """Names of the `Linkage` fields on which the decision to access depends."""
+        """Names of the `Linkage` fields on which the decision to access depends.
+
+        With `registry_size`, this is the match probability only.
+        """
         if self.registry_size is not None:
             return frozenset({"match_probability"})
         return frozenset({"believed_group_sizes", "candidates", "plan_believed", "plans", "prices"})
@@ -606,9 +609,9 @@ def sequential_attack(section: Any, gain: float, exploit_cost: float, *, coverag
 
 
 def _chosen(parts: Sequence[T], which: NDArray[np.integer]) -> T:
-    """Return the results of each record from the part with its number in `which`.
+    """Combine plans or attempts for the same records: record i is from ``parts[which[i]]``.
 
-    Parts are plans or attempts for the same n records. Fields that are not arrays are those of the first part.
+    Fields that are not arrays are those of the first part.
     """
     if len(parts) == 1:
         return parts[0]
