@@ -375,7 +375,7 @@ def _beginnings(file: _File, worth: Floats) -> tuple[Sizes, Sizes, Floats]:
 
 
 def _turn(stages: _Stages, counts: Floats, passed: Floats) -> Floats:
-    """Return the expected discount of each stage through earlier stages of other records.
+    """Return the expected discount of each stage by earlier actions on other records.
 
     The result has shape (n_stages,). It is the expected product of the factors of all actions on other records before
     the stage, averaged over the random order of records of equal size. An action on a record is made only if no earlier

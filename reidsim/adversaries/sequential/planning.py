@@ -609,9 +609,9 @@ def sequential_attack(section: Any, gain: float, exploit_cost: float, *, coverag
 
 
 def _chosen(parts: Sequence[T], which: NDArray[np.integer]) -> T:
-    """Combine plans or attempts for the same records: record i is from ``parts[which[i]]``.
+    """Combine plans or attempts: record i is taken from ``parts[which[i]]``.
 
-    Fields that are not arrays are those of the first part.
+    All parts are for the same records. Fields that are not arrays are those of the first part.
     """
     if len(parts) == 1:
         return parts[0]
