@@ -51,7 +51,7 @@ class NodeTable:
     Parameters
     ----------
     cell : ndarray of int, shape (n_groups,)
-        One of the cells of each occupied group; groups are in the order of their released values.
+        Position of one cell of each occupied group; groups are in the order of their released values.
     counts : ndarray, shape (n_groups,)
         Number of people in each group.
     group_of : ndarray of int32, shape (n_records,)
@@ -133,7 +133,7 @@ class GroupSizes:
     def rollup(self) -> Rollup | None:
         """People and records as the rows of a `Rollup`, the input of `each`.
 
-        It is None if counts are fractional, people have several rows, or the sizes are of a subclass.
+        It is None if counts are fractional, people have several rows, or this object is of a subclass of `GroupSizes`.
         """
         base, lattice = self._base, self._lattice
         if type(self) is not GroupSizes or base.counts.dtype.kind not in "iu" or base.group_of_cell is not None:
@@ -318,7 +318,10 @@ def _base_table(
 
 @numba.njit(cache=True)
 def _looked_up(values: NDArray[Any], places: NDArray[np.integer[Any]], least: int) -> NDArray[Any]:
-    """Return ``maximum(values[places], least)``, without conversion of the places."""
+    """Return ``maximum(values[places], least)``, in the shape of `places`.
+
+    Unlike numpy, it makes no copy of `places` with a wider integer type.
+    """
     found = np.empty(len(places), dtype=values.dtype)
     for i in range(len(places)):
         found[i] = max(values[places[i]], least)

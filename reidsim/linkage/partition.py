@@ -117,7 +117,10 @@ class FittingRows:
 
 
 def padded(tables: Sequence[NDArray[Any]], filler: int = 0) -> NDArray[Any]:
-    """Return tables of several shapes as one array, with a filler in the unused places."""
+    """Stack tables of several shapes in one array, with a filler in the unused places.
+
+    The result has shape (n_tables, ...), where each other dimension is the largest of any table.
+    """
     shape = np.max([table.shape for table in tables], axis=0)
     pads = [[(0, most - n) for most, n in zip(shape, table.shape, strict=True)] for table in tables]
     return np.stack([np.pad(*each, constant_values=filler) for each in zip(tables, pads, strict=True)])

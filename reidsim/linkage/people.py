@@ -674,7 +674,7 @@ class SensitiveGroups:
         self.within, self.success = keep(self._within), keep(self._success)
 
     def __len__(self) -> int:
-        """Return the number of rows whose groups are described."""
+        """Return the number of rows of `codes`."""
         return len(self._row_cell)
 
     def _at(self, node: int) -> tuple[Integers, Counts, list[GroupValues]]:

@@ -72,7 +72,10 @@ class Distribution:
 
     @cached_property
     def at_most(self) -> Floats:
-        """Probability of at most each of `values`, if these are ascending."""
+        """Probability that the result is at most ``values[i]``, shape (n_values,).
+
+        The values must be ascending.
+        """
         return np.minimum(np.cumsum(self.masses), 1.0)
 
     @property
@@ -81,9 +84,10 @@ class Distribution:
         return min(float(self.masses[self.values > 0].sum()), 1.0)
 
     def quantile(self, level: float) -> float:
-        """Return the smallest of ascending values that is not exceeded with this probability or more.
+        """Return the smallest value x such that P(X <= x) is at least `level`.
 
-        Values at either end with a total probability below 1e-9 are ignored.
+        The values must be ascending. Probabilities are compared with a tolerance of 1e-9; at level 0, values below
+        which the total probability is less than this are skipped.
         """
         place = int(np.searchsorted(self.at_most, max(level - _ROUNDING, _ROUNDING)))
         return float(self.values[min(place, len(self.values) - 1)])
@@ -110,7 +114,10 @@ class Distribution:
         return float(np.sqrt(max(variance, 0.0) / self.drawn)) / share
 
     def _lowest(self, share: float) -> tuple[Floats, Floats]:
-        """Return the values, ascending, and the mass of each within the lowest `share`."""
+        """Return the values, ascending, and the part of each mass in the lowest `share`.
+
+        The parts, shape (n_values,), are equal to the masses up to a total of `share`, and 0 beyond.
+        """
         order = np.argsort(self.values, kind="stable")
         masses = self.masses[order]
         return self.values[order], np.clip(share - (np.cumsum(masses) - masses), 0.0, masses)
@@ -264,7 +271,10 @@ _Part = tuple[int, Floats]
 def _on_grid(kinds: Floats, many: NDArray[np.int64], free: bool) -> Distribution | None:
     """Return the distribution on multiples of a unit; None if no unit fits the limits.
 
-    If `free`, failures pay nothing, and attempts of equal gain are added up by their number of successes.
+    The rows of `kinds`, shape (4, n_kinds), are the probability that an attempt is made, the probability that it is
+    made and succeeds, the payoff of a failure, and the gain; `many` is the number of attempts of each kind. If `free`,
+    failures pay nothing, and attempts of equal gain are added up by their number of successes. The limits are those of
+    `Tries.payoffs`.
     """
     attempted, chance, failure, gain = kinds
     fine = np.stack([failure, failure + gain]) * _FINEST
@@ -305,15 +315,19 @@ def _on_grid(kinds: Floats, many: NDArray[np.int64], free: bool) -> Distribution
 
 
 def _repeated(part: _Part, number: int, span: float) -> _Part:
-    """Return the distribution of the sum of `number` independent terms, 1 or more."""
+    """Return the distribution of the sum of `number` independent terms, 1 or more.
+
+    `part` is the distribution of one term. A part is the lowest amount, in units, and the probability of each amount
+    from there on. For `span` see `reach_of`.
+    """
     half = part if number < 2 else _repeated(_added(part, part, span), number // 2, span)
     return _added(part, half, span) if number > 1 and number % 2 else half
 
 
 def _added(one: _Part, other: _Part, span: float) -> _Part:
-    """Return the distribution of the sum of two amounts.
+    """Return the distribution of the sum of two independent amounts.
 
-    Sums far from the mean are dropped; their total probability is below 1e-14.
+    For the arguments see `_repeated`. Sums far from the mean are dropped; their total probability is below 1e-14.
     """
     if min(len(one[1]), len(other[1])) <= _SHORT:
         masses = np.convolve(one[1], other[1])

@@ -288,7 +288,10 @@ class PitmanLikelihood:
         return founded - progression_sums(tau + b, 1.0, self.records - 1)[0]
 
     def joining(self, b: float) -> float:
-        """Return the part of the log-likelihood that is due to joining groups."""
+        """Return the part of the log-likelihood that is due to joining groups.
+
+        It depends on b only.
+        """
         return float(self._frequencies @ (gammaln(b + self._others) - gammaln(b)))
 
     def best_tau(self, log_b: float) -> float:
