@@ -448,7 +448,7 @@ def whole_numbers(attribute: Attribute, categories: Sequence[str] | None = None)
     """Return the categories of an attribute as whole numbers; ``"90+"`` is 90.
 
     They are in the order of the categories. If `categories` are given, these are converted instead, and the attribute
-    is only named in messages. The empty category is no number.
+    is only named in messages. Like other text, the empty category (a missing value) is refused.
 
     Raises
     ------

@@ -244,7 +244,8 @@ class GeneralizationLattice(StrategySpace):
     def utility(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return 1 - information loss of each record under a strategy, in [0, 1].
 
-        With `rows`, only these records are returned, in this order. It is 0 for a loss within rounding (1e-12) of 1.
+        With `rows`, only these records are returned, in this order. The utility is 0 for a loss within rounding (1e-12)
+        of 1.
         """
         loss = np.zeros(self.n_records if rows is None else len(rows))
         for losses, level in zip(self.record_losses, self.levels(strategy), strict=True):
@@ -376,7 +377,7 @@ class MaskingSpace(StrategySpace):
         """Return the released values of an attribute at a level other than masking.
 
         Values are unchanged at level 0, and group numbers at the levels above it. `attribute` is a position in
-        `attributes`; `values` are numbers from 0, in any shape, which the result has too.
+        `attributes`; `values` are numbers from 0, in any shape; the result has the same shape.
 
         Raises
         ------
@@ -432,9 +433,10 @@ class MaskingSpace(StrategySpace):
         return float(np.mean(self._utility_of(self.weights, self.all_levels(strategy))))
 
     def describe(self, strategy: int) -> str:
-        """Return the names of attributes that a strategy does not mask, with spaces.
+        """Return the names of the attributes that a strategy does not mask.
 
-        Levels between shared and masked are appended, such as ``"age~1"``; the result is "nothing" if all are masked.
+        Names are separated by spaces. Levels between shared and masked are appended, such as ``"age~1"``; the result is
+        "nothing" if all attributes are masked.
         """
         named = [
             name if level == 0 else f"{name}~{level}"

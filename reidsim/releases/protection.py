@@ -173,10 +173,10 @@ def forms_of_groups(grouping: Grouping, lattice: GeneralizationLattice, cells: R
 
 
 def _balance(buckets: Buckets, new: dict[int, list[int]], m: int) -> int:
-    """Fill up every sensitive value of a bucket to the most frequent one.
+    """Add records until all sensitive values of a bucket have equally many records.
 
-    `buckets` are changed in place. New records are used, and removed from `new`, where groups of the others still exist
-    (`_may_take`), else counterfeits. Return the number of counterfeits added.
+    `buckets` are changed in place. A missing record is taken from `new` if the rest of the new records can still be put
+    in groups (`_may_take`); otherwise, it is a counterfeit. Returns the number of counterfeits added.
 
     Parameters
     ----------

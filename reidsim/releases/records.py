@@ -307,7 +307,11 @@ def k_anonymous_cells(values: NDArray[np.int64], k: int = 2, weights: Floats | N
 
 @numba.njit(cache=True)
 def _clusters(values: NDArray[np.int64], k: int, weights: Floats) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Return the attributes in which each cluster's records agree, and clusters of records."""
+    """Return the agreement of each cluster's records, and the cluster of each record.
+
+    The first array has shape (n, n_attributes), one row per cluster number: whether all records of the cluster have the
+    same value in each attribute. The second has shape (n,). For the arguments and the method see `k_anonymous_cells`.
+    """
     n, n_attributes = values.shape
     cluster_of, left = np.full(n, -1), np.arange(n)
     # First record and size of each cluster, and the attributes in which its records agree.
