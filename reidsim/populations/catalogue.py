@@ -147,7 +147,7 @@ def write_table(path: Path, table: pa.Table) -> None:
     """Write a table as a new Parquet file, completely or not at all.
 
     Errors are those of `write_new_file`. Populations made by recipes contain no personal data, so the file gets the
-    usual permissions.
+    permissions of a new file (those that the umask leaves).
     """
 
     def write(unfinished: str) -> None:

@@ -405,6 +405,7 @@ class Population:
         """Return the population with new labels for categories.
 
         Categories with equal labels are merged: their counts are added. Labels come in the order of the old categories.
+        The population itself is returned if no label changes.
 
         Parameters
         ----------

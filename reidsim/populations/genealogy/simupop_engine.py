@@ -74,9 +74,10 @@ def simulate(parameters: GenealogyParameters, seed: int, *, progress: Progress |
 
 @dataclass
 class _Simulation:
-    """One simulation in simuPOP.
+    """One simulation in simuPOP, which fills `columns` and collects `mutations`.
 
-    Inside it, the lowest allele of each locus is 0, simuPOP's lower bound.
+    In simuPOP's population, the lowest allele of each locus is 0, simuPOP's lower bound. `failure` is the error that
+    ended the simulation, or None.
     """
 
     sim: Any
