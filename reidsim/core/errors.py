@@ -91,7 +91,10 @@ class InputError(ValueError):
 
 
 def naming_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorate a function so that its errors name arguments, not CLI options."""
+    """Decorate a function so that its errors name arguments, not CLI options.
+
+    In the texts of an `InputError`, an option such as ``--min-size`` becomes the argument's name, such as ``min_size``.
+    """
 
     @functools.wraps(function)
     def named(*args: _P.args, **kwargs: _P.kwargs) -> _R:

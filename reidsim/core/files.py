@@ -478,7 +478,10 @@ def bundled_titles() -> dict[str, dict[str, str]]:
 
 
 def looks_like_path(text: str) -> bool:
-    """Return whether the name of a bundled file or path is a path: it has a slash or the ending of a recipe."""
+    """Return whether a text is a path, not the name of a bundled file.
+
+    It is a path if it contains a slash or backslash, or ends with ``.toml`` or ``.parquet``.
+    """
     return text.endswith((".toml", ".parquet")) or "/" in text or "\\" in text
 
 

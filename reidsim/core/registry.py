@@ -83,7 +83,10 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @property
     def installed(self) -> dict[str, EntryPoint]:
-        """Entry points of installed packages, sorted by name."""
+        """Entry points of installed packages in the group of this registry, by name.
+
+        They are sorted by name.
+        """
         return installed(self.group)
 
     @property
@@ -115,7 +118,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
 
 def installed(group: str) -> dict[str, EntryPoint]:
-    """Return the entry points of installed packages in a group, by name."""
+    """Return the entry points of installed packages in a group, by name, sorted."""
     return _installed(group, tuple(sys.path))
 
 

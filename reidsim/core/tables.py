@@ -370,12 +370,12 @@ def require_columns(
 
 
 def numbers(frame: pd.DataFrame, column: str, source: Path) -> pd.Series[float]:
-    """Return a column of text as non-negative numbers.
+    """Return a column of text as a Series of non-negative, finite numbers.
 
     Raises
     ------
     InputError
-        At the first value that is not a non-negative number; the message names the file, row and value.
+        At the first value that is no such number; the message names the file, row and value.
     """
     values = pd.to_numeric(frame[column], errors="coerce")
     wrong = ~(values >= 0) | (values == float("inf"))

@@ -140,7 +140,7 @@ class DelayedProgress:
             self(task, 0, 1)
 
     def __enter__(self) -> DelayedProgress:
-        """Start the timer."""
+        """Start the delay after which the bar is shown; return the object itself."""
         if self._is_watched:
             self._timer.start()
         return self
@@ -148,7 +148,7 @@ class DelayedProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Remove the bar."""
+        """Cancel the delay and remove the bar."""
         self._timer.cancel()
         if self._is_watched:
             self._timer.join()
