@@ -106,10 +106,10 @@ class AttackPlan:
 
     @property
     def by_chance(self) -> Bools:
-        """For which cells targets are random, not the first records, shape (n_cells,).
+        """Whether the targets in each cell are random, shape (n_cells,).
 
-        They are if the targets are a random sample, or the adversary attacks records of the cell with a probability
-        below 1.
+        They are random if the targets are a random sample, or the adversary attacks records of the cell with a
+        probability below 1. Otherwise, the first records of the cell are the targets.
         """
         return np.asarray((self.replies.frequency < 1.0) | self.drawn)
 
@@ -317,7 +317,11 @@ class AdversaryOutcome:
 
     @classmethod
     def from_attempts(cls, plan: AttackPlan, attempts: Floats, successes: Floats) -> AdversaryOutcome:
-        """Return the outcome of a plan's attacks, with the expected payoff of the attempts."""
+        """Return the outcome of a plan's attacks, given numbers of attempts and successes.
+
+        The payoff is the expected payoff of the attempts, less the price of the resources bought. `attempts` and
+        `successes` have shape (n_cells,).
+        """
         payoff = dot(attempts, plan.replies.payoff) - plan.spent
         return cls(attempts, successes, dot(attempts, plan.replies.exploits), payoff)
 
@@ -427,9 +431,9 @@ class Attacks:
     def survive(self, never: Floats) -> None:
         """Update each subject's probability of never being re-identified, in place.
 
-        For expected outcomes only. Multiplies `never`, ndarray of float64, shape (n_subjects,), by the probability that
-        the subject is not re-identified in this round, whose outcome is `outcome`. If a budget covers only a part of a
-        cell, the first exposed subjects of the cell are attacked, as in `outcome`.
+        It may be called only if outcomes are expected. It multiplies `never`, ndarray of float64, shape (n_subjects,),
+        by the probability that the subject is not re-identified in this round. If a budget covers only a part of a
+        cell, the first exposed subjects of the cell are attacked.
         """
         cells, shares = self.setting.cell_of_subject, self.shares
         in_part = (shares > 0.0) & (shares < 1.0) & ~np.stack([plan.by_chance for plan in self.plans])

@@ -696,8 +696,8 @@ class Adversary(mesa.Agent):
     def attack(self) -> None:
         """Plan purchases and attacks; buy the planned resources if present.
 
-        The plan is stored in `plan`. An absent adversary makes a plan only if the publisher learns, and buys nothing;
-        its plan is None otherwise.
+        The plan is stored in `plan`. If the adversary is absent and the publisher does not learn, the plan is to buy
+        and attack nothing. If it is absent and the publisher learns, it plans as if it were present, but buys nothing.
         """
         model, profile, setting = self.model, self.profile, self.model.setting
         self.was_free, self.plan = self.free, no_plan(setting.n_cells)
