@@ -135,10 +135,11 @@ def _fine(agents: AgentsSection) -> float:
 
 
 def with_detection(adversary: P, agents: AgentsSection) -> P:
-    """Return an adversary whose sequential attack is fined by the rules of rounds.
+    """Return an adversary's section with the detection and fines of rounds.
 
-    The probability of detection and the fine of section ``agents`` replace the adversary's. It is unchanged if it does
-    not attack sequentially or the probability of detection is 0.
+    In the parameters of its sequential attack, the probability of detection and the fine of section ``agents`` replace
+    the adversary's own; the probability is equal for all exploits. The section is returned unchanged if the adversary
+    does not attack sequentially, or if that probability is 0.
     """
     if not (adversary.plans_sequentially and agents.enforcement.detection > 0):
         return adversary
@@ -178,7 +179,7 @@ def profile_of(
     ------
     InputError
         If an adversary with inaccurate resources attacks sequentially; the message names the key
-        ``adversary.accuracy``, see `named`.
+        ``adversary.accuracy``, see `naming_adversary`.
     """
     fine = _fine(agents)
     has_errors = section.accuracy < 1 or section.expected_accuracy is not None
@@ -243,9 +244,9 @@ def are_equipped(scenario: ScenarioHead) -> bool:
 
 
 def left_out_of_rounds(scenario: ScenarioHead) -> tuple[str, ...]:
-    """Return a warning that names the keys ignored by a single game.
+    """Return a warning that names the keys ignored by a single game, as a tuple.
 
-    The result is empty for a scenario without agents.
+    The tuple has one text, or none for a scenario without section ``agents``.
     """
     if getattr(scenario, "agents", None) is None:
         return ()
@@ -516,9 +517,9 @@ def opponents_by_planner(study: Study[Any], options: OpponentOptions, draw: int 
 def study_against(study: A, **changes: object) -> A:
     """Return a study with some keys of its adversary changed.
 
-    `changes` are new values by key of section ``adversary``; ``planner``, a built-in one, must be among them. The
-    registry of a sequential attack is kept only if the changed adversary attacks sequentially and has no recipe of
-    knowledge or stages.
+    `changes` are new values by key of section ``adversary``; ``planner``, the name of a built-in planner, must be among
+    them. The registry and the belief about group sizes of a sequential attack are kept only if the changed adversary
+    attacks sequentially and the changes set no recipe of knowledge or stages.
     """
     own: AdversarySection = study.scenario.adversary
     is_sequential = "sequential" in planners[str(changes.get("planner"))].keys

@@ -69,7 +69,7 @@ def counted_units(content: Mapping[str, Any]) -> tuple[str, str]:
 def unit_sentence(manifest: Mapping[str, Any]) -> str:
     """Return a sentence on the unit of a run: people or rows.
 
-    The text is empty for a run without a released file.
+    The text is empty if the manifest has no released file or no number of records.
 
     Parameters
     ----------
@@ -781,7 +781,8 @@ class Kind(ABC):
     def facts(self, study: Any) -> dict[str, Any]:
         """Return facts about a study for manifests, by key.
 
-        ``records`` (number of records), ``strategies`` (number of strategies) and ``data_hash``.
+        ``records`` (number of records), ``strategies`` (number of strategies) and ``data_hash`` (see
+        `Study.fingerprint`).
         """
         world = study.world(0)
         size = world.truth.space.size
@@ -943,7 +944,8 @@ class Kind(ABC):
     def controls(self, scenario: Any) -> Iterator[Control]:
         """Yield the controls of the browser page.
 
-        There is one for each amount of money and each numeric key of the kind.
+        There is one for each payoff parameter, except a gain that differs between records, and one for each numeric key
+        of the kind.
         """
         economics = getattr(scenario, "economics", None)
         if economics is not None:

@@ -249,7 +249,7 @@ class AttackRecipe(Section):
 
     @property
     def inferred(self) -> tuple[str, ...]:
-        """Attributes that stages infer."""
+        """Attributes that stages infer, in the order of the stages."""
         return tuple(stage.infers for stage in self.stages if stage.stage != "identify")
 
     def needed_of(self, resource: str) -> tuple[str, ...]:
@@ -266,7 +266,7 @@ class AttackRecipe(Section):
 
     @property
     def loci(self) -> frozenset[str]:
-        """Attributes whose values are alleles."""
+        """Attributes whose values are alleles: the loci of stages that infer a surname."""
         stages = (stage for stage in self.stages if stage.stage == "infer-surname")
         return frozenset(name for stage in stages for name in stage.loci or ())
 
@@ -759,7 +759,10 @@ class _Source:
         return missing
 
     def _figures(self, name: str) -> FiguresByAge | None:
-        """Return an attribute's figures in the social-media recipe, or None."""
+        """Return an attribute's figures in the social-media recipe, or None.
+
+        The recipe may name the attribute as `_SAID_AS` does.
+        """
         return self.figures.get(name) or self.figures.get(_SAID_AS.get(name, ""))
 
     def _at_ages(self, figures: FiguresByAge, where: str) -> Floats:

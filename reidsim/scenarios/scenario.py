@@ -239,7 +239,10 @@ class Scenario(Generic[S_co]):
 
     @property
     def _facts(self) -> Any:
-        """The validated values, with hashes of files and references to objects."""
+        """The validated values as plain data, by which scenarios are compared.
+
+        Hashes replace the names of files, and references replace Python objects.
+        """
         values = self.scenario.model_dump(mode="json", by_alias=True)
         return hashed_files(self.named_objects(values, required=False), self.folder)
 
