@@ -86,8 +86,8 @@ def mean_payoffs(run: StoredRun) -> dict[str, float]:
 def _means(run: StoredRun) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return mean measures over rounds and points of all policies, and of the compared ones.
 
-    Both tables have one row per policy. The compared policies, whose payoffs do not belong to another game, are in
-    descending order of the payoff.
+    Both tables have one row per policy. The compared policies, in descending order of the payoff, are the ones whose
+    payoffs do not belong to another game, or all policies if there is none.
     """
     columns = [name for name in (*_MEASURES, "utility") if name in run.runs]
     means = run.runs.astype({"policy": str}).groupby("policy", sort=False)[columns].mean()
@@ -264,8 +264,8 @@ def columns_of_release(release: Release, *, samples: bool) -> dict[str, Any]:
     """Return the treatment of all columns of the source file, for template `columns`.
 
     A file with many columns has two tables: ``shown`` has only the quasi-identifiers, which are the columns that
-    change, and ``others`` the first other columns, with the number of further ones in ``more``. ``others`` is None for
-    other files.
+    change, and ``others`` the first other columns, with the numbers of further kept and omitted columns in ``more``.
+    For a file with few other columns, ``shown`` has all columns and ``others`` is None.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ class StoredRun:
 
     @property
     def n_records(self) -> int | None:
-        """Number of records; None if there is no single number."""
+        """Number of records; None if the manifest has no number above 0."""
         number = self.manifest.get("records")
         return number if isinstance(number, int) and number > 0 else None
 
@@ -125,7 +125,7 @@ class StoredRun:
     def n_counted(self) -> int | None:
         """Number of people if people are counted, else number of records.
 
-        The number is None if there is no single number.
+        It is None if the manifest has neither.
         """
         people: int | None = self.manifest.get("released_people", self.n_records)
         return people
