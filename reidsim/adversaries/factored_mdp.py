@@ -497,6 +497,8 @@ class _Function:
     def at(self, state: State) -> Any:
         """Return the constant, or the function's result in a state, converted by `then`.
 
+        The result is computed once for each combination of the values of the function's variables.
+
         Raises
         ------
         InputError

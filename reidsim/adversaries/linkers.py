@@ -60,7 +60,7 @@ class KnowledgeLinker:
     Parameters
     ----------
     lattice : GeneralizationLattice
-        Strategies for the records; for the masking game, see `masking_lattice`.
+        Strategies for the records; for masked records, see `MaskedRecordLinker`.
     people : Population
         All candidates for a record's person: a population, or the released records.
     knowledge : Knowledge
@@ -69,8 +69,8 @@ class KnowledgeLinker:
         Whether the person of each record is among `people`. Default: all are. The adversary does not know this: it
         chooses one of the matching people, if there are any, and never succeeds if the person is not among them.
     own : ndarray of int32, shape (n_records, n_attributes), optional
-        With `registered`: values of each record's person in `people`, if they may be wrong. The adversary succeeds
-        only if they agree with the values that are both released and known.
+        With `registered`: values of each record's person in `people`, if they may be wrong. The adversary succeeds only
+        if they agree with the values that are both released and known.
     coverage : float
         Probability that a person is among `people`, as the adversary believes.
 
@@ -581,7 +581,7 @@ class MultistageLinker:
     def _extended(
         self, plans: list[_Plan], number: int, stage: Inference, released: dict[str, int], rows: Rows
     ) -> list[_Plan]:
-        """Return each plan extended by one more stage, in the order of `plans`.
+        """Return each plan followed by one more stage, in the order of `plans`.
 
         Confidence 0 marks targets for which the extended plan is unavailable. `number` is the position of `stage` among
         the inference stages, `released` the level of each released attribute, and `rows` are the targets.

@@ -367,7 +367,10 @@ class Response:
 
     @property
     def reidentified(self) -> Floats:
-        """True probability that each record is attacked and re-identified."""
+        """True probability that each record is attacked and re-identified.
+
+        It is 0 for records that are not attacked.
+        """
         return np.where(self.attacks, self.success if self.frequency is None else self.success * self.frequency, 0.0)
 
     @property

@@ -141,10 +141,10 @@ def why_identifying(
 ) -> str:
     """Return the reason why a column identifies most people; "" if it does not.
 
-    The reasons are, in this order: the column's name, the format of its values, and the number of people with a value
-    of their own. Last come a name or format of record numbers, if a value has at most 5 people on average. Marks of
-    missing values, such as ``NA``, are ignored. A column with at most 10 distinct values, each shared by more than 5
-    people on average, is never identifying.
+    The reasons are, in this order: the column's name, the format of its values, and more than half of the people with a
+    value that no other person has. Last come a name or format of record numbers, if a value has at most 5 people on
+    average. Marks of missing values, such as ``NA``, are ignored. A column with at most 10 distinct values, each shared
+    by more than 5 people on average, is never identifying.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def why_identifying(
     Examples
     --------
     >>> why_identifying("savings", pd.Series(["310", "311", "312", "313", "313"]))
-    '3 of 5 people have a number of their own, among 4 different ones'
+    '3 of 5 people have a number that no other person has, among 4 distinct values'
     """
     text = text_of(column)
     present = ~text.isin(_MISSING).to_numpy()

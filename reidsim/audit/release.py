@@ -383,12 +383,12 @@ def values_of_groups(
 
 
 def _match(released: pd.DataFrame, truth: pd.DataFrame, hierarchies: Mapping[str, Sequence[Sequence[str]]]) -> Matching:
-    """Match the distinct rows of true values and of released labels.
+    """Return the `Matching` of the distinct true rows and the distinct released rows.
 
-    Both tables hold text and have the same columns. `hierarchies` has the rows of the hierarchy of a column, by column
-    name: the value, then its labels. The labels of a column are divided into layers, so that a value fits at most one
-    label of a layer. Forms whose labels come from the same layers then share no cell, and cells can be matched with all
-    these forms by one key.
+    `released` has labels, `truth` has true values; both tables hold text and have the same columns. `hierarchies` has
+    the rows of the hierarchy of a column, by column name: the value, then its labels. The labels of a column are
+    divided into layers, so that a value fits at most one label of a layer. Forms whose labels come from the same layers
+    then share no cell, and cells can be matched with all these forms by one key.
     """
     columns, values, labels = [], [], []
     for name in truth.columns:

@@ -113,7 +113,10 @@ def naming_arguments(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 @contextmanager
 def locating(source: str | Path | None = None, where: str | None = None) -> Iterator[None]:
-    """Add the source file, the key, or both to errors; see `InputError.located`."""
+    """Return a context that adds a source file, a key, or both to an `InputError`.
+
+    See `InputError.located`; other exceptions are unchanged.
+    """
     try:
         yield
     except InputError as error:
@@ -122,7 +125,10 @@ def locating(source: str | Path | None = None, where: str | None = None) -> Iter
 
 @contextmanager
 def reading(source: str | Path) -> Iterator[None]:
-    """Turn an `OSError` into an `InputError` for a file or folder to read."""
+    """Return a context in which an `OSError` becomes an `InputError`.
+
+    The error states that `source`, a file or folder, cannot be read.
+    """
     try:
         yield
     except OSError as error:
@@ -131,9 +137,10 @@ def reading(source: str | Path) -> Iterator[None]:
 
 @contextmanager
 def writing(source: str | Path) -> Iterator[None]:
-    """Turn an `OSError` into an `InputError` for a file or folder to write.
+    """Return a context in which an `OSError` becomes an `InputError`.
 
-    If the `OSError` names a file, the error refers to that file in place of `source`.
+    The error states that a file or folder cannot be written: the file that the `OSError` names or, if it names none,
+    `source`.
     """
     try:
         yield

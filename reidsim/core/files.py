@@ -320,7 +320,7 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
 
 
 def require_shallow(content: Mapping[str, Any], source: str | Path) -> None:
-    """Check that plain data are not nested deeper than any format of reidsim.
+    """Check that plain data have at most `_DEEPEST` levels of tables and lists.
 
     Raises
     ------

@@ -422,7 +422,10 @@ def _compiled_once(**options: Any) -> Callable[[_Function], _Function]:
 
 @contextmanager
 def in_one_thread() -> Iterator[None]:
-    """Use one thread inside the context, so that other processes can use other cores."""
+    """Return a context in which `available_threads` is 1.
+
+    Other processes can then use the other cores.
+    """
     before = _is_alone.set(True)
     try:
         yield

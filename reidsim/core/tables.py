@@ -188,7 +188,11 @@ def _values(text: pa.ChunkedArray, trim: bool) -> pd.Series[str]:
 
 @contextlib.contextmanager
 def reading_parquet(path: Path) -> Iterator[None]:
-    """Turn library errors into an `InputError` for an unreadable Parquet file."""
+    """Return a context that turns errors of reading a Parquet file into `InputError`.
+
+    These are an `OSError`, an error of pyarrow, and a ValueError, TypeError or KeyError; `path` is named in the
+    message.
+    """
     try:
         yield
     except FileNotFoundError:
@@ -473,7 +477,10 @@ def column_labels(path: Path) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _opening(path: Path) -> Iterator[None]:
-    """Turn errors of the library that reads a typed file into an `InputError`."""
+    """Return a context that turns errors of reading a typed file into `InputError`.
+
+    A missing library, and a path that is no file, are such errors. Warnings of libraries are suppressed in the context.
+    """
     kind, extra = _KINDS[path.suffix.lower()]
     if not path.is_file():
         raise InputError("is a folder" if path.is_dir() else "no such file", source=path, expected=kind)

@@ -155,7 +155,11 @@ class DelayedProgress:
             self._bar.stop()
 
     def __call__(self, task: str, done: int, total: int) -> None:
-        """Report that `done` of `total` steps of a task are done."""
+        """Report that `done` of `total` steps of a task are done.
+
+        A new task gets a line, and lines of tasks that are over are removed; see the class. Nothing happens if nothing
+        is shown.
+        """
         if not self._is_watched:
             return
         tasks = self._bar.tasks

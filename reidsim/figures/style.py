@@ -86,9 +86,9 @@ class Look:
 
 
 def policy_name(policy: str) -> str:
-    """Return the displayed name of a policy; unknown names are unchanged.
+    """Return the displayed name of a policy; an unknown name is returned unchanged.
 
-    Policies of all kinds of scenario and robust choices of stress tests are known. Other names are unchanged.
+    Policies of all kinds of scenario and robust choices of stress tests are known.
     """
     label = next((kind.policies[policy].label for kind in kinds_at_hand() if policy in kind.policies), policy)
     return _ROBUST.get(policy, label)

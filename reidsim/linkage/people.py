@@ -210,7 +210,10 @@ class PeopleOfRows(Population):
         return float(self.row_sets.people.sum())
 
     def marginal(self, names: Sequence[str]) -> PeopleOfRows:
-        """Return the `PeopleOfRows` over some attributes, in the order of `names`."""
+        """Return the `PeopleOfRows` over some attributes, in the order of `names`.
+
+        Cells that become equal are merged; a person counts once in a merged cell.
+        """
         if tuple(names) == self.domain.names:
             return self
         columns = [self.domain.position(name) for name in names]

@@ -222,7 +222,7 @@ class Tries:
 
     @property
     def expected(self) -> float:
-        """Expected total payoff of the attempts."""
+        """Expected total payoff of all attempts of all groups, in currency units."""
         of_successes = float((self.numbers * self.chance * self.amounts).sum())
         if self.attempted is None or self.failure is None:
             return of_successes

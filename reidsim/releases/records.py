@@ -310,7 +310,8 @@ def _clusters(values: NDArray[np.int64], k: int, weights: Floats) -> tuple[NDArr
     """Return the agreement of each cluster's records, and the cluster of each record.
 
     The first array has shape (n, n_attributes), one row per cluster number: whether all records of the cluster have the
-    same value in each attribute. The second has shape (n,). For the arguments and the method see `k_anonymous_cells`.
+    same value in each attribute (true for unused numbers). The second has shape (n,). For the arguments and the method
+    see `k_anonymous_cells`.
     """
     n, n_attributes = values.shape
     cluster_of, left = np.full(n, -1), np.arange(n)

@@ -277,7 +277,7 @@ class PlannerSection(Section):
 
     @property
     def plans_sequentially(self) -> bool:
-        """Whether the planner is the sequential attack."""
+        """Whether the planner is a built-in one that uses section ``sequential``: `fmdp`."""
         return self.planner in planners and "sequential" in planners[self.planner].keys
 
     @property

@@ -1147,6 +1147,8 @@ def kind_of(scenario: ScenarioHead) -> Kind:
 def kind_of_content(content: Mapping[str, Any]) -> Kind:
     """Return the kind of a scenario in plain data.
 
+    Without key ``game``, it is the default kind.
+
     Raises
     ------
     InputError
@@ -1191,6 +1193,8 @@ GAIN, LOSS = "economics.gain", "economics.loss"
 
 def gain_goes_with_loss(content: Mapping[str, Any], varied: Collection[str]) -> bool:
     """Return whether the gain varies between points because it follows the loss.
+
+    It does if the loss varies, the gain does not, and the scenario has payoff parameters but no own gain.
 
     Parameters
     ----------

@@ -816,7 +816,8 @@ class InMemory:
         """Return the value at a key path as plain data.
 
         A table or population is written to a file, and a user-defined object is kept in `objects`; the result then has
-        the name of the file or object in its place.
+        the name of the file or object in its place. A hierarchy becomes its section, an adversary in place of a section
+        becomes the planner of one, and arrays and sets become lists. Entries of sections with value None are omitted.
 
         Raises
         ------

@@ -61,10 +61,7 @@ class Explored:
 
     @property
     def attributes(self) -> list[str]:
-        """Names of the columns of the records with released quasi-identifiers.
-
-        The records are the table of the result.
-        """
+        """Names of the columns with released quasi-identifiers in the result's records."""
         # Without keys for persons and households, columns with these names are ordinary attributes.
         named = {"person", "household"} & set(self.content.get("release", {}))
         others = (*RECORD_COLUMNS, PERSON, HOUSEHOLD) if named else RECORD_COLUMNS
@@ -160,9 +157,9 @@ def changed(loaded: Scenario[ScenarioHead], values: Mapping[str, Value]) -> Scen
 def one_game(loaded: Scenario[ScenarioHead]) -> Scenario[ScenarioHead]:
     """Return a scenario without rounds, or with a single one if rounds are required.
 
-    It is a copy. One round is needed if adversaries own or buy resources, or if all adversaries attack together: rounds
-    define these adversaries. In this round, nobody decides on participation or learns, and outcomes are expected
-    values.
+    It is a copy. One round is required if named adversaries set keys about resources, budgets or accuracy
+    (`are_equipped`), or if all of them attack together, because only rounds define such adversaries. In this round,
+    nobody decides on participation or learns, and outcomes are expected values.
     """
     agents, scenario = loaded.content.get("agents"), cast("Any", loaded.scenario)
     # The weights of adversaries that attack together may not sum to 1, as those of a single adversary do.

@@ -113,7 +113,7 @@ class Risks:
     marketer : ndarray of float64
         Expectation of 1 / number of matching records.
     journalist_square, marketer_square : ndarray of float64
-        Expectations over the knowledge sets of the squares of the quantities behind the two risks; see `SetTotals`.
+        Expectations over the knowledge sets of the squares of the quantities behind the two risks; see `totals`.
     journalist_low, journalist_high : ndarray of float64
         Interval of `journalist`: its values if every probability that a sample unique is a population unique is at the
         lower or upper end of its interval; equal to `journalist` without intervals.
@@ -236,10 +236,16 @@ def risks_of(
     ordered = [paths[number] for number in order]
 
     def visit(split: Split, first: int, last: int, depth: int) -> None:
-        """Add a subtree of knowledge sets to the sums.
+        """Add the contribution of a subtree of knowledge sets to the risks of all persons.
 
-        It has the sets from `first` to `last` (exclusive) in the order of the tree, which share their first `depth`
-        parts (groups of attributes). `split` has the elements in groups that agree on these parts.
+        The subtree has the sets from `first` to `last` (exclusive) in the order of the tree; they share their first
+        `depth` parts (groups of attributes). `split` has the elements in groups that agree on these parts. A person who
+        is alone in a group is not followed further, because more attributes leave the person alone.
+
+        Raises
+        ------
+        InputError
+            If a person matches no record.
         """
         ends_here = len(ordered[first]) == depth
         weight_below = np.ascontiguousarray(below[:, :, last] - below[:, :, first])

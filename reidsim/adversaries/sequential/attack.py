@@ -629,9 +629,10 @@ def _solved(attack: SequentialAttack, size: int) -> tuple[float, float, float, f
 
 
 def program_values(attack: SequentialAttack, sizes: Sizes) -> ExploitValues:
-    """Return the `ExploitValues` of linked groups by linear programs, in the shape of `sizes`.
+    """Return the `ExploitValues` of linked groups, computed by linear programs.
 
-    Values are cached by group size.
+    They have the shape of `sizes`, and are cached by group size. With the solver "two-level", sizes above the first
+    size with value 0 have the values of that size.
 
     Raises
     ------

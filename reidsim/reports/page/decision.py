@@ -84,7 +84,7 @@ def mean_payoffs(run: StoredRun) -> dict[str, float]:
 
 
 def _means(run: StoredRun) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return mean measures over rounds and points of all policies, and of the compared ones.
+    """Return mean measures over rounds and points of all and of the compared policies.
 
     Both tables have one row per policy. The compared policies, in descending order of the payoff, are the ones whose
     payoffs do not belong to another game, or all policies if there is none.

@@ -317,10 +317,11 @@ def _row(run: StoredRun, path: str, value: object) -> list[Cell]:
 
 
 def _whose(run: StoredRun, texts: list[str]) -> dict[str, str]:
-    """Return the origin of each stated value: bundled scenario, paper or user.
+    """Return the origin of each value that the scenario states, as text by key path.
 
-    Origins are texts by key path of the values that the scenario states. `texts` are the texts of the scenario files
-    from which the run was made, later ones in place of earlier ones.
+    A value in the text of a bundled scenario is "as the bundled scenario", or the user's in place of it if the run has
+    another value. Another value is from Wan et al. 2015 if it is equal to theirs, else the user's. `texts` are the
+    texts of the scenario files from which the run was made; later ones replace earlier ones.
     """
     bundled = {read_text(bundled_folder("scenarios") / f"{name}.toml") for name in bundled_names("scenarios")}
     stated: dict[str, tuple[object, bool]] = {}

@@ -363,9 +363,9 @@ class Releases:
     sidecar: Mapping[str, Any]
 
     def is_within_limit(self, policy: str) -> bool:
-        """Return whether a release meets the risk limit and the inference limits.
+        """Return whether a policy's release meets the risk limit and the inference limits.
 
-        It is the release of `policy`; the inference limits are those of the scenario.
+        The inference limits are those of the scenario.
         """
         release = self.by_policy[policy]
         return self.limit.allows(release.risk) and not release.revealed
