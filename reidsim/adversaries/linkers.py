@@ -409,8 +409,8 @@ class _Plan(NamedTuple):
     """Stages used so far and their result; arrays of shape (n,), by target.
 
     `stages` are positions among the attack's inference stages. `inferred` holds the inferred values by attribute.
-    `confidence` is the product of the stages' confidences on which the adversary acts; 0 if the plan is unavailable.
-    `right` is true where all inferred values are true. `price` is the total price of the stages.
+    `confidence` is the product of the adversary's confidence in each stage (1 for an overconfident adversary); 0 if the
+    plan is unavailable. `right` is true where all inferred values are true. `price` is the total price of the stages.
     """
 
     stages: tuple[int, ...]
@@ -725,7 +725,10 @@ class LatticeAttackLinker:
 
     @cached_property
     def _levels(self) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-        """Masking levels of each lattice strategy, shape (n_strategies, n_attributes)."""
+        """Masking levels of each lattice strategy, shape (n_strategies, n_attributes).
+
+        A level of the lattice that has a single group becomes the attribute's level masked.
+        """
         levels = self._lattice.all_levels(np.arange(self._lattice.size))
         masked = np.array(self._linker.space.shape) - 1
         for position, hierarchy in enumerate(self._lattice.hierarchies):

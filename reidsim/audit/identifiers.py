@@ -141,10 +141,11 @@ def why_identifying(
 ) -> str:
     """Return the reason why a column identifies most people; "" if it does not.
 
-    The reasons are, in this order: the column's name, the format of its values, and more than half of the people with a
-    value that no other person has. Last come a name or format of record numbers, if a value has at most 5 people on
-    average. Marks of missing values, such as ``NA``, are ignored. A column with at most 10 distinct values, each shared
-    by more than 5 people on average, is never identifying.
+    The reasons are, in this order: the column's name; the format of its values; unique values, which no other person
+    has, of more than half of the people; and, with 20 people or more, at least half as many distinct values as people.
+    Last come a name or format of record numbers, if a value has at most 5 people on average. Marks of missing values,
+    such as ``NA``, are ignored. A column with at most 10 distinct values, each shared by more than 5 people on average,
+    is never identifying; one with a single distinct value only by its name or format.
 
     Parameters
     ----------

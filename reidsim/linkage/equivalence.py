@@ -401,9 +401,10 @@ def count_matches(
 ) -> None:
     """Add each wanted person's number of matching records or people to `matches`.
 
-    `matches` (n_persons,) is changed in place; persons without a query are unchanged. Elements match if they are in the
-    same group. With holders, these are the people behind the records of the person's group, each counted once. For
-    `order` and `starts` see `Split`, for the next arguments `Elements`; `wanted` (n_persons,) selects the people.
+    `matches` (n_persons,) is changed in place; the entries of other people, and of people without a query, are
+    unchanged. Elements match if they are in the same group. With holders, these are the people behind the records of
+    the person's group, each counted once. For `order` and `starts` see `Split`, for the next arguments `Elements`;
+    `wanted` (n_persons,) selects the people.
     """
     number = len(holders.last) - 1
     for group in range(len(starts) - 1):

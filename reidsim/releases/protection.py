@@ -233,10 +233,10 @@ def _assign(buckets: Buckets, new: dict[int, list[int]], m: int) -> None:
 
 
 def _portion(counts: Sequence[int], m: int) -> tuple[int, int]:
-    """Return the number of values to take for a bucket, and of records of each.
+    """Return how many sensitive values a bucket takes, and how many records of each.
 
-    Values are sensitive values. It is the smallest number of values, m or more, and for it the largest number of
-    records, such that groups of the other records exist: at most one in m of them have the same value.
+    The number of values is the smallest, m or more, and the number of records then the largest, for which the records
+    left over can form groups: at most one in m of them have the same value.
 
     `counts` are the numbers of records of each value, in falling order, with a 0 at the end.
     """

@@ -372,9 +372,9 @@ class Uniform(_Uncertain):
     distribution
         uniform: all values are equally likely
     low
-        lower or upper bound
+        lower bound
     high
-        lower or upper bound
+        upper bound
     """
 
     distribution: Literal["uniform"]
@@ -412,9 +412,9 @@ class Normal(_Uncertain):
     sd
         standard deviation before truncation
     low
-        bound of the truncation; default: none
+        lower bound of the truncation; default: none
     high
-        bound of the truncation; default: none
+        upper bound of the truncation; default: none
     """
 
     distribution: Literal["normal"]
@@ -971,7 +971,8 @@ class ScenarioHead(Section):
     def every_adversary(self) -> Mapping[str, Any]:
         """The sections of all adversaries, by key path.
 
-        The mapping is empty for a kind without adversaries.
+        These are the sections of the named adversaries or, if none is named, the section ``adversary``. The mapping is
+        empty for a kind without adversaries.
         """
         several = {f"adversaries.{name}": section for name, section in getattr(self, "adversaries", {}).items()}
         return several or ({"adversary": self.adversary} if hasattr(self, "adversary") else {})

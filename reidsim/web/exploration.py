@@ -213,7 +213,7 @@ _offered: list[Explorer] = []
 def offer(loaded: Scenario[ScenarioHead]) -> None:
     """Set the scenario to show, and start to solve it before the page is opened.
 
-    It is solved in a thread. It replaces a scenario that was set before.
+    The scenario is solved in a background thread. It replaces a scenario that was set before.
     """
     _offered[:] = [Explorer(loaded)]
     threading.Thread(target=_offered[0].solve, args=({},), daemon=True).start()

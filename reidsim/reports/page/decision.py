@@ -263,9 +263,9 @@ def _under_uncertainty(run: StoredRun) -> dict[str, Any]:
 def columns_of_release(release: Release, *, samples: bool) -> dict[str, Any]:
     """Return the treatment of all columns of the source file, for template `columns`.
 
-    A file with many columns has two tables: ``shown`` has only the quasi-identifiers, which are the columns that
-    change, and ``others`` the first other columns, with the numbers of further kept and omitted columns in ``more``.
-    For a file with few other columns, ``shown`` has all columns and ``others`` is None.
+    If the file has more than 12 columns that are not quasi-identifiers, ``shown`` has only the quasi-identifiers, and
+    ``others`` the first 60 other columns, with the numbers of further kept and omitted columns in ``more``. Else,
+    ``shown`` has all columns and ``others`` is None.
 
     Parameters
     ----------
