@@ -183,11 +183,11 @@ class TypesAdversary:
             `attacks` is true where any type of positive weight attacks. Where there is an attack, `success` is the
             probability that the record is re-identified; elsewhere, the same probability if all types attacked.
             `believed_success` is this probability as the types believe it, if all attacked. Payoff and exploits are
-            sums over types, times their weights. `frequency` is the probability of an attack: with "one-of", the sum of
-            the types' attack probabilities times weights; with "all", the probability that any type attacks. With
-            "worst", `success`, payoff and exploits of an attacked record are taken from the type most likely to
-            re-identify it (the first of these, if equal), `believed_success` is the largest of any type, and there is
-            no `frequency`.
+            sums over types, weighted by their weights. `frequency` is the probability of an attack, or 1 where no type
+            attacks: with "one-of", the sum of the types' attack probabilities times weights; with "all", the
+            probability that any type attacks. With "worst", `success`, payoff and exploits of an attacked record are
+            taken from the type most likely to re-identify it (the first of these, if equal), `believed_success` is the
+            largest of any type, and there is no `frequency`.
         """
         by_type = linkage.by_type if isinstance(linkage, TypesLinkage) else (linkage,) * len(self.types)
         responses = [each.adversary.respond(linked, rows) for each, linked in zip(self.types, by_type, strict=True)]
@@ -320,7 +320,11 @@ def parts_of(game: RecordGame) -> tuple[AdversaryType, ...]:
 
 
 def with_each(game: RecordGame, change: Callable[[AdversaryType], AdversaryType]) -> RecordGame:
-    """Return the game in which `change` replaced the linker and adversary of each type (`parts_of`)."""
+    """Return a game in which `change` has replaced each adversary type (`parts_of`).
+
+    `change` receives an `AdversaryType` and returns one. In a game that is not a `TypesGame`, only the linker and the
+    adversary of its result are used.
+    """
     types = [change(each) for each in parts_of(game)]
     if isinstance(game, TypesGame):
         return game.with_types(types)

@@ -183,8 +183,8 @@ class SameForm:
 
     Either all records are shared or none. Strategies are evaluated in order of falling total benefit, which is an upper
     bound of the total payoff. The search ends when the bound falls below the best payoff found, so the choice is exact.
-    Of strategies with equal total payoff, the lowest number is chosen. If no strategy is allowed or pays as much as
-    withholding, all records are withheld.
+    Of strategies with equal total payoff, the lowest number is chosen. If no allowed strategy pays at least as much as
+    withholding all records, all are withheld.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ class SameForm:
         """Return the best single strategy for `rows`, and how many were evaluated.
 
         `rows` are record numbers; all other records are ignored. The strategy is ``WITHHELD`` (-1) if no allowed
-        strategy pays as much as withholding all of `rows`.
+        strategy pays at least as much as withholding all of `rows`.
 
         Raises
         ------
@@ -252,7 +252,7 @@ class OptIn:
     name : str
         Name in results.
     admissible : AdmissibleGroups, optional
-        Limits on sensitive attributes; records of groups that violate them without generalization are also withheld.
+        Limits on sensitive attributes; a record whose group violates them without generalization is also withheld.
     """
 
     plans: ClassVar[bool] = True
@@ -379,10 +379,11 @@ class CrossPlay:
 
 
 def matrix_of(table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the mean of a measure over runs as a matrix, a DataFrame.
+    """Return a measure of cross-play as a matrix, a DataFrame.
 
     Rows are defenders with the adversary planned against, named by `row_name`; columns are adversaries faced. Both are
-    in the order of their first appearance in the table. A combination without a row in the table is missing (NaN).
+    in the order of their first appearance in the table. A combination without a row in the table is missing (NaN). In
+    the table of a batch, the mean is over the runs.
 
     Parameters
     ----------
@@ -554,7 +555,7 @@ def _plans(
 def can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
     """Return whether a defender can make a plan against several adversaries together.
 
-    They are if the game of the first of `opponents` has at most 2**20 (`MOST_FORMS`) strategies.
+    The result is True if the game of the first of `opponents` has at most 2**20 (`MOST_FORMS`) strategies.
     """
     return record_game_of(opponents[0].truth).space.size <= MOST_FORMS
 
@@ -562,8 +563,8 @@ def can_plan_against_all(opponents: Sequence[Opponent]) -> bool:
 def all_types(opponents: Sequence[Opponent], *, worst: bool = False) -> TypesGame:
     """Return the game to plan in against all opponents.
 
-    The adversaries are equally likely types or, with `worst`, each record faces the adversary that is worst for it.
-    Each is the adversary that the defender believes in.
+    The adversaries are equally likely types or, with `worst`, each record faces the adversary that is worst for it. The
+    game against each adversary is the one that the defender believes in (`Opponent.planned`).
     """
     games = {opponent.name: record_game_of(opponent.planned) for opponent in opponents}
     return mixed_game(games, dict.fromkeys(games, 1.0 / len(games)), worst=worst)

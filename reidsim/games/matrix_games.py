@@ -81,11 +81,12 @@ def double_oracle(
     weights: NDArray[np.int64] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> DoubleOracle:
-    """Add best responses until the players' gains in sum are at most a tolerance.
+    """Solve the game of defender plans against adversaries by a double oracle.
 
-    The first game has one adversary, `own`, and one plan, the oracle's plan against it. Best responses are computed
-    with the true payoff parameters against the other's mixture; the publisher's beliefs are not used. The search also
-    ends if no new best response is found.
+    The first game has one adversary, `own`, and one plan, the oracle's plan against it. Each iteration solves the
+    current game and adds each player's best response to the other's mixture. The search ends when the sum of both
+    players' gains by best responses is at most `tolerance`, or if no new best response is found. Best responses are
+    computed with the true payoff parameters; the publisher's beliefs are not used.
 
     Parameters
     ----------
@@ -96,7 +97,8 @@ def double_oracle(
     oracle : Defender
         Defender that plans the best response to a mixture of adversaries.
     own : str
-        Name of the adversary in the first game. If it is excluded, the first opponent that is not.
+        Name of the adversary in the first game. If it is excluded, the first game has the first opponent that is not
+        excluded.
     game : {"zero-sum", "general-sum"}
         Objective of the adversary: to lower the defender's payoff, or to raise its own. With "general-sum", each game
         is solved by the equilibrium that is best for the defender.
@@ -195,8 +197,9 @@ def _reply(
 ) -> tuple[tuple[str, str], Floats]:
     """Return the oracle's best response to mixed adversaries: its name, and its outcomes.
 
-    The name consists of the defender and the adversaries planned against. The outcomes, shape (2, n_adversaries), are
-    means over records, in currency units: payoffs of the defender and of each adversary.
+    The name is a pair: the oracle's name, and the adversaries of positive probability with their probabilities as text.
+    The outcomes, shape (2, n_adversaries), are means over records, in currency units: payoffs of the defender and of
+    each adversary.
 
     Parameters
     ----------

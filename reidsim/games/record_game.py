@@ -25,7 +25,7 @@ from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 
 @dataclass(frozen=True)
 class AdmissibleGroups:
-    """Find the nodes at which a record's group meets limits on sensitive values.
+    """Check whether each record's group meets limits on sensitive values at a node.
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ class PopulationLinker:
         """Return a linker with precomputed group sizes of a release with these strategies.
 
         The result links only released records, each under its strategy. This linker itself is returned if the number of
-        distinct strategies times records is below 50 million, or the group sizes of different strategies cannot be
-        computed together. `strategies` (n_records,) holds -1 for withheld records.
+        distinct strategies of released records times the number of all records is below 50 million, or the group sizes
+        of different strategies cannot be computed together. `strategies` (n_records,) holds -1 for withheld records.
         """
         rows = np.flatnonzero(strategies != WITHHELD)
         if len(np.unique(strategies[rows])) * len(strategies) < _MANY_LINKED:
@@ -213,7 +213,7 @@ class Prices:
 
 @dataclass(frozen=True, eq=False)
 class FixedLinkage:
-    """Look up the linkage of a single choice of strategies (a `Linker`).
+    """Linker with the precomputed linkage of a single choice of strategies.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class FixedLinkage:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a strategy by record; arrays of equal shape.
+    """Outcome of a strategy for each record; arrays of equal shape, one entry per record.
 
     Parameters
     ----------
@@ -359,9 +359,9 @@ class Constraint:
         Allow only strategies under which an attack does not pay (the No-Attack game). An adversary who errs may still
         attack such a strategy.
     minimum : ndarray of int64, shape (n_records,), optional
-        Allow only strategies at least as protective as this one (for a Safe-Harbor-friendly game: Safe Harbor).
+        Least protective strategy allowed for each record (for a Safe-Harbor-friendly game: the Safe Harbor strategy).
     admissible : AdmissibleGroups, optional
-        Allow only strategies within the limits on sensitive attributes.
+        Allow only strategies under which the record's group meets these limits on sensitive attributes.
     """
 
     no_attack: bool = False
@@ -374,7 +374,7 @@ class Constraint:
         """Return for which records the strategy is allowed, shape of `invited`.
 
         `invited` marks the records on which an attack pays, among all records, or `rows` (record numbers). `space`
-        compares the strategy with the least protective ones (`minimum`).
+        compares `strategy` with `minimum`.
         """
         allowed = ~invited if self.no_attack else np.ones(invited.shape, dtype=np.bool_)
         if self.minimum is not None:
@@ -392,10 +392,10 @@ class Constraint:
 
 
 def most_within(share: float, total: float) -> int:
-    """Return the number of records in a share of all records, rounded down.
+    """Return `share` times `total`, rounded down to a whole number of records.
 
-    The total is `total`, fewer than 10**11 records. A product within rounding below a whole number counts as this
-    number.
+    `total`, the number of all records, must be below 10**11. A product that is below a whole number by rounding error
+    only counts as this number.
     """
     # The factor corrects rounding: in binary floating point, 0.29 x 100 is slightly less than 29.
     return math.floor(share * total * (1 + 1e-12))

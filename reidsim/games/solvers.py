@@ -80,8 +80,9 @@ def backward_induction(
 def beats(strategy: int, payoff: Floats, chosen: Strategies, best: Floats, tie: Floats) -> NDArray[np.bool_]:
     """Return whether a strategy's payoff of each record beats the best found so far.
 
-    It does if it is larger by more than the tie tolerance, or equal within it and the strategy's number is lower. All
-    arrays have shape (n_rows,); `chosen` and `best` are the best strategies found and their payoffs.
+    A payoff beats the best one if it is larger by more than the tie tolerance `tie`, or if both are equal within `tie`
+    and the strategy's number is lower. All arrays, and the result, have shape (n_rows,); `chosen` and `best` are the
+    best strategies found and their payoffs.
     """
     ahead = payoff - best
     return np.asarray((ahead > tie) | ((ahead >= -tie) & (strategy < chosen)))
@@ -419,8 +420,8 @@ def _search(game: RecordGame, constraint: Constraint, progress: Progress) -> Sea
 def _wins(payoff: float, strategy: int, record: int, search: Search) -> bool:
     """Return whether a strategy's payoff beats the best found so far for a record.
 
-    It does if it is larger by more than the tie tolerance, or equal within it and the strategy's number is lower.
-    `payoff` is in currency units.
+    A payoff beats the best one if it is larger by more than the tie tolerance, or if both are equal within the
+    tolerance and the strategy's number is lower. `payoff` is in currency units.
     """
     ahead, tie = payoff - search.payoff[record], INDIFFERENCE * (search.amounts[0, record] + search.amounts[1, record])
     return bool(ahead > tie or (ahead >= -tie and strategy < search.strategies[record]))

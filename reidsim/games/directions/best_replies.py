@@ -405,7 +405,7 @@ def _few_suppressed(
     A fully suppressed row fits every person. The number of suppressed records is the largest number of rows that must
     fit a person for an attack in direction "person" not to pay; the records that lose least benefit are taken. No
     record is suppressed if `forms` excludes this. Unless attacks are forbidden, the present release is kept if its
-    payoff is as high. For the parameters see `best_release`.
+    payoff is at least as high. For the parameters see `best_release`.
     """
     strategies, last = present.strategies.copy(), game.space.size - 1
     shared = np.flatnonzero(strategies != WITHHELD)
@@ -505,10 +505,8 @@ class _Search:
     def exchange(self, goal: Goal) -> None:
         """Exchange records until no exchange improves the release, in place.
 
-        After each exchange, single records change until none improves the release.
-
-        An exchange changes the strategies of two records together. The search also ends at a limit on comparisons,
-        which grows with the table.
+        An exchange changes the strategies of two records together. After each exchange, single records change as in
+        `improve`. The search also ends at a limit on comparisons, which grows with the table.
         """
         n, release = len(goal.allowed), goal.release
         left = _FEW_COMPARISONS + int(_COMPARISONS_PER_PAIR * n * len(release.cells) * len(release.levels))
@@ -612,7 +610,8 @@ def _changes(goal: Goal, record: int, lower: Floats, more: Floats) -> float:
 
     Harm includes the harm to the record's own person and to others. Fills `lower` (decrease of harm) and `more`
     (increase of benefit), shape (n_strategies + 1,). The last entry is for withholding; `lower` is -inf where a change
-    is not allowed. Return the largest harm of which differences are taken.
+    is not allowed. Return the largest absolute effect on other persons, see `effect_on_others`, as the scale of
+    rounding errors.
     """
     release, gained = goal.release, goal.release.gained
     form = release.strategies[record]
@@ -634,8 +633,8 @@ def _improve(goal: Goal, records: Records) -> Records:
     """Give each record in turn the strategy of highest total, in place.
 
     The total is benefit less harm. `records` are record numbers; the result holds the numbers of the records that
-    changed. A record changes only if the total rises by more than the tie tolerance; a withheld record is shared even
-    at a negative payoff, if `goal.is_safe` or records may not be withheld.
+    changed. A record changes only if the total rises by more than the tie tolerance. If `goal.is_safe` or records may
+    not be withheld, a withheld record is shared even if the total falls, but by less than half of `goal.prohibitive`.
     """
     release, size = goal.release, goal.allowed.shape[1]
     lower, more, moved = np.empty(size + 1), np.empty(size + 1), np.zeros(len(records), dtype=np.bool_)

@@ -53,7 +53,8 @@ class FittingValues(NamedTuple):
     counts : ndarray of int64, shape (n_cells, n_values)
         Number of released rows that fit, by sensitive value; modified in place.
     more, less : ndarray of int32, shape (n_cells, n_kinds)
-        Decrease of a cell's excess with one row of each kind more, and increase with one row less; modified in place.
+        Decrease of a cell's excess with one row of each kind more, and increase with one row less; the lowest int32
+        where not computed yet; modified in place.
     kind : ndarray of int64, shape (n_records,)
         Index of each record's combination of sensitive values.
     values : ndarray of int64, shape (n_kinds, n_columns)
@@ -148,8 +149,9 @@ class PersonLimits:
     def without_exceeding(self, strategies: Strategies) -> Strategies:
         """Withhold records until the limits hold for every released person.
 
-        Each round withholds all records whose person has rows that exceed a limit on sensitive values. Returns a new
-        array of `strategies` (n_records,), -1 for withheld records.
+        Each round withholds every released record for which the rows that fit its person exceed a limit on sensitive
+        values; the last round finds none. The result is a new array of strategies (n_records,), -1 for withheld
+        records.
         """
         strategies = strategies.copy()
         while True:
@@ -460,8 +462,8 @@ def harm_of(release: Release, record: int, form: int, rows: int) -> float:
 def own_harm(release: Release, record: int, form: int) -> float:
     """Return the harm to a person under a strategy if no other record changes.
 
-    The person is that of `record`, and `form` is its new strategy. The row itself counts as shared. The harm, see
-    `Harm`, includes harm from sensitive values.
+    The person is that of `record`, and `form` is its new strategy. The row of `record` counts as shared, even if it is
+    withheld at present. The harm, see `Harm`, includes harm from sensitive values.
     """
     total, harm = harm_of(release, record, form, rows_of(release, record)), release.harm
     if harm.value_weight > 0.0:

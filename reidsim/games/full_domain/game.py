@@ -220,7 +220,10 @@ class FullDomainGame:
 
     @cached_property
     def most_suppressed(self) -> int:
-        """Largest number of records that may be suppressed: the share, rounded down."""
+        """Largest number of records that may be suppressed.
+
+        It is `suppression_limit` times the number of records, rounded down.
+        """
         return most_within(self.suppression_limit, self.n_records)
 
     @cached_property
@@ -251,8 +254,8 @@ class FullDomainGame:
     def by_class(self) -> bool:
         """Whether all records of a class pay the same, so that classes replace records.
 
-        They do if all records have the same payoff parameters, and all values in a group of a hierarchy have the same
-        information loss.
+        This holds if all records have the same payoff parameters, and all values in a group of a hierarchy have the
+        same information loss.
         """
         return self.prices.n_kinds == 1 and self.finest[0].loss_is_of_class
 
@@ -289,7 +292,7 @@ class FullDomainGame:
     ) -> Iterator[Visit]:
         """Yield the nodes at or above the lowest levels, except in closed branches.
 
-        The lowest node comes first.
+        The lowest node comes first; if its branch is closed, no node is yielded.
 
         Parameters
         ----------
@@ -342,7 +345,10 @@ class FullDomainGame:
             depth = last
 
     def at(self, node: int) -> Visit:
-        """Return the classes of a node and all cells, as a walk of the lattice would find them."""
+        """Return the `Visit` of a node, with its classes and all cells followed.
+
+        `node` is the node's number.
+        """
         (roll_up, table, group_of), levels = self.finest, self.lattice.levels(node)
         table, group_of = roll_up.at(table, levels, group_of)
         cells = np.arange(self.lattice.n_records)
@@ -359,8 +365,8 @@ class FullDomainGame:
     def of_classes(self, table: ClassTable) -> Floats:
         """Return the outcome of a record of each class, shape (4, n_classes); see `record_outcomes`.
 
-        This requires `by_class`. A part of a class whose records are suppressed, with at least its information loss, is
-        suppressed too.
+        This requires `by_class`. If a class is suppressed, so is every part of the class that has at least the same
+        information loss; searches use this.
         """
         return np.asarray(record_outcomes(table.loss, table.people, self.terms, np.zeros_like(table.keys)))
 
@@ -557,7 +563,11 @@ class AnyAdversaryGame(FullDomainGame):
         return _outcomes(self._pays(payoff, game.tie()[0], response), payoff, response, 0.0)
 
     def _pays(self, ahead: Floats, tie: Floats, response: Response) -> NDArray[np.bool_]:
-        """Return whether each record is kept, given its payoff less that of suppression and the tie tolerance."""
+        """Return whether each record is kept rather than suppressed.
+
+        `ahead` is its payoff less the payoff of suppression, and `tie` the tie tolerance. A record is kept if `ahead`
+        exceeds `tie`. In the No-Attack game, it is kept if no attack on it pays and `ahead` is at least ``-tie``.
+        """
         # An adversary who makes errors may attack without an expected profit, so that sharing a record causes a loss.
         return ~response.invited & (ahead >= -tie) if self.no_attack else ahead > tie
 

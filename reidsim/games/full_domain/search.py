@@ -332,7 +332,10 @@ class _BranchSearch:
             return
 
         def enter(step: int, *, dive: bool) -> None:
-            """Search the part of the branch with one level, `step` above the lowest, unless its bound closes it."""
+            """Search the nodes of the branch with this attribute `step` levels above its lowest level.
+
+            Nothing is done if their bound cannot beat the incumbent.
+            """
             node, height = branch.node + step * self._strides[depth], branch.height + step
             if self._incumbent.is_beaten_at(float(bounds[step, PAYOUT]), node, height):
                 table, dropped, keeps = branch.table, 0, kept[starts[step] : starts[step + 1]]

@@ -152,7 +152,7 @@ Worker = TypeVar("Worker")
 
 @dataclass(frozen=True, eq=False)
 class PartialMaskingSpace(MaskingSpace):
-    """All combinations of levels in which the first attributes are shared unmasked.
+    """All combinations of levels in which the first `n_always` attributes are shared unmasked.
 
     An example are demographics that every contributor states. The attributes that are always shared are the most
     significant digits of a strategy's number. The strategies that share them therefore have the lowest numbers, equal

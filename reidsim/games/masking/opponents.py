@@ -269,7 +269,11 @@ _Replies = tuple[NDArray[np.bool_], Floats, NDArray[np.int64]]
 
 
 def _by_thread(alike: Sequence[Alike], n_records: int) -> list[Groups]:
-    """Return the adversaries for each thread, with its own memory; None without adversaries."""
+    """Return the groups of adversaries for each thread, each thread with its own memory.
+
+    The list has one entry per thread, `n_threads` of them: a tuple of the groups, or None without adversaries. The
+    first thread uses the memory of `alike`.
+    """
     others = (
         [group._replace(memory=memory_beside(group.memory, group.arrays)) for group in alike]
         for _ in range(1, n_threads(n_records))
@@ -280,9 +284,9 @@ def _by_thread(alike: Sequence[Alike], n_records: int) -> list[Groups]:
 def _without_past(each: AdversaryType, shared: RememberingLinker | None) -> AdversaryType | None:
     """Return an adversary without its memory of earlier releases.
 
-    `shared` is the linker with the past of all adversaries. The result replies to all releases together, written as one
-    strategy. Without a shared past (None), it is returned unchanged. The result is None if it does not remember the
-    same releases as `shared`, or has several linkers.
+    The result links on one strategy per record, for which the caller passes the strategy equivalent to all releases.
+    `shared` is the linker with the past of all adversaries. If `shared` is None, the adversary is returned unchanged.
+    The result is None if the adversary does not remember the same releases as `shared`, or has several linkers.
     """
     if shared is None:
         return each
@@ -334,7 +338,9 @@ def _tabled(linker: Linker, adversary: Adversary, space: MaskingSpace, sizes: ND
 
 
 def _stacked(tabled: Sequence[tuple[float, _Replies]], n_attributes: int) -> Tables:
-    """Stack tables of replies, padded to the largest number of forms.
+    """Return the replies of several adversaries as `Tables`, padded to the largest number of forms.
+
+    Padded entries are False and 0.
 
     `tabled` holds, for each adversary, its probability of presence and the result of `_tabled`; it may be empty.
     `n_attributes` is the number of attributes.

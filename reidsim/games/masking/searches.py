@@ -476,6 +476,8 @@ def _push_next(
 ) -> None:
     """Push the successors of a set of masked loci to the queue; see `best_first`.
 
+    A set that masks the heaviest of all loci has no successors.
+
     Parameters
     ----------
     queue : list of tuple
