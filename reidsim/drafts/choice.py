@@ -153,6 +153,7 @@ def read_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
     """Read the hierarchy of a column from a file with one row per value.
 
     The file has one column per level, as in ARX. A header is ignored, as is the row of a value that the column lacks.
+    The result has rule ``"table"`` and the rows of the file.
 
     Raises
     ------
@@ -203,8 +204,8 @@ def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
 def _round_widths(span: float) -> list[float]:
     """Return round widths that give 3 to 100 intervals of whole numbers in a range.
 
-    The width that gives about 10 intervals comes first. Widths are 5, 10, 50, 100 and so on; in a range below 15 they
-    are 2 and 4, 2 alone, or none below 6. Each width is a multiple of the smaller ones.
+    The width that gives closest to 10 intervals comes first. Widths are 5, 10, 50, 100 and so on. For a `span` below
+    15, they are 2 and 4 from 9 on, 2 from 6 on, and none below. Each width is a multiple of the smaller ones.
     """
     if span < 5 * _FEWEST_PARTS:
         return [2, 4] if span >= 3 * _FEWEST_PARTS else [2] if span >= 2 * _FEWEST_PARTS else []
@@ -374,7 +375,10 @@ class ChosenColumn:
 
     @property
     def basis(self) -> ColumnProfile:
-        """Profile that the hierarchy covers: with a population, the values of its people."""
+        """Profile whose values the hierarchy covers.
+
+        It is the profile of `match`, with the population's categories, or `profile` without a match.
+        """
         return self.profile if self.match is None else self.match.profile
 
     @property
@@ -423,7 +427,7 @@ class Choice:
     def is_large(self) -> bool:
         """Whether exhaustive evaluation would take more than about a minute.
 
-        It would if strategies times distinct records exceed `MOST_EVALUATED`.
+        This is the case if strategies times distinct records exceed `MOST_EVALUATED`.
         """
         return self.strategies * self.cells > MOST_EVALUATED
 
@@ -851,10 +855,10 @@ def match_columns(
 
 
 def _match(attribute: str, profile: ColumnProfile, people: Mapping[str, float], names: Names) -> ColumnMatch:
-    """Match the values of a column to the categories of an attribute.
+    """Return the match of a column to an attribute of the population.
 
-    The attribute is one of the population. If the column holds dates, and none of them depends on the order of day and
-    month, the order of the population's dates is used.
+    Values of the column are matched to categories of the attribute; see `match_columns`. If the column holds dates, and
+    none of them depends on the order of day and month, the order of the population's dates is used.
 
     Parameters
     ----------

@@ -227,7 +227,8 @@ def _check_options(options: DraftOptions) -> None:
     Raises
     ------
     InputError
-        If an option has an impossible value, or excludes or requires another one.
+        If `age_on` is no date, or an amount is negative or not finite; if `person` names a column twice, names a
+    quasi-identifier, or is combined with `one_row_per_person`; or if `unmatched_unique` is given without `population`.
     """
     try:
         date.fromisoformat(options.age_on or "2000-01-01")

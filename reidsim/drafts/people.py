@@ -227,8 +227,9 @@ class _Finder:
     def is_undecided(self, profile: ColumnProfile) -> bool:
         """Return whether the user must decide about a repeating identifier.
 
-        It may identify people, but other evidence is lacking, or some rows have no value. A column named as a household
-        key, or whose values differ in lifelong attributes, is no such identifier.
+        There are two cases. First, the column may identify people and the evidence is "for" it (see `evidence`), but
+        some rows have no value. Second, the column is an identifier by its name, kind or concept, is not named as a
+        household key, and the evidence is not "against" it.
         """
         evidence, may_be = self.evidence(profile.name), self._may_be_person(profile)
         personal = plain_words(profile.name) in self.names.keys["person"] or profile.concept in _PERSONAL_NUMBERS
@@ -239,13 +240,15 @@ class _Finder:
         )
 
     def names_household(self, column: str) -> bool:
-        """Return whether the name of a column is, or ends like, the name of a household key."""
+        """Return whether the name of a column is, or ends with, the name of a household key."""
         return f" {plain_words(column)}".endswith(tuple(f" {key}" for key in self.names.keys["household"]))
 
     def is_household(self, key: ColumnProfile) -> bool:
-        """Return whether rows with one key value look like a household.
+        """Return whether rows with the same value of a column look like a household.
 
-        Such rows differ in a lifelong attribute, but agree in at least two other attributes beyond chance.
+        The name of the column must denote a number, its kind must not be "category", and a value must have at most 8
+        rows on average. Lifelong attributes must be evidence "against" one person per value (see `evidence`). At least
+        two other columns must be equal in 95 % of the groups of rows with one value, beyond chance; see `_agreement`.
         """
         few = len(self.frame) <= _MOST_PEOPLE_PER_HOUSEHOLD * key.distinct
         if not (few and key.kind != "category" and is_numbered(key.name) and self.evidence(key.name) == "against"):

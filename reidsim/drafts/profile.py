@@ -330,7 +330,10 @@ def regions_of(values: Iterable[str]) -> tuple[tuple[str, str], dict[str, tuple[
 
 
 def are_places(first: str, second: str) -> bool:
-    """Return whether two values are different countries, or different US states."""
+    """Return whether two values are different countries, or different US states.
+
+    Case and accents are ignored. The result is False if either value is unknown.
+    """
     one, other = words_of(first.title()), words_of(second.title())
     return one != other and any(one in places and other in places for places in _PLACES.values())
 
@@ -443,10 +446,7 @@ class FoundReading:
 
     @property
     def kind(self) -> str:
-        """Type of the values after reading: text, number, date, or age of a birth date.
-
-        It is one of "text", "number", "date" and "age".
-        """
+        """Type of the values after reading: "text", "number", "date", or "age" (of birth dates)."""
         return "age" if "age_on" in self.content else self.content.get("type", "text")
 
 
@@ -523,10 +523,12 @@ def _are_whole(values: Sequence[str]) -> bool:
 def _unknown_numbers(values: Sequence[str], hint: Hint | None) -> list[str]:
     """Return the values of a column that are codes for an unknown value.
 
-    For postal codes, these are 00000 and 99999. Otherwise they are repeated nines, in a column of numbers only if they
-    are at least twice the largest other number; and negative survey codes such as -9 or -77, if no other number is
-    negative (codes of one digit only in a column that outsiders may know, by `hint`). A column with fewer than two
-    other values, or with some numbers and some text, has no such codes.
+    For postal codes, these are 00000 and 99999. In other columns, they are repeated nines, such as 999, and negative
+    survey codes, such as -9 or -77, if there are at least two other values. If at least 90 % of the other values are
+    numbers, nines count if they are at least twice the largest other number, and negative codes if no other number is
+    negative; a negative code of one digit counts only in a column that outsiders may know, by `hint`. If fewer than 10
+    % are numbers, all nines and all negative codes of two digits or more count. In between, the column has no such
+    codes.
     """
     if hint is not None and hint.concept == "postal code":
         return [value for value in values if value in ("00000", "99999")]
