@@ -223,7 +223,7 @@ def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Ma
 def common_fields(
     loaded: Scenario[Any], timings: Mapping[str, float], facts: Mapping[str, Any], warnings: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return the fields of every `Result`: ``name``, ``manifest``, ``warnings``.
+    """Return the fields of every `Result` by name: ``name``, ``manifest``, ``warnings``.
 
     See `make_manifest` for `timings` and `facts`.
     """

@@ -157,7 +157,7 @@ class Amounts:
         return found
 
     def economics(self, amount: float) -> EconomicsSection:
-        """Return the section of true payoff parameters if the varied one has a value."""
+        """Return the true payoff parameters at a value (`amount`) of the varied parameter."""
         return economics_of(self._scenario_at(amount).scenario)[0]
 
     def scale(self, amount: float) -> float:
@@ -606,8 +606,10 @@ class Envelope:
     def by_bisection(self) -> list[Stretch]:
         """Return stretches found on a grid of `TRIED` equidistant values.
 
-        Stretches are in ascending order. Ranges with different best policies at their ends are bisected. Ranges with
-        the same best policies at both ends are not, so that two changes within such a range are missed.
+        Stretches are in ascending order. Ranges with different best policies at their ends are bisected until they are
+        at most a millionth of the whole range, or `MOST_VALUES` values are evaluated; the best policy of the remaining
+        ranges is not determined. Ranges with the same best policies at both ends are not bisected, so that two changes
+        within such a range are missed.
         """
         self._narrowest = _HALVED * (self._high - self._low)
         solved = map(self.solve, np.linspace(self._low, self._high, TRIED).tolist())

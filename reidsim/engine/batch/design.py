@@ -91,8 +91,8 @@ class Design:
 def is_batch(scenario: schema.ScenarioHead) -> bool:
     """Return whether a scenario is run as a batch.
 
-    It is if it has a sweep, uncertain parameters, or several replications that a single run cannot draw itself. (In
-    kinds with `Kind.numbers_draws`, one run can draw several replications from the same study.)
+    It is a batch if it has a sweep, uncertain parameters, or several replications that a single run cannot draw itself.
+    (In kinds with `Kind.numbers_draws`, one run can draw several replications from the same study.)
     """
     many = scenario.replications > 1 and not kind_of(scenario).numbers_draws
     return many or scenario.sweep is not None or scenario.uncertainty is not None
@@ -253,7 +253,10 @@ def scenarios_at(loaded: Scenario[Any], design: Design) -> Iterator[Scenario[Any
 
 
 def check_points(loaded: Scenario[Any], design: Design) -> None:
-    """Check that the scenario is valid at every point; see `scenarios_at`."""
+    """Check that the scenario is valid at every point; see `scenarios_at`.
+
+    An `InputError` is raised at the first invalid point.
+    """
     for _ in scenarios_at(loaded, design):
         pass
 

@@ -122,7 +122,10 @@ class AutomaticExecutor:
     workers: int | None = None
 
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Groups:
-        """Run every task in the given order; see `Executor`."""
+        """Run every task; see `Executor`.
+
+        This process runs tasks in the given order; after the switch, processes run the others.
+        """
         workers = self.workers or default_workers()
         done, group, since = 0, list[RunOutcome](), time.monotonic()
         # Sums do not depend on the number of cores if linear algebra uses one thread.
@@ -275,7 +278,10 @@ class _Worker:
         self._write(pickle.dumps(task))
 
     def kill(self) -> str:
-        """End the process, if it has not ended; return how it ended."""
+        """End the process, if it has not ended; return how it ended as text.
+
+        The text is, for example, ``ended with code 1``.
+        """
         self.process.kill()
         code = self.process.wait()
         for pipe in (self._inbox, self._outbox):

@@ -217,7 +217,10 @@ def damaged_lines(path: Path) -> int:
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any] | None]:
-    """Yield the content of each complete line, or None if its checksum is wrong."""
+    """Yield the content of each complete line of a journal, or None if its checksum is wrong.
+
+    An incomplete last line is skipped. A missing journal has no lines.
+    """
     if not path.exists():
         return
     with path.open("rb") as file:

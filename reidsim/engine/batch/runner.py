@@ -177,7 +177,10 @@ def run_job(
 
 @contextlib.contextmanager
 def _made(folder: Path) -> Iterator[None]:
-    """Create and lock a folder; remove it if the block fails and the folder is empty."""
+    """Create a folder if it is missing, and lock it for the duration of the block.
+
+    If the block fails, folders created here are removed if they are empty.
+    """
     with results.removing_unused(folder):
         results.make_folder(folder)
         with store.only_writer(folder):
@@ -493,8 +496,8 @@ def _with_first_draw(ended: Ended) -> results.RunResult:
     """Return the result of replications that a single run could draw itself.
 
     `ended` is the batch of these replications. The result equals that of one run: records and figure tables are from
-    the first replication, which is played again.
-    If runs failed, the table of runs keeps the columns that describe the failures.
+    the first replication, which is played again. If runs failed, the table of runs keeps the columns that describe the
+    failures.
     """
     single = run_once(ended.loaded.with_sections(replications=1), progress=ended.report)
     runs = ended.tables["runs"].drop(columns="run", errors="ignore")

@@ -20,7 +20,10 @@ _LOOK_SECONDS = 0.2
 
 
 def end_with_parent(parent: int) -> None:
-    """End this process soon after the process with the ID `parent`, even in the middle of a run."""
+    """Wait until the process with the ID `parent` has ended, then end this process.
+
+    A run in progress is not completed. `parent` must be the parent of this process.
+    """
     while os.getppid() == parent:
         time.sleep(_LOOK_SECONDS)
     os._exit(1)

@@ -66,7 +66,7 @@ _PLACE = ["point", "replication", "policy"]
 def outputs_among(measures: tuple[Measure, ...]) -> tuple[Measure, ...]:
     """Return the possible outputs of a stress test.
 
-    They are the measures of a kind, and a quantile of the risk.
+    They are `measures`, the measures of a kind of scenario, followed by the quantile of the risk.
     """
     return (*measures, RISK_QUANTILE)
 
@@ -83,7 +83,7 @@ def can_be_played_at_once(scenario: schema.ScenarioHead, keys: tuple[str, ...]) 
 def name_adversaries(points: pd.DataFrame) -> bool:
     """Return whether points name the adversary of cross-play that policies meet.
 
-    If so, column ``adversary`` has only names.
+    This is the case if `points` has a column ``adversary`` that holds only names.
     """
     return WHO_COMES in points and all(isinstance(value, str) for value in points[WHO_COMES])
 
@@ -270,7 +270,7 @@ class StressWork(ScenarioWork):
     def __call__(self, task: RunTask) -> tuple[Tables, tuple[str, ...]]:
         """Run a task and return its tables, and no warnings.
 
-        Tables are those of `run_tables`, by name, as columns. A policy that cannot plan has no row.
+        Tables are those of `run_tables`, by name, as columns. A policy without a choice of strategies has no row.
         """
         values = dict(task.values)
         comes = values.pop(WHO_COMES) if self.named else None
@@ -446,9 +446,11 @@ def belief_points(
 
 
 def _with_gain(scenario: schema.ScenarioHead, beliefs: dict[str, Any]) -> dict[str, Any]:
-    """Add the believed gain, equal to the believed loss, if the gain follows the loss.
+    """Return beliefs, with the believed gain added if the gain follows the loss.
 
-    This is the case if the loss is among `beliefs` and the scenario states neither the gain nor a belief about it.
+    The believed gain is then equal to the believed loss; a gain in `beliefs` is kept. The gain follows the loss if the
+    loss is among `beliefs` and the scenario states neither the gain nor a belief about it. Otherwise, `beliefs` is
+    returned unchanged.
     """
     economics = getattr(scenario, "economics", None)
     follows = isinstance(economics, EconomicsSection) and economics.gain is None
