@@ -24,7 +24,7 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and Figure of each plot of a run of this kind.
 
     The names are ``levels``, ``cumulative-payoff`` and ``exposed``. The plots use the table ``periods`` of the run; see
-    `DynamicTables`.
+    `reidsim.kinds.dynamic.kind.period_table`.
     """
     periods = result.analysis.tables()["periods"]
     yield "levels", levels_by_period(periods)

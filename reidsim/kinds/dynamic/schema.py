@@ -120,9 +120,9 @@ def _best_within(study: Any, utilities: Floats, size: int) -> tuple[int, int]:
 
 @POLICIES.register("basic")
 class Basic(Policy):
-    """Policy that releases each table in the generalization with the best payoff sum.
+    """Policy that releases each table in the generalization with the highest payoff.
 
-    The sum is over the publisher's payoffs from all cases of the period's table. The table is withheld if every
+    The payoff is the publisher's, summed over all cases of the period's table. The table is withheld if every
     generalization pays less than withholding; see `SameForm`.
     """
 
@@ -151,7 +151,7 @@ class Basic(Policy):
 class NoAttack(Basic):
     """Policy `Basic` limited to generalizations under which no attack pays.
 
-    The table is withheld if no generalization without an attack pays as much as withholding.
+    The table is withheld if no generalization without an attack pays at least as much as withholding.
     """
 
     label, forbids_attacks = "No-Attack game", True

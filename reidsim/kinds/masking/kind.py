@@ -388,8 +388,8 @@ class MaskingKind(Kind):
     def is_shared(self, records: pd.DataFrame) -> NDArray[np.bool_]:
         """Return whether each record is released, shape (n,).
 
-        It is not if its strategy is ``withheld``, or ``nothing``, by which all attributes are masked. `records` is a
-        table of records with column ``strategy``.
+        A record is not released if its strategy is ``withheld``, or ``nothing``, which masks all attributes. `records`
+        is a table of records with column ``strategy``.
         """
         return ~records["strategy"].astype("str").isin(("withheld", "nothing")).to_numpy()
 

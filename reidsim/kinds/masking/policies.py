@@ -197,8 +197,9 @@ class SearchPolicy(MaskingPolicy):
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the `Choice` of the best strategy of each subject that the solver finds.
 
-        If `forbids_attacks` is set, only strategies are considered under which no attack pays. If `in_another_game` is
-        set, the game is played against an adversary without inference.
+        A subject whose best payoff found is below the payoff of withholding, or who has no allowed strategy, withholds
+        the record (-1). If `forbids_attacks` is set, only strategies are allowed under which no attack pays. If
+        `in_another_game` is set, the game is played against an adversary without inference.
 
         Raises
         ------
@@ -260,7 +261,7 @@ class SameStrategy(MaskingPolicy):
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
         """Return the `Choice` of the best strategy that is equal for all subjects.
 
-        All subjects withhold their records (-1) if no common strategy pays as much as withholding.
+        All subjects withhold their records (-1) if no common strategy pays at least as much as withholding.
         """
         return replace(SameForm(self.name).choose(_compiled(game)), solver="same-strategy")
 
@@ -287,8 +288,8 @@ class AnytimeMasking(SearchPolicy):
 def _compiled(game: Game) -> Game:
     """Return a `RecordGame` as a `MaskingGame`, if it allows compiled solvers.
 
-    It does if the strategies are of a `MaskingSpace` without focus, and the adversary and its linker are a
-    `MultistageAttack` and a `MultistageLinker`. Other games are returned unchanged.
+    Compiled solvers require that the strategies are of a `MaskingSpace` without focus, and the adversary and its linker
+    are a `MultistageAttack` and a `MultistageLinker`. Other games are returned unchanged.
     """
     if isinstance(game, MaskingGame) or not isinstance(game.space, MaskingSpace) or game.space.focus:
         return game

@@ -410,17 +410,15 @@ def _against_one(loaded: Scenario[MaskingScenario], tables: MaskingTables) -> Ma
 
 
 def _require_used(scenario: MaskingScenario) -> None:
-    """Check that a stage uses each attribute, if surnames are inferred from all loci.
-
-    The most frequent cause is a locus that the genealogy lacks; it would count as shared without risk.
+    """Check that a stage of an attack uses each attribute that subjects can share.
 
     The check applies only if some stage infers a surname without naming its loci, and all attacks end with a stage that
-    identifies.
+    identifies. An unused attribute, usually a locus that the genealogy lacks, would count as shared without risk.
 
     Raises
     ------
     InputError
-        If an attribute that subjects can share is not used.
+        If an attribute is not used; the message names the first one.
     """
     attacks, used = list(scenario.each.values()), set[str]()
     if any(one.adversary.stages and not isinstance(one.adversary.stages[-1], IdentifySection) for one in attacks):

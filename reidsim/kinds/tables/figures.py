@@ -88,8 +88,8 @@ def run_figures(result: Any) -> Iterator[tuple[str, Figure]]:
 
     They are ``payout-front``, ``strategies``, ``payoff-differences`` and ``payoff-scatter``, the curves by group size
     and ``belief-risks``, as far as the run has their tables. Figures of payoff differences are drawn only if the
-    publisher generalizes by record, and at least one policy is not ``safe-harbor``, ``no-protection`` or
-    ``suppress-all``.
+    publisher generalizes by record, and the run has policy ``safe-harbor`` and at least one policy other than
+    ``safe-harbor``, ``no-protection`` and ``suppress-all``.
     """
     tables, content, policies = result.analysis.tables(), result.manifest["content"], list(result.summary.index)
     if "front" in tables:

@@ -615,9 +615,8 @@ class TablesKind(Kind):
     def is_by_record(self, scenario: TablesScenario, price: Literal["gain", "cost"]) -> bool:
         """Return whether the gain or the cost comes from a column of the records.
 
-        A gain that is not given equals the loss, so that a loss column counts for it.
-
-        `price` selects "gain" or "cost".
+        `price` selects "gain" or "cost". A gain that is not given equals the loss, so it comes from a column if the
+        loss does.
         """
         follows_loss = price == "gain" and scenario.economics.gain is None
         columns = vars(scenario.economics.columns)

@@ -325,7 +325,7 @@ class DroppedColumns:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Texts on omitted policies, and on columns that keep several groups when dropped."""
+        """Warnings about omitted policies, and about columns that keep several groups when dropped."""
         policies, hierarchies = self._study.scenario.publisher.policies, self._study.lattice.hierarchies
         reason = "the policy does not support a minimum level of a column"
         left_out = [f"policy {name} is left out: {reason}" for name in policies if name not in self.policies]
@@ -360,8 +360,8 @@ def figure_tables(study: TablesStudy, *, progress: Callable[[int, int], object] 
     """Compute the tables that the scenario section ``figures`` requests.
 
     Their names in the `AnalysisTables` are ``strategies``, ``attacks``, ``beliefs`` and ``file_attack``; see
-    `strategy_table`, `attack_table`, `belief_table` and `file_table`. `progress` is called with the number of tables
-    done and in total.
+    `strategy_table`, `attack_table`, `belief_table` and `file_table`. Tables that the section does not request are
+    absent. `progress` is called with the number of tables done and in total.
     """
     wanted, sequential = study.scenario.figures, study.scenario.figures.sequential
     work: dict[str, Any] = {
@@ -574,7 +574,7 @@ class SolvedPoints:
 class OneShotPoints(SolvedPoints):
     """Faster `SolvedPoints` that compares only undominated strategies of each record.
 
-    A strategy is kept if it is optimal at some payoff parameters against a one-shot adversary.
+    A strategy is dropped only if it is never best against a one-shot adversary, whatever the payoff parameters.
 
     Parameters
     ----------

@@ -523,8 +523,8 @@ class MultiDimensionalPolicy(SolvedPolicy):
     def takes_best(self, publisher: Any) -> bool:
         """Return whether the policy finds the best recoding for any payoff parameters.
 
-        It does if suppression is unlimited: ``publisher.suppression_limit`` is 1. Otherwise its recoding may not be
-        optimal.
+        The result is True if suppression is unlimited: ``publisher.suppression_limit`` is 1. Otherwise the recoding
+        that the policy finds may not be optimal.
         """
         return bool(publisher.suppression_limit == 1.0)
 

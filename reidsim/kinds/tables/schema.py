@@ -722,7 +722,7 @@ class TablesScenario(ScenarioHead):
 
     @property
     def infers(self) -> bool:
-        """Whether the publisher limits, or an adversary gains from, inferred values."""
+        """Whether the publisher sets limits on inference, or an adversary gains from inferred values."""
         gains = any(section.gains_from != "identity" for section in self.every_adversary.values())
         return gains or bool(self.publisher.attribute_limits)
 

@@ -474,7 +474,11 @@ class TablesStudy(Study[TablesScenario]):
         return replace(study, owns=owns)
 
     def _with_resource(self, section: AdversarySection) -> tuple[TablesStudy, Resource]:
-        """Return the study, possibly on finer cells, and the resource of an adversary."""
+        """Return the study, possibly on finer cells, and the resource of an adversary.
+
+        Cells are finer only if the adversary infers, in stages, attributes that are not quasi-identifiers. The resource
+        is None if the adversary has no stages, knowledge or registry; see `Resource`.
+        """
         loaded, domain, plan = self.loaded, self.lattice.domain, section.sequential
         if section.stages is not None:
             return self.staged(require_recipe(loaded.folder / section.stages, "adversary.stages"))
@@ -772,7 +776,8 @@ class TablesStudy(Study[TablesScenario]):
     def with_adversary(self, section: AdversarySection) -> TablesStudy:
         """Return the study of the same records against another adversary.
 
-        If the adversary infers attributes that are not quasi-identifiers, cells are split by these attributes.
+        If the adversary infers attributes that are not quasi-identifiers, cells are split by these attributes. If it
+        looks people up, each data subject gets its own game row.
 
         Raises
         ------
