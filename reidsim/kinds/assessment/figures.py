@@ -261,6 +261,10 @@ def _risk_label(means: pd.DataFrame) -> str:
 
 
 def _accepted(means: pd.DataFrame) -> dict[str, Any]:
-    """Return matplotlib's options of the line of the accepted risk, with its label."""
+    """Return matplotlib's options for drawing the line of the accepted risk.
+
+    They are its colour, dashes, width and legend label; the label has the accepted risk of the first row of `means`
+    (see `_means`).
+    """
     label = f"accepted risk, {means['threshold'].iloc[0]:g}"
     return {"color": GREY, "linestyle": "--", "linewidth": 1, "label": label}

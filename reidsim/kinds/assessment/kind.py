@@ -220,6 +220,8 @@ def _rows(release: Release, rows: Positions) -> Release:
 def _about(knowledge: Mapping[str, Knowledge], persons: Positions) -> dict[str, Knowledge]:
     """Return the knowledge of each adversary about some of the persons, by adversary.
 
+    The persons are in the order of `persons`.
+
     Parameters
     ----------
     knowledge : mapping of str to Knowledge

@@ -465,7 +465,7 @@ class RiskStudy(Study[RiskScenario]):
 
     @property
     def people(self) -> Population:
-        """The population; only for scenarios that must have one, such as random samples."""
+        """Population of the scenario, which must have one, for example to draw samples."""
         assert self.population is not None  # noqa: S101 - the schema guarantees it; for the type checker
         return self.population
 
@@ -476,7 +476,10 @@ class RiskStudy(Study[RiskScenario]):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Number of records of each release: of each sample size, or of the file."""
+        """Numbers of records of the releases, as in ``release.sizes``.
+
+        With a file, the only number is that of its records.
+        """
         return self.scenario.release.sizes if self.file is None else (self.file.n_records,)
 
     @cached_property
@@ -611,9 +614,9 @@ def build_risk_study(loaded: Scenario[RiskScenario]) -> RiskStudy:
 
 
 def _over(population: Population | None, attributes: tuple[str, ...]) -> Population | None:
-    """Return the population by the named attributes; by all if none are named.
+    """Return the population, counted by some of its attributes.
 
-    The result is None without a population.
+    If `attributes` is empty, it is counted by all attributes. The result is None without a population.
 
     Raises
     ------

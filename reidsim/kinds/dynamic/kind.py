@@ -65,7 +65,10 @@ class PeriodLattice(GeneralizationLattice):
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """First row of each period's table, and the number of rows; (n_periods + 1,)."""
+        """Number of the first row of each period's table, then the number of all rows.
+
+        The shape is (n_periods + 1,).
+        """
         return np.searchsorted(self.period, np.arange(int(self.period[-1]) + 2))
 
     @property
@@ -705,7 +708,10 @@ class DynamicKind(Kind):
         return {key: loaded.content[key] for key in used if key in loaded.content}
 
     def row_of_record(self, study: DynamicStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the game row of each case in the last table that has it, (n_cases,)."""
+        """Return, for each case, its game row in the last table that contains the case.
+
+        The result has shape (n_cases,). `draw` has no effect.
+        """
         return study.row_of_case
 
     def summarise(self, study: DynamicStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
@@ -729,8 +735,8 @@ class DynamicKind(Kind):
     ) -> dict[str, Reidentified]:
         """Return the distribution of the number of re-identified people, by policy.
 
-        If each table has only its own cases, each case counts once. With cumulative tables, each person also counts
-        once, in the first table in which the person's risk is largest. See `Reidentified`.
+        Each case is one person and counts once. With cumulative tables, which release a case several times, it counts
+        in the first of the tables in which its risk is largest. See `Reidentified`.
         """
         if study.scenario.release.table == "period":
             return super().reidentified(study, draw, equilibria)
@@ -754,7 +760,10 @@ class DynamicKind(Kind):
         return pd.concat([table, pd.concat(released, ignore_index=True)], axis=1)
 
     def analyse(self, study: DynamicStudy, outcomes: Mapping[str, PolicyOutcome], report: Progress) -> AnalysisTables:
-        """Return the table ``periods``, with one row per policy and period; see `period_table`."""
+        """Return the table ``periods``, with one row per policy and period.
+
+        See `period_table`.
+        """
         equilibria = {policy: outcome.equilibrium for policy, outcome in outcomes.items()}
         return AnalysisTables({"periods": period_table(study, equilibria)})
 
@@ -785,7 +794,7 @@ class DynamicKind(Kind):
         return tuple(name for name in super().cross_play_policies(study) if said.get(name, True))
 
     def warnings(self, study: DynamicStudy, draw: int, outcomes: Mapping[str, PolicyOutcome]) -> Iterator[str]:
-        """Yield a warning for each policy with a table that is coarser than an earlier one.
+        """Yield a warning for each policy with a table coarser than an earlier one.
 
         The text has the policy and the number of such tables. A table is coarser if an attribute has a higher level
         than in some earlier table; withheld tables are skipped. An adversary who keeps the earlier tables may know more
@@ -810,7 +819,10 @@ class DynamicKind(Kind):
         return SharedColumns(columns_of(scenario), delimiter=scenario.release.delimiter, counts_release=False)
 
     def decision(self, scenario: DynamicScenario) -> str:
-        """Return a phrase on the decision: one generalization per period's table."""
+        """Return a phrase that describes the publisher's decision, for reports.
+
+        The decision is one generalization for the table of each period.
+        """
         return "one generalization for the table of each period: the best response under the policy"
 
 

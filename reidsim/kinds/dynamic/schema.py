@@ -40,7 +40,7 @@ class FixedLevels(Policy):
     label, description, is_rule = "Fixed levels", "all tables are released at the levels set in the scenario", True
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return a `Choice` with one generalization for every row of the game.
+        """Return a `Choice` with the same generalization for every row of the game.
 
         It has the scenario's levels, ``publisher.fixed``; attributes that the key does not name have level 0.
 

@@ -63,7 +63,7 @@ def sweep_figures(result: Any) -> Iterator[tuple[str, Figure]]:
     """Yield name and Figure of each measure along the lines of a sweep.
 
     The names are ``lines-payoff``, ``lines-privacy``, ``lines-utility``, ``lines-usefulness`` and ``lines-fairness``,
-    without measures that are missing; see `masking_lines`. Nothing is yielded for other batches.
+    without measures that are missing; see `masking_lines`. Nothing is yielded for a batch without a sweep.
     """
     content = result.manifest["content"]
     if "sweep" in content:

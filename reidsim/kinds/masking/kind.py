@@ -253,7 +253,7 @@ class MaskingKind(Kind):
         """Yield texts that warn of unregistered targets and of strategies without proof.
 
         A target (data subject) is unregistered if it is not in the resource of an attack's last stage. A strategy lacks
-        a proof of optimality if the solver bounds the payoff that a better one could add above 0.
+        a proof of optimality if the solver's bound on the payoff that a better strategy could add is above 0.
         """
         games, missing = [game for game, _ in study.games_against_each(draw).values()], {}
         for each in games:
@@ -408,8 +408,9 @@ class MaskingKind(Kind):
     def attacker(self, scenario: MaskingScenario, name: str) -> tuple[str, str | None]:
         """Return the planner's name and the knowledge recipe of an adversary.
 
-        The planner is "multistage" in place of "one-shot" without a knowledge recipe, because such adversaries may
-        infer before they link. The recipe is None if the adversary has none. `name` is the adversary's name.
+        The planner is the one in the scenario; but "one-shot" becomes "multistage" if the adversary has no knowledge
+        recipe, because it may then infer before it links. The recipe is None if the adversary has none. `name` is the
+        adversary's name.
         """
         planner, recipe = super().attacker(scenario, name)
         return "multistage" if planner == "one-shot" and recipe is None else planner, recipe

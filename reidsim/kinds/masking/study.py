@@ -158,7 +158,7 @@ class MaskingStudy(Study[MaskingScenario]):
     def with_loaded(self, loaded: Scenario[MaskingScenario]) -> MaskingStudy:
         """Return the study of a scenario with other payoff parameters or beliefs.
 
-        The people and files are not read again; the tables are drawn anew.
+        The people and files are not read again; the tables are drawn anew for the next game.
         """
         alone = {
             name: study.with_loaded(replace(loaded, scenario=scenario_alone(loaded.scenario, name)))

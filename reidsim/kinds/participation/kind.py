@@ -269,8 +269,8 @@ class ParticipationStudy(Study[ParticipationScenario]):
         """Game of the people who decide whether to join a genomic database.
 
         It is `Families` if the relatives of each person are known. Otherwise the population is random, and the game is
-        `Crowd`, of types of people. The benefits and harms of people are drawn with the scenario's seed, around the
-        scenario's amounts.
+        `Crowd`, of types of people. Each person's benefit, services and harm are the scenario's amounts times random
+        factors, drawn with the scenario's seed; see ``subjects.spread``.
         """
         scenario, rng = self.scenario, self.stream(0)
         section, subjects = scenario.matching, scenario.subjects
@@ -449,7 +449,9 @@ class FromEverybody(Joining):
 
 @POLICIES.register("planner")
 class SocialPlanner(Joining):
-    """Policy with the set of participants that has the largest sum of all payoffs.
+    """Policy with the set of participants that maximizes the sum of all payoffs.
+
+    The payoffs are those of all people, including people who stay out.
 
     If the optimum cannot be proved, it is the best set found.
     """

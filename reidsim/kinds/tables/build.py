@@ -166,7 +166,7 @@ def _safe_harbor(
     population: Population,
     persons: ReleasedPeople | None,
 ) -> Strategies | None:
-    """Return, for each game row, the least node that Safe Harbor accepts, shape (n_rows,).
+    """Return the least node that Safe Harbor accepts for each game row, (n_rows,).
 
     The result is None if the scenario has no section ``safe_harbor``.
 
@@ -499,7 +499,9 @@ def profiles_of(study: TablesStudy, agents: AgentsSection) -> tuple[AdversaryPro
 
 
 def play_released(study: TablesStudy, path: Path, key: str | None = None) -> tuple[Equilibrium, tuple[str, ...]]:
-    """Return the true outcome of a released file by data subject, and notes on the file.
+    """Return the true outcome of a released file, and notes on the file.
+
+    The outcome has one entry per data subject.
 
     Parameters
     ----------
@@ -654,7 +656,10 @@ class ReleasedFile:
 
     @cached_property
     def is_of_hierarchies(self) -> NDArray[np.bool_]:
-        """Whether all cells of each row are groups of their hierarchies, (n_rows,)."""
+        """Whether all cells of a released row are groups of their hierarchies, (n_rows,).
+
+        A cell is a value of the file. There is one entry per released row.
+        """
         exact = [levels[0][self.rows[:, position]] >= 0 for position, levels in enumerate(self.levels)]
         return np.asarray(np.all(exact, axis=0))
 
@@ -796,7 +801,9 @@ def _as_released(utility: Floats, intensity: Floats) -> StrategySpace:
 
 
 def _levels_of(groups: NDArray[np.int32], sets: Sequence[Members]) -> NDArray[np.int64]:
-    """Return the hierarchy levels of sets of values, shape (2, n_sets); see `ReleasedFile.levels`.
+    """Return the hierarchy levels of sets of values, shape (2, n_sets).
+
+    For the two rows, see `ReleasedFile.levels`.
 
     Parameters
     ----------

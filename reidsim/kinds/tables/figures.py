@@ -605,7 +605,10 @@ def attack_thresholds(thresholds: pd.DataFrame) -> Figure:
 
 
 def _marker(marker: str, label: str, **options: Any) -> Line2D:
-    """Return a legend handle with a marker and without a line; `options` are matplotlib's."""
+    """Return a legend handle with a marker and a label, without a line.
+
+    `options` are further options of matplotlib's ``Line2D``.
+    """
     return Line2D([], [], linestyle="none", marker=marker, label=label, **options)
 
 
@@ -641,9 +644,10 @@ def _draw_lines(axes: Axes, lines: Mapping[str, pd.DataFrame], x: str, y: str) -
 
 
 def _count_axis(axes: Axes, values: NDArray[np.float64]) -> None:
-    """Set the ticks of the y axis; make it logarithmic if positive values span two decades.
+    """Set the scale and the ticks of the y axis, given the plotted values.
 
-    `values` are the plotted values; the axis is linear if one of them is 0.
+    The axis is logarithmic if all `values` are above 0 and the largest is more than 100 times the smallest; otherwise
+    it is linear.
     """
     if len(values) and 0 < 100 * values.min() < values.max():
         axes.set_yscale("log")

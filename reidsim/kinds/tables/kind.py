@@ -107,7 +107,7 @@ class TablesKind(Kind):
     def describe(self, study: TablesStudy) -> str:
         """Check the payoff parameters; return one line on the size of the study.
 
-        It contains the numbers of records, people of the release (with a key of people), distinct cells, strategies,
+        It contains the numbers of records, people of the release (with ``release.person``), distinct cells, strategies,
         and people of the population (if the scenario has one).
 
         Raises
@@ -129,10 +129,10 @@ class TablesKind(Kind):
         )
 
     def data_content(self, loaded: Scenario[Any]) -> dict[str, Any]:
-        """Return the scenario content that determines cells and people.
+        """Return the scenario content that determines the data of a study, as a dict.
 
-        Cells are the distinct records; hierarchies and linkage also depend on the content. Two scenarios with equal
-        content can share these data.
+        The data are cells (distinct records), people, hierarchies and linkage. Two scenarios with equal content can
+        share them.
         """
         content = {key: value for key, value in spelled_out(loaded.content).items() if key not in _NOT_OF_THE_STUDY}
         scenario, publisher = loaded.scenario, loaded.scenario.publisher
@@ -174,16 +174,17 @@ class TablesKind(Kind):
         return play(study, policies, timed=timed, progress=progress or no_progress)
 
     def row_of_record(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the game row of each record, shape (n_records,): its cell or row set.
+        """Return the game row of each record, shape (n_records,).
 
-        With a key of people, it is the row of the record's person. `draw` has no effect.
+        It is the record's cell (distinct record) or, with ``release.person``, the row set of the record's person.
+        `draw` has no effect.
         """
         return study.row_of_record
 
     def row_of_subject(self, study: TablesStudy, draw: int) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the game row of each data subject, shape (n_subjects,).
 
-        Data subjects are people with a key of people, otherwise records. `draw` has no effect.
+        Data subjects are people if ``release.person`` is set, otherwise records. `draw` has no effect.
         """
         return study.row_of_subject
 
@@ -192,9 +193,9 @@ class TablesKind(Kind):
     def summarise(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return one row per policy, the index: mean outcomes over the data subjects.
 
-        Columns are the ones of every kind (see `Kind.summarise`) and, if the scenario has them, the measures of person
-        lookups, of attribute inference and of households (``household_risk``, the mean over data subjects of the
-        largest risk in their household).
+        Columns are the ones of every kind (see `Kind.summarise`) and, if the scenario has them, the measures for
+        adversaries who look people up, for attribute inference and for households (``household_risk``, the mean over
+        data subjects of the largest risk in their household).
         """
         own = [_own_measures(study, name, found) for name, found in equilibria.items()]
         summary = super().summarise(study, draw, equilibria)
@@ -233,10 +234,10 @@ class TablesKind(Kind):
     def records(self, study: TablesStudy, draw: int, equilibria: Mapping[str, Equilibrium]) -> pd.DataFrame:
         """Return a table of one row per record and policy, with its released values.
 
-        There is a column with the released value of each quasi-identifier, missing if the record is withheld. With a
-        person key, there is also ``person``, numbered by first appearance; outcomes are then per person and repeat in
-        all records of a person. With households also ``household_risk``. Other columns are those of every kind, see
-        `reidsim.scenarios.kind.record_table`.
+        There is a column with the released value of each quasi-identifier, missing if the record is withheld. With
+        ``release.person``, there is also ``person``, numbered by first appearance; outcomes are then per person and
+        repeat in all records of a person. With households also ``household_risk``. Other columns are those of every
+        kind, see `reidsim.scenarios.kind.record_table`.
         """
         lattice, household, persons = study.lattice, study.household_of, study.persons
 
@@ -277,7 +278,7 @@ class TablesKind(Kind):
     def facts(self, study: TablesStudy) -> dict[str, Any]:
         """Return facts about records, strategies and people for the manifest, by key.
 
-        They are ``records``, ``released_people`` (with a key of people), ``waves`` (labels of several releases),
+        They are ``records``, ``released_people`` (with ``release.person``), ``waves`` (labels of several releases),
         ``distinct_cells``, ``strategies``, ``population`` (name), ``people`` (its total) and ``data_hash``. If the
         publisher's unit is the table and the scenario has no population, the name and the total are None.
         """
@@ -559,14 +560,17 @@ class TablesKind(Kind):
         )
 
     def plans_under_amounts(self, scenario: TablesScenario) -> bool:
-        """Return whether `amount_points` supports the scenario: its unit is the record."""
+        """Return whether `amount_points` supports the scenario.
+
+        This is the case if the publisher's unit is the record.
+        """
         return scenario.publisher.unit == "record"
 
     def amount_points(self, study: TablesStudy) -> SolvedPoints:
-        """Return a planner for any payoff parameters; the publisher's unit must be the record.
+        """Return a planner for any payoff parameters.
 
-        It is `OneShotPoints` if there are at most 200,000 strategies and `amounts_at_once` holds; otherwise
-        `SolvedPoints`, with the same results.
+        The publisher's unit must be the record. The planner is `OneShotPoints` if there are at most 200,000 strategies
+        and `amounts_at_once` holds; otherwise `SolvedPoints`, with the same results.
         """
         thins = study.space.size <= _MOST_THINNED and self.amounts_at_once(study.scenario, ())
         return OneShotPoints(study) if thins else SolvedPoints(study)
@@ -623,9 +627,9 @@ class TablesKind(Kind):
         return columns[price] is not None or (follows_loss and columns["loss"] is not None)
 
     def decision(self, scenario: TablesScenario) -> str:
-        """Return a phrase on the decision on the whole table, or an empty text.
+        """Return a phrase that describes the decision on the whole table, for reports.
 
-        It is empty if the publisher's unit is the record, or a policy chooses a generalization for each record.
+        The phrase is empty if the publisher's unit is the record, or a policy chooses a generalization for each record.
         """
         # Record-level policies evaluate every node, and choose a node for each record.
         each = scenario.publisher.some_policy(lambda policy: policy.every_node and policy.optimizes == "record")
@@ -700,12 +704,14 @@ def search_deviation(
 
 
 def _own_measures(study: TablesStudy, name: str, equilibrium: Equilibrium) -> dict[str, float]:
-    """Return the measures of a policy's outcome that only some table scenarios have, by name.
+    """Return the measures that only some table scenarios have, by name.
 
-    With person lookups, ``utility_price`` and ``exposed_by_record`` compare a policy with its choice against an
-    adversary who asks whose record a row is (direction "record"): the mean utility that the policy loses, and the share
-    of records that the scenario's adversary would attack under that choice. Both are missing for policies with a fixed
-    rule and for user-defined policies. ``exposed_to_weighted`` is the result of the function of this name.
+    `name` is the policy's name, `equilibrium` its outcome.
+
+    If adversaries look people up, ``utility_price`` and ``exposed_by_record`` compare a policy with its choice against
+    an adversary who asks whose record a row is (direction "record"): the mean utility that the policy loses, and the
+    share of records that the scenario's adversary would attack under that choice. Both are missing for policies with a
+    fixed rule and for user-defined policies. ``exposed_to_weighted`` is the result of the function of this name.
 
     With attribute inference, ``inference`` is the largest success probability of an inference of a sensitive value in
     any released record; 0 if nothing is released. With limits on sensitive columns, ``beyond_limits`` is the share of

@@ -52,7 +52,7 @@ def play(
 ) -> dict[str, PolicyOutcome]:
     """Return outcomes of policies: choices in the believed game, true payoffs.
 
-    The equilibria are over the game rows: the distinct cells or, with a key of people, the row sets.
+    The equilibria are over the game rows: the cells (distinct records) or, with ``release.person``, the row sets.
 
     Parameters
     ----------
@@ -134,8 +134,8 @@ def optima_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> p
         share of the best case, in which all records are unchanged and none is attacked; 0 if the best case is 0),
         ``planned_payout`` (payout that the publisher expects under its beliefs), ``records``, ``suppressed`` and
         ``attacked`` (numbers of records), ``nodes_evaluated``, ``gap`` (see `TablesChoice`) and ``proved_optimal``
-        (true for a policy with a fixed rule, because it does not optimize). With a key of people, ``people`` is their
-        number, and ``suppressed`` and ``attacked`` count people.
+        (true for a policy with a fixed rule, because it does not optimize). With ``release.person``, ``people`` is the
+        number of people, and ``suppressed`` and ``attacked`` count people.
     """
     weights, rows = study.weights, []
     for policy, outcome in outcomes.items():
@@ -166,7 +166,7 @@ def _relative(study: TablesStudy, payout: Any) -> Any:
     """Return payouts as a share of the best case: all records unchanged and no attack.
 
     `payout`, the publisher's payoff over all records in currency units, is a number or an array; the result has its
-    shape. It is 0 if the best case is 0.
+    shape. The result is 0 if the best case is 0.
     """
     best_case = dot(study.of_cells(study.prices.benefit), study.weights)
     return payout / best_case if best_case else 0.0
@@ -224,7 +224,7 @@ def release_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> 
     -------
     DataFrame
         Columns policy, record (from 0), the quasi-identifiers (all ``*`` if suppressed) and class_size: the number of
-        released records with the same labels or, with a key of people, the number of people with such a record (0 if
+        released records with the same labels or, with ``release.person``, the number of people with such a record (0 if
         suppressed).
     """
     person, parts = None if study.persons is None else study.persons.of_record, []
@@ -237,7 +237,7 @@ def release_table(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> 
 
 
 def table_level_analysis(study: TablesStudy, outcomes: Mapping[str, PolicyOutcome]) -> AnalysisTables:
-    """Return the tables of a study with one generalization for the table, as `AnalysisTables`.
+    """Return the tables of a study with one generalization for the table.
 
     Tables ``optima``, ``classes`` and ``released`` are the results of `optima_table`, `class_table` and
     `release_table`. ``top_nodes`` has the nodes with the largest payouts, ``front`` the Pareto front.
@@ -325,7 +325,10 @@ class DroppedColumns:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about omitted policies, and about columns that keep several groups when dropped."""
+        """Warnings about omitted policies, and about columns that stay informative.
+
+        A dropped column stays informative if the highest level of its hierarchy has several groups.
+        """
         policies, hierarchies = self._study.scenario.publisher.policies, self._study.lattice.hierarchies
         reason = "the policy does not support a minimum level of a column"
         left_out = [f"policy {name} is left out: {reason}" for name in policies if name not in self.policies]
@@ -542,7 +545,9 @@ class PointPlan:
 
 @dataclass(frozen=True, eq=False)
 class SolvedPoints:
-    """Planner that solves the study again for every plan; for any adversary.
+    """Planner under any payoff parameters that solves the study again for every plan.
+
+    It supports any adversary.
 
     Parameters
     ----------
@@ -565,7 +570,10 @@ class SolvedPoints:
         return PointPlan(choice.strategies, lambda truth: evaluate(self.study.game(truth), choice))
 
     def play(self, strategies: Strategies) -> PointPlan:
-        """Return the `PointPlan` of given strategies, shape (n_rows,), -1 if withheld."""
+        """Return the `PointPlan` of given strategies, without solving a game.
+
+        `strategies`, shape (n_rows,), has the strategy of each game row; -1 if it is withheld.
+        """
         choice = Choice(strategies, "given", np.zeros(len(strategies), dtype=np.int64), exact=False)
         return PointPlan(strategies, lambda truth: evaluate(self.study.game(truth), choice))
 
@@ -630,7 +638,10 @@ class OneShotPoints(SolvedPoints):
         )
 
     def play(self, strategies: Strategies) -> PointPlan:
-        """Return the `PointPlan` of given strategies, shape (n_cells,), -1 if withheld."""
+        """Return the `PointPlan` of given strategies, without solving a game.
+
+        `strategies`, shape (n_cells,), has the strategy of each cell; -1 if it is withheld.
+        """
         one = np.ones(len(strategies), dtype=np.int64)
         return _replied(evaluate(self.study.truth, Choice(strategies, "thinned", one, exact=False)))
 

@@ -87,7 +87,7 @@ class TablesChoice(Choice):
 
 
 def everywhere(study: TablesStudy, node: int) -> Strategies:
-    """Return `node` for each game row, shape (n_rows,), int64."""
+    """Return an array of strategies, shape (n_rows,): `node` for each game row."""
     return np.full(study.space.n_records, node, dtype=np.int64)
 
 
@@ -126,8 +126,8 @@ class SolvedPolicy(TablesPolicy):
     def choose(self, study: TablesStudy, game: Game, draw: int, report: Progress = no_progress) -> Choice:
         """Return the `Choice` of a generalization for each game row.
 
-        A game row is a distinct cell or, with a key of people, a set of records that a person has. `report` is called
-        during a long search, with the number of steps done and the total. `draw` has no effect.
+        A game row is a cell (distinct record) or, with ``release.person``, the set of records that a person has.
+        `report` is called during a long search, with the number of steps done and the total. `draw` has no effect.
 
         Against adversaries who look people up, a policy that optimizes each record starts from its choice in direction
         "record", in which the adversary looks for the person of a record, and changes records until no change improves
@@ -252,7 +252,9 @@ class SolvedPolicy(TablesPolicy):
 
 
 class Rule(SolvedPolicy):
-    """Rule: fixed generalization of each record, for any adversary.
+    """Base class of policies with a prescribed generalization of each record.
+
+    The generalization does not depend on the adversary.
 
     Attributes
     ----------
@@ -279,7 +281,10 @@ POLICIES.add(
 
 
 class BestOfUnit(SolvedPolicy):
-    """Best generalization of each record, or of the table, by ``publisher.unit``."""
+    """Policy with the best generalization of each record, or of the whole table.
+
+    ``publisher.unit`` determines which; a subclass or registered policy may fix it by `optimizes`.
+    """
 
     optimizes: ClassVar[Scope | None] = "unit"
 
@@ -364,8 +369,8 @@ POLICIES.add(
 class RecordLevel(SolvedPolicy):
     """Best generalization of each record, with group sizes of the whole table.
 
-    The group of a record is counted as if all records had its generalization. A record is withheld unless a
-    generalization pays more than withholding.
+    The group of a record is counted as if all records had the same generalization as this record. A record is withheld
+    unless a generalization pays more than withholding.
     """
 
     label = "Record-level"
@@ -609,9 +614,10 @@ class OptInPolicy(SolvedPolicy):
     optimizes = "record"
 
     def limits(self, study: TablesStudy) -> dict[str, Any]:
-        """Return the limits of `best_release`: the only form is the unchanged record.
+        """Return keyword arguments of `best_release`: ``constraint`` and ``forms``.
 
-        It must be within the limits on sensitive columns.
+        The only allowed strategy is the unchanged record, provided that its group keeps to the limits on sensitive
+        columns.
         """
         unchanged = np.arange(study.lattice.size) == study.lattice.most_specific
         return {"constraint": Constraint(admissible=study.admissible), "forms": unchanged}

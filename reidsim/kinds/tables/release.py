@@ -379,7 +379,8 @@ def read_waves(
 
     The waves are the distinct numbers, or ISO dates, in the columns of ``enters`` and ``leaves``, in ascending order.
     The values are dates if the first one is an ISO date. A record whose value of ``leaves`` is empty (or na, nan or
-    none) stays to the end, as do all records without this column. With a key of people, the result is by person.
+    none) stays to the end, as do all records without this column. If `person` is given, the result has one entry per
+    person.
 
     Parameters
     ----------
@@ -434,7 +435,9 @@ _MOST_PEOPLE = 2**31
 def staged_attack(
     recipe: AttackRecipe, path: Path, lattice: GeneralizationLattice, truth: pd.DataFrame
 ) -> LatticeAttackLinker:
-    """Return the linker of an attack in stages, with gain and cost 0, on the records of a lattice.
+    """Return the linker of an attack in stages on the records of a lattice.
+
+    Gain and cost of the attack are 0.
 
     Parameters
     ----------
@@ -488,10 +491,10 @@ def staged_attack(
 
 
 def _resource(name: str, recipe: AttackRecipe, folder: Path) -> tuple[str, pd.DataFrame, Integers | None]:
-    """Return the source of a resource, the attributes that stages need, and the people in each row.
+    """Return the source of a resource, its attributes, and the people in each row.
 
-    The attributes are text, one column each, "" for unknown values. They are read from the file of the resource or made
-    from its population. Without numbers of people, each row is one person.
+    The attributes are the ones that stages need, as text, one column each, "" for unknown values. They are read from
+    the file of the resource or made from its population. Without numbers of people, each row is one person.
 
     Parameters
     ----------
@@ -544,7 +547,9 @@ def _population_resource(
 
 
 def _codes(known: pd.Index[str], texts: pd.Series[str], name: str) -> Integers:
-    """Return the position in `known` of each text of the attribute `name`, shape (n_rows,).
+    """Return the position in `known` of each text, shape (n_rows,).
+
+    `texts` has the values of attribute `name`.
 
     Raises
     ------
@@ -560,9 +565,9 @@ def _codes(known: pd.Index[str], texts: pd.Series[str], name: str) -> Integers:
 
 
 def _alleles(texts: pd.Series[str], name: str) -> Integers:
-    """Return the alleles of locus `name` as numbers of repeats, 0 if unknown, shape (n_rows,), int64.
+    """Return the alleles of locus `name` as numbers of repeats, shape (n_rows,).
 
-    An empty text is unknown.
+    An empty text is an unknown allele, 0.
 
     Raises
     ------

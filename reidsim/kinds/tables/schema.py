@@ -722,7 +722,10 @@ class TablesScenario(ScenarioHead):
 
     @property
     def infers(self) -> bool:
-        """Whether the publisher sets limits on inference, or an adversary gains from inferred values."""
+        """Whether inference of sensitive values matters.
+
+        This is the case if the publisher sets limits on it, or an adversary gains from it.
+        """
         gains = any(section.gains_from != "identity" for section in self.every_adversary.values())
         return gains or bool(self.publisher.attribute_limits)
 
@@ -764,7 +767,10 @@ class TablesScenario(ScenarioHead):
 
     @property
     def holds_release(self) -> bool:
-        """Whether every record must match a person of the population; see `PopulationSection`."""
+        """Whether every record must match a person of the population.
+
+        It is the key ``population.holds_release``; for its default, see `PopulationSection`.
+        """
         if self.population is not None and self.population.holds_release is not None:
             return self.population.holds_release
         # With "nobody", the scenario declares that some records have no person in the population.
@@ -798,12 +804,12 @@ class TablesScenario(ScenarioHead):
 
 
 def _cases(scenario: TablesScenario) -> Iterator[Case]:
-    """Yield the checks of a scenario whose sections are valid one by one, for `refuse_first`.
+    """Yield the checks of a whole scenario, for `refuse_first`.
 
-    Each check has a condition that must not hold, the problem, the key, the value found and the value expected.
-    Columns of people, households, weights, releases and sensitive values must not be quasi-identifiers, and the first
-    three must not be sensitive. Otherwise, columns of people, households, weights and releases may be equal to each
-    other.
+    Each section is already valid by itself. Each check has a condition that must not hold, the problem, the key, the
+    value found and the value expected. Columns of people, households, weights, releases and sensitive values must not
+    be quasi-identifiers, and the first three must not be sensitive. Otherwise, columns of people, households, weights
+    and releases may be equal to each other.
     """
     release, population, publisher, lists = scenario.release, scenario.population, scenario.publisher, scenario.lists
     attributes, figures, risks, in_rounds = scenario.attributes, scenario.figures, scenario.risks, scenario.in_rounds

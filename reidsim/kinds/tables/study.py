@@ -253,7 +253,7 @@ class TablesStudy(Study[TablesScenario]):
     def weights(self) -> NDArray[np.int64]:
         """Number of data subjects in each game row, shape (n_rows,).
 
-        Data subjects are people with a key of people, otherwise records.
+        Data subjects are people if ``release.person`` is set, otherwise records.
         """
         if self.persons is not None:
             return self.persons.row_sets.people
@@ -272,7 +272,10 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def row_of_subject(self) -> Keys:
-        """Game row of each data subject, shape (n_subjects,)."""
+        """Game row of each data subject, shape (n_subjects,).
+
+        Data subjects are people if ``release.person`` is set, otherwise records.
+        """
         return self.cell_of_record if self.persons is None else self.persons.set_of_person
 
     @property
@@ -282,12 +285,15 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def n_subjects(self) -> int:
-        """Number of data subjects: people with a key of people, otherwise records."""
+        """Number of data subjects: people if ``release.person`` is set, otherwise records."""
         return len(self.row_of_subject)
 
     @property
     def units(self) -> tuple[str, str]:
-        """Singular and plural of the counted unit: record, or person with a key of people."""
+        """Singular and plural noun of a data subject.
+
+        They are "person" and "people" if ``release.person`` is set, otherwise "record" and "records".
+        """
         return ("record", "records") if self.persons is None else ("person", "people")
 
     def people(self, risk: Risk) -> Population:
@@ -317,7 +323,10 @@ class TablesStudy(Study[TablesScenario]):
 
     @cached_property
     def believed_prices(self) -> Prices:
-        """`Prices` in which the publisher believes: `prices`, with the scenario's beliefs on loss, gain and cost."""
+        """`Prices` in which the publisher believes.
+
+        They are `prices`, with loss, gain and cost replaced by the scenario's beliefs about them, if any.
+        """
         return replace(self.prices, **self.scenario.beliefs.model_dump(include={*PRICES[1:]}, exclude_none=True))
 
     def of_cells(self, amounts: Floats) -> Floats:
@@ -349,7 +358,10 @@ class TablesStudy(Study[TablesScenario]):
 
     @property
     def admissible(self) -> AdmissibleGroups | None:
-        """Test of generalizations by the limits on sensitive columns; None without limits."""
+        """Test whether a record's group keeps to the limits on sensitive columns.
+
+        It is None without limits or sensitive columns; see `AdmissibleGroups`.
+        """
         limits = self.scenario.publisher.attribute_limits
         if not limits or self.sensitive is None:
             return None
@@ -421,7 +433,8 @@ class TablesStudy(Study[TablesScenario]):
     def links_with_everybody(self) -> bool:
         """Whether the adversary links with all people and knows their values.
 
-        It has no background knowledge, stages, registry or lists, and knows group sizes at the outset.
+        This is the case if it has no background knowledge, stages, registry or lists, and knows group sizes at the
+        outset.
         """
         section = self.scenario.adversary
         knows_sizes = not section.plans_sequentially or section.sequential.belief == "known"
@@ -629,9 +642,10 @@ class TablesStudy(Study[TablesScenario]):
     # Games
 
     def of_people(self, linker: Linker, adversary: Adversary) -> tuple[Linker, Adversary]:
-        """Return a linker and an adversary of game rows, given a pair of cells.
+        """Return a linker and an adversary of game rows.
 
-        Without a key of people, rows are cells, and both are returned unchanged.
+        `linker` and `adversary` are those of cells (distinct records). Without ``release.person``, game rows are cells,
+        and both are returned unchanged.
         """
         if self.persons is None:
             return linker, adversary
@@ -688,7 +702,10 @@ class TablesStudy(Study[TablesScenario]):
         return self.game(believed=True)
 
     def solve(self, policy: str, game: RecordGame) -> Choice:
-        """Return the `Choice` of a policy, by name, in a game on the study's records."""
+        """Return the `Choice` of a policy in a game on the study's records.
+
+        `policy` is the policy's name.
+        """
         return policy_named(policy).choose(self, game, 0)
 
     def world(self, draw: int = 0) -> World:
@@ -829,7 +846,8 @@ class TablesStudy(Study[TablesScenario]):
     def split(self, rows: Rows, people: NDArray[np.int64]) -> TablesStudy:
         """Return the study on selected game rows with new numbers of people.
 
-        The new study defines the possible generalizations only. Group sizes still come from the rows of this study.
+        Only the strategy space and the solver of the new study are meant to be used. Games on it take their linkers,
+        and so their group sizes, from this study.
 
         Parameters
         ----------
@@ -847,7 +865,7 @@ class TablesStudy(Study[TablesScenario]):
     def by_subject(self) -> TablesStudy:
         """Return the study with a game row for each data subject (person or record).
 
-        It is the study itself if this is already so.
+        The result is this study itself if each data subject already has its own game row.
         """
         rows = self.row_of_subject
         if len(rows) == self.space.n_records:
