@@ -97,7 +97,7 @@ _LONGEST_GROUP = 60
 
 @dataclass(frozen=True)
 class DraftHierarchy:
-    """Hierarchy of a column, in the form of a scenario.
+    """Drafted hierarchy of a column, with its rule as in a scenario file.
 
     Parameters
     ----------
@@ -168,11 +168,11 @@ def read_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
 
 
 def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
-    """Draft intervals: of round widths for whole numbers, of two widths for other numbers.
+    """Draft a hierarchy of intervals for a column of numbers.
 
-    Whole numbers of ages and birth years have widths of their own, such as 5 and 10 years. At most `most` widths are
-    used. The result is None if no width fits the range, as for equal values. Values that are neither numbers nor
-    missing form one group.
+    Intervals of whole numbers have round widths, those of other numbers two widths. Whole numbers of ages and birth
+    years have widths of their own, such as 5 and 10 years. At most `most` widths are used. The result is None if no
+    width fits the range, as for equal values. Values that are neither numbers nor missing form one group.
     """
     whole = column.kind == "whole number"
     pattern = WHOLE_NUMBER if whole else NUMBER
@@ -568,7 +568,9 @@ def _check_named(profiles: Sequence[ColumnProfile], frame: pd.DataFrame, options
 
 
 def _require_matches(candidates: Sequence[ColumnProfile], reasons: Mapping[str, str], options: DraftOptions) -> None:
-    """Check that columns named by the user, or known to outsiders, match the population.
+    """Check that some columns match an attribute of the population.
+
+    They are the columns named by the user and the columns that outsiders know.
 
     Parameters
     ----------

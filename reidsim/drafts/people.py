@@ -240,7 +240,10 @@ class _Finder:
         )
 
     def names_household(self, column: str) -> bool:
-        """Return whether the name of a column is, or ends with, the name of a household key."""
+        """Return whether the name of a column is the name of a household key.
+
+        A name that ends with such a name counts, too.
+        """
         return f" {plain_words(column)}".endswith(tuple(f" {key}" for key in self.names.keys["household"]))
 
     def is_household(self, key: ColumnProfile) -> bool:
@@ -258,11 +261,13 @@ class _Finder:
         return sum(share >= _MOSTLY and beyond_chance for share, beyond_chance in found) > 1
 
     def evidence(self, *key: str) -> Literal["for", "against", "none"]:
-        """Return whether lifelong attributes show that one or several columns identify people.
+        """Return whether lifelong attributes show that columns identify people.
 
-        The evidence is "for" if at least 95 % of the keys with several rows have one value of each of birth date, birth
-        year and sex (without these, race), and one of them agrees beyond chance. It is "against" if in one of them
-        fewer than half of these keys have one value.
+        `key` names one column, or several whose combined values are the key. Lifelong attributes are birth date, birth
+        year and sex; race, if the table has none of these. Only key values with several rows count. The result is
+        "against" if fewer than half of them agree in some lifelong attribute, that is, their rows have one value of it.
+        It is "for" if at least 95 % agree in each lifelong attribute, and the agreement in one of these is beyond
+        chance; see `_agreement`. Otherwise it is "none".
         """
         groups = self.groups(key)
         found = [_agreement(groups, codes) for codes in self.lifelong.values()]
@@ -330,7 +335,9 @@ def may_name_weight(name: str) -> bool:
 def weight_column(
     profiles: Sequence[ColumnProfile], other_use: Collection[str] = (), total: float | None = None
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Find the column of sampling weights of a table, by its name or by the sum of its values.
+    """Find the column of sampling weights of a table.
+
+    It is found by its name or by the sum of its values.
 
     A column named ``weight`` may hold body weights. It counts as sampling weights if no column is a height or another
     measure of the body, some values have decimals, and the values differ by a factor of 6 or more or have a median of

@@ -155,7 +155,10 @@ class Names(Section):
         return meaning_of(name, self._hints)
 
     def names_quantity(self, name: str) -> bool:
-        """Return whether a word of a name indicates a count or measurement, not a code."""
+        """Return whether a name indicates a count or measurement, not a code.
+
+        This is the case if one of its words is in `quantities`.
+        """
         return not self.quantities.isdisjoint(words_of(name))
 
     def meaning(self, value: str) -> str:
@@ -446,7 +449,10 @@ class FoundReading:
 
     @property
     def kind(self) -> str:
-        """Type of the values after reading: "text", "number", "date", or "age" (of birth dates)."""
+        """Type of the values after reading.
+
+        It is "text", "number", "date", or "age" for dates of birth that are converted to ages.
+        """
         return "age" if "age_on" in self.content else self.content.get("type", "text")
 
 
