@@ -31,7 +31,9 @@ SetValue = Callable[[int], Floats]
 
 
 def exact_shares(value: SetValue, n_parts: int) -> Floats:
-    """Return the Shapley shares averaged over all orders; evaluate ``2 ** n_parts`` sets.
+    """Return the exact Shapley shares, which are averages over all orders.
+
+    All ``2 ** n_parts`` sets are evaluated.
 
     Parameters
     ----------
@@ -60,7 +62,9 @@ def exact_shares(value: SetValue, n_parts: int) -> Floats:
 
 
 def sampled_shares(value: SetValue, n_parts: int, orders: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return the Shapley shares averaged over orders drawn at random, and standard errors.
+    """Return estimated Shapley shares, and their standard errors.
+
+    The shares are averages over orders drawn at random.
 
     Parameters
     ----------

@@ -533,9 +533,9 @@ def worst_cases_table(runs: pd.DataFrame, design: Design) -> pd.DataFrame:
     ]
 
     def by_cell(measure: str) -> Floats:
-        """Return a measure as an array.
+        """Return a measure as an array; NaN where a run has no value.
 
-        Its shape is (n_rows, n_cases, n_samples, n_replications).
+        A case is an adversary at a point of the sweep. The shape is (n_rows, n_cases, n_samples, n_replications).
         """
         n_swept, _, *drawn = found.values[measure].shape
         table = np.full((len(rows), n_swept, len(adversaries), *drawn), np.nan)

@@ -223,9 +223,9 @@ def make_manifest(loaded: Scenario[Any], timings: Mapping[str, float], facts: Ma
 def common_fields(
     loaded: Scenario[Any], timings: Mapping[str, float], facts: Mapping[str, Any], warnings: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return the fields of every `Result` by name: ``name``, ``manifest``, ``warnings``.
+    """Return the values of the fields that every `Result` has, by name.
 
-    See `make_manifest` for `timings` and `facts`.
+    The fields are ``name``, ``manifest`` and ``warnings``. See `make_manifest` for `timings` and `facts`.
     """
     return {"name": loaded.name, "manifest": make_manifest(loaded, timings, facts), "warnings": tuple(warnings)}
 

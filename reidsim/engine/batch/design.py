@@ -262,7 +262,9 @@ def check_points(loaded: Scenario[Any], design: Design) -> None:
 
 
 def makers_of(loaded: Scenario[Any], design: Design) -> dict[str, dict[str, str]]:
-    """Import the user-defined parts that any point names; return origins by name.
+    """Import the user-defined parts that any point names; return their origins.
+
+    The result is a dict of origins by name of the part.
 
     Parts are adversaries, policies and the kind. An origin has module, package and version; see `made_by`.
 
@@ -305,6 +307,9 @@ def _values(values: schema.SweepValues) -> list[Any]:
 
 def draw_points(section: schema.UncertaintySection, seed: int) -> pd.DataFrame:
     """Draw points of the uncertain parameters.
+
+    There are ``section.samples`` points, drawn by ``section.method`` (see `spread`), with the section's rank
+    correlations if it has any.
 
     Parameters
     ----------

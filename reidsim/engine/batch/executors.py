@@ -91,7 +91,8 @@ def default_workers() -> int:
 def _fitting() -> int:
     """Return the number of workers that fit into free memory.
 
-    A worker needs about as much memory as this process, which has read the data.
+    A worker needs about as much memory as this process, which has read the data. The result is at least 1; it is the
+    number of cores if the free memory is unknown.
     """
     free = free_memory()
     return available_cores() if free is None else max(1, free // max(_WORKER_BYTES, _resident()))
@@ -199,9 +200,11 @@ class ProcessExecutor:
         deaths, failed_starts = Counter[str](), 0
 
         def after_death(process: _Worker, how: str) -> list[RunOutcome]:
-            """Return the outcome of a dead process' task in a list; an empty list if the task is tried again.
+            """Return the outcome of a dead process' task, in a list.
 
-            `how` states how the process ended.
+            The list is empty if the process had no task, or the task is tried again: only after the second death is it
+            reported as killed. `how` states how the process ended. An `InputError` is raised if three processes in a
+            row died before they were ready.
             """
             nonlocal failed_starts
             failed_starts += not process.is_ready
@@ -473,9 +476,9 @@ def _refused(problem: str, **more: Any) -> InputError:
 
 @contextlib.contextmanager
 def _without_logs() -> Iterator[None]:
-    """Suppress all log messages of dask and the packages in `_TALKATIVE` in the block.
+    """Suppress all log messages of the packages in `_TALKATIVE` in the block.
 
-    They would repeat that the scheduler is lost, which is reported as an error instead.
+    The messages would repeat that the scheduler is lost, which is reported as an error instead.
     """
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in _TALKATIVE]
     with contextlib.ExitStack() as restored:

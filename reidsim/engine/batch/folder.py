@@ -170,7 +170,7 @@ def keeps_runs(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def telling_kept(folder: Path | None, how_to_go_on: str) -> Iterator[None]:
-    """If the block fails, add to its message that finished runs are kept.
+    """If the block fails, tell the user that finished runs are kept.
 
     The message also contains `how_to_go_on`, an instruction to continue the batch. Nothing is added if there is no
     folder, or its journal has no run.
@@ -217,9 +217,9 @@ def damaged_lines(path: Path) -> int:
 
 
 def _entries(path: Path) -> Iterator[dict[str, Any] | None]:
-    """Yield the content of each complete line of a journal, or None if its checksum is wrong.
+    """Yield the content of each complete line of a journal.
 
-    An incomplete last line is skipped. A missing journal has no lines.
+    A line with a wrong checksum yields None. An incomplete last line is skipped. A missing journal has no lines.
     """
     if not path.exists():
         return
@@ -297,6 +297,8 @@ def read_stored_tables(folder: Path, manifest: Mapping[str, Any], needed: str) -
 def read_stored(path: Path, manifest: Mapping[str, Any]) -> pd.DataFrame:
     """Return a table from the folder of a batch.
 
+    Its hash is checked only if the manifest has one, that is, after the batch has ended.
+
     Raises
     ------
     InputError
@@ -333,9 +335,10 @@ def scenario_of(manifest: Mapping[str, Any], *, allow_code: bool = False) -> Sce
 
 
 def read_runs(folder: Path, manifest: Mapping[str, Any], design: Design, tasks: Iterable[RunTask]) -> pd.DataFrame:
-    """Return the finished runs of a batch with these tasks, with the columns of ``runs.parquet``.
+    """Return the finished runs of a batch, with the columns of ``runs.parquet``.
 
-    While the batch is running, they are read from its journal.
+    While the batch is running, the runs of `tasks` are read from its journal; afterwards, all runs are read from the
+    table.
 
     Raises
     ------
@@ -529,7 +532,9 @@ def require_unchanged(before: Mapping[str, str], now: Mapping[str, str], source:
 
 
 def _files_named(content: Any, base: Path, followed: set[Path], key: str = "") -> Iterator[Path]:
-    """Yield every existing file named in plain data and, recursively, in TOML files named there.
+    """Yield every existing file that plain data name.
+
+    TOML files among these are searched in the same way, recursively.
 
     Parameters
     ----------
@@ -564,9 +569,9 @@ def _files_named(content: Any, base: Path, followed: set[Path], key: str = "") -
 
 
 def _shared_name(path: Path, home: Path) -> str:
-    """Return the name of a file that is the same on other computers; see `DataFiles.hashes`.
+    """Return a name of a file that is the same on other computers.
 
-    `home` is the folder of the scenario.
+    For its form, see `DataFiles.hashes`. `home` is the folder of the scenario.
     """
     folders = {f"{BUNDLED}{among}/": bundled_folder(among) for among in ("scenarios", "populations")}
     true = path.resolve()

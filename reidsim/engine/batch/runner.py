@@ -189,11 +189,11 @@ def _made(folder: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _opened(folder: Path | None, manifest: Mapping[str, Any], *, go_on: bool) -> Iterator[dict[str, Any] | None]:
-    """Lock the folder of a new or resumed batch (`go_on`), if it has one, and write its manifest.
+    """Lock the folder of a batch, if it has one, and write its manifest.
 
-    An `InputError` is raised if a new batch has a folder that is not empty, or a resumed one has none or another batch.
-    Yields the stored manifest if the batch is already complete, so that the folder needs no change; otherwise None. If
-    the block fails, a new folder in which no run has finished is removed.
+    `go_on` marks a resumed batch. An `InputError` is raised if a new batch has a folder that is not empty, or a resumed
+    one has none or another batch. Yields the stored manifest if the batch is already complete, so that the folder needs
+    no change; otherwise None. If the block fails, a new folder in which no run has finished is removed.
     """
     if folder is None:
         yield None

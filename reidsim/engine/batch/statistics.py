@@ -186,7 +186,9 @@ QUANTILES = {"q05": 0.05, "q25": 0.25, "median": 0.5, "q75": 0.75, "q95": 0.95}
 
 
 def mean_interval(values: Floats, level: float = LEVEL) -> dict[str, NDArray[Any]]:
-    """Return the mean of runs with its confidence interval; see the module for the method.
+    """Return the mean of runs with its confidence interval.
+
+    The module docstring describes the method.
 
     Parameters
     ----------
@@ -301,7 +303,7 @@ def error_of_estimates(errors: Floats) -> Floats:
 
 
 def quantiles(values: Floats, shares: Any) -> Floats:
-    """Return quantiles over runs, interpolated between neighbouring values.
+    """Return quantiles over runs, linearly interpolated between neighbouring values.
 
     The result is NaN if no run has a value.
 

@@ -460,8 +460,9 @@ def _by_bisection(plan: Any, weights: NDArray[np.int64], believed: EconomicsSect
     """Return share of safe records, breaking cost and breaking gain, by bisection.
 
     This works against any adversary; see `guarantee_table`. Attacks of the adversary must increase as the cost
-    decreases or the gain increases. If no cost, or no gain, exposes a safe record, it is NaN. `weights` are numbers of
-    records in each row of the plan.
+    decreases or the gain increases. The breaking cost is NaN if not even a cost of 0 exposes a safe record. The
+    breaking gain is NaN if no gain of 2, 4, ..., 2**64 times the larger of the adversary's gain and 1 exposes one.
+    `weights` are numbers of records in each row of the plan.
     """
     from scipy.optimize import bisect
 

@@ -122,9 +122,9 @@ class Evaluator:
 
     @cached_property
     def plans(self) -> Any:
-        """The planner under any payoff parameters; see `Kind.amount_points`.
+        """Planner under any payoff parameters; see `Kind.amount_points`.
 
-        Only for kinds that have one.
+        It exists only for kinds of scenario with such a planner.
         """
         kind = kind_of(self.loaded.scenario)
         return kind.amount_points(kind.build(self.loaded))
@@ -240,7 +240,9 @@ class Evaluator:
 
 @dataclass(frozen=True, kw_only=True)
 class StressWork(ScenarioWork):
-    """A callable that plays policies with plans that a plain run would not make.
+    """A callable that runs a task with plans that a plain run would not make.
+
+    Plans may use other payoff parameters than the point, or be made against an adversary that the task names.
 
     Parameters
     ----------
@@ -382,10 +384,10 @@ def believed_values(scenario: schema.ScenarioHead, keys: Iterable[str]) -> dict[
 
 
 def planned_amounts(scenario: schema.ScenarioHead, keys: Iterable[str]) -> dict[str, Any]:
-    """Return own values of the payoff parameters that no belief can replace.
+    """Return the scenario's own values of payoff parameters without a belief key.
 
-    They are the scenario's values, by key path, of keys among `keys`. A publisher who plans as believed uses them at
-    every point. Rounds of agents plan anew, so they use none.
+    The result is by key path, and only for parameters among `keys`. A publisher who plans as believed uses these values
+    at every point. It is empty for kinds without decisions, and for rounds of agents, who plan anew.
     """
     kind = kind_of(scenario)
     amounts = () if not kind.decides or kind.in_rounds(scenario) else kind.amount_keys
@@ -614,7 +616,9 @@ class _Stress:
     def _check(self, has: set[str]) -> None:
         """Check that the game supports the outputs and analyses of the section.
 
-        `has` are the names of the game's outputs. An `InputError` is raised if the game lacks one.
+        `has` are the names of the game's outputs. An `InputError` is raised if a requested output is not among them, if
+        a batch does not compute the requested quantile of the risk, if discovery names a policy that is not compared,
+        or if the game does not support the guarantee.
         """
         scenario, section, kind = self._scenario, self._section, kind_of(self._scenario)
         drawn = section.sensitivity is not None or section.robustness is not None
@@ -725,7 +729,9 @@ class _Stress:
     def _robust_strategies(
         self, points: pd.DataFrame, section: schema.RobustnessSection
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the outcomes of robust strategies as rows of further policies, and their strategy table.
+        """Return the outcomes of robust strategies, and their strategy table.
+
+        The outcomes are rows of further policies, one per criterion, as in `analyses.Outcomes.table`.
 
         `points` has one row per point and columns of payoff parameters only. A robust strategy is chosen for each
         record by a criterion over all points; the policy is named ``robust-`` plus the criterion.
