@@ -76,8 +76,8 @@ class AdversaryType:
 class TypesLinkage(Linkage):
     """Linkage of each type.
 
-    Group sizes and match probability of the whole (the fields of `Linkage`) are those of the first type. Types reply to
-    their own linkage.
+    The fields of `Linkage`, such as group sizes, have the values of the first type. Each type replies to its own
+    linkage in `by_type`.
 
     Parameters
     ----------
@@ -144,7 +144,10 @@ class TypesResponse(Response):
 
     @property
     def reidentified(self) -> Floats:
-        """True probability that any present adversary attacks and re-identifies each record."""
+        """True probability that any adversary attacks and re-identifies each record.
+
+        It is the probability over the set of adversaries that is present, too.
+        """
         return np.where(self.attacks, self.success, 0.0)
 
     @property
@@ -332,10 +335,11 @@ def with_each(game: RecordGame, change: Callable[[AdversaryType], AdversaryType]
 
 
 def averaged(types: Sequence[AdversaryType]) -> tuple[AdversaryType, ...]:
-    """Return the types, each replaced by the type of largest weight at the mean gain and cost of all.
+    """Return adversary types that differ in name and weight only.
 
-    Names and weights are kept. Means are weighted by the weights of the types. Amounts of money have a mean; linkers
-    and attack plans do not, so they are taken from the type of largest weight (the first of these, if several have it).
+    Each type is replaced by the type of largest weight with the mean gain and cost of all types. Names and weights are
+    kept. Means are weighted by the weights of the types. Amounts of money have a mean; linkers and attack plans do not,
+    so they are taken from the type of largest weight (the first of these, if several have it).
 
     Raises
     ------
@@ -497,7 +501,10 @@ class PeopleLinker:
 
 @dataclass(frozen=True, eq=False)
 class PeopleAdversary:
-    """An adversary who attacks each person through the best of its records.
+    """An adversary who attacks each person through the best of the person's records.
+
+    Of a person's records, an attacked one is better than one that is not; then the higher believed success probability,
+    the higher success probability and the higher payoff of the adversary decide, in this order.
 
     Parameters
     ----------
@@ -516,7 +523,7 @@ class PeopleAdversary:
         return declared_information(self.adversary)
 
     def respond(self, linkage: Linkage, rows: Rows | None = None) -> Response:
-        """Return the reply to each person, through the record that `best_entries` selects.
+        """Return the reply to each person: the reply to the best of the person's records.
 
         A linkage other than `PeopleLinkage` is passed on to the adversary of single records. `rows` are numbers of
         people (row sets); all of the linkage, if not given. See `Adversary`.

@@ -110,7 +110,10 @@ def require_comparable(name: str, n_forms: int) -> None:
 
 
 def record_game_of(game: Game) -> RecordGame:
-    """Return a game as a record game: the record game of a masking game, or itself."""
+    """Return a game as a `RecordGame`.
+
+    A `MaskingGame` has a record game; a `RecordGame` is returned itself.
+    """
     return game.record_game if isinstance(game, MaskingGame) else game
 
 

@@ -195,7 +195,7 @@ def double_oracle(
 def _reply(
     playing: Sequence[Opponent], oracle: Defender, mixture: Floats, weights: NDArray[np.int64] | None
 ) -> tuple[tuple[str, str], Floats]:
-    """Return the oracle's best response to mixed adversaries: its name, and its outcomes.
+    """Return the name and the outcomes of the oracle's best response to a mixture.
 
     The name is a pair: the oracle's name, and the adversaries of positive probability with their probabilities as text.
     The outcomes, shape (2, n_adversaries), are means over records, in currency units: payoffs of the defender and of

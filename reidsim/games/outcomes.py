@@ -406,10 +406,10 @@ class Reidentified:
 
 
 def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Generator]) -> Reidentified:
-    """Return the distributions, given one case per possible set of adversaries.
+    """Return the distributions of the number of people re-identified and of total payoffs.
 
-    They are the distributions of the number of people re-identified and of total payoffs. The adversary's distribution
-    is None if any case lacks its attempts (`hits`).
+    They are mixtures over the possible sets of adversaries, one case each. The distribution of the adversary's payoff
+    is None if any case has ``hits=None``.
 
     Parameters
     ----------

@@ -248,7 +248,7 @@ class FixedLinkage:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a strategy for each record; arrays of equal shape, one entry per record.
+    """Outcome of a strategy; arrays of equal shape, one entry per record.
 
     Parameters
     ----------
@@ -332,8 +332,8 @@ class RecordGame:
     def benefit_of(self, strategy: int, rows: Rows | None = None) -> Floats:
         """Return v(g), the benefit of sharing all records, or `rows`, under `strategy`.
 
-        It is the publisher's payoff without an attack, in currency units per record: one entry for each of `rows`
-        (record numbers).
+        It is the benefit of the unchanged record times the utility of the strategy, and the publisher's payoff without
+        an attack; in currency units, one entry for each of `rows` (record numbers).
         """
         return (self.benefit if rows is None else self.benefit[rows]) * self.space.utility(strategy, rows)
 

@@ -309,9 +309,10 @@ def iceberg(game: RecordGame, constraint: Constraint | None = None, progress: Pr
 def fits(game: RecordGame) -> bool:
     """Return whether `iceberg` can solve a game: payoffs depend on group sizes alone.
 
-    It can if the adversary is a `OneShotAdversary` (one attempt per record, a uniform guess within the group), the
-    linker is a `PopulationLinker` over a population that contains every record's person and whose groups can be rolled
-    up, and the strategies form a `GeneralizationLattice`. Subclasses of the adversary, linker or lattice do not fit.
+    The result is True if the adversary is a `OneShotAdversary` (one attempt per record, a uniform guess within the
+    group), the linker is a `PopulationLinker` over a population that contains every record's person and whose groups
+    can be rolled up, and the strategies form a `GeneralizationLattice`. Subclasses of the adversary, linker or lattice
+    do not fit.
     """
     adversary, linker, space = game.adversary, game.linker, game.space
     return (
@@ -530,7 +531,7 @@ class Options(NamedTuple):
 
 
 def undominated_options(space: StrategySpace, linker: Linker, constraint: Constraint | None = None) -> Options:
-    """Return the strategies that can be best for a record at a parameter point.
+    """Return the strategies of each record that can be best at some parameter point.
 
     Strategy g is dominated by another allowed strategy g' with at least its utility and at most its success
     probability, if g' is earlier in lattice order or has strictly more utility. At every point g' then pays the
@@ -621,10 +622,11 @@ def best_options(
 
 @numba.njit(cache=True)
 def _undominated(utility: Floats, success: Floats, orders: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which strategies of each record are undominated, in the order of `orders`.
+    """Return which strategies of each record are undominated.
 
-    All arrays have shape (n_records, n_strategies). `orders` holds the strategies by decreasing utility; equal
-    utilities are put in lattice order, in place. `success` is infinite where a strategy is not allowed.
+    All arrays have shape (n_records, n_strategies); the result is in the order of `orders`. `orders` holds the
+    strategies by decreasing utility; equal utilities are put in lattice order, in place. `success` is infinite where a
+    strategy is not allowed.
     """
     kept, safer_than_all_before = np.zeros(utility.shape, dtype=np.bool_), np.zeros(utility.shape[1], dtype=np.bool_)
     for i in range(len(utility)):

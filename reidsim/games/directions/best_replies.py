@@ -212,7 +212,9 @@ def without_attacked(game: RecordGame, strategies: Strategies) -> Strategies:
 
 
 def replies_in(game: RecordGame, linker: DirectedLinker) -> tuple[NDArray[np.int64], NDArray[np.bool_], Harm]:
-    """Return the adversary's reply to each record under every strategy, in a game with a directed linker.
+    """Return the adversary's replies in a game with a directed linker.
+
+    They are the replies to each record by number of fitting rows, and under every strategy.
 
     Returns
     -------

@@ -289,7 +289,7 @@ class Harm(NamedTuple):
 
 
 class Release(NamedTuple):
-    """Hold the strategy of each record, the rows that fit each cell, and the harm to persons.
+    """Hold a release: strategies of records, rows that fit each cell, harm to persons.
 
     The last ten fields are working arrays for the effects of a change to a record; an entry is one of its distinct
     rows, and a term of a signed sum represents all strategies above a given one.
@@ -742,7 +742,7 @@ def effect_on_others(release: Release, record: int) -> float:
 
 @borrowing()
 def reread(release: Release, record: int) -> None:
-    """Fill ``release.least`` with the lowest levels of agreement with a record's values.
+    """Fill ``release.least`` with the lowest levels of agreement with a record.
 
     An entry is the lowest level at which a value of an attribute and that of the record are generalized to the same
     value, for each distinct row of the record; the number of levels if there is none.

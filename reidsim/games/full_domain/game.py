@@ -153,10 +153,11 @@ class FullDomainGame:
 
     The publisher picks one node of the lattice for the whole dataset. A record in a class of ``k`` people is attacked
     if ``G > C k`` and pays ``B (1 - IL) - [attacked] L / k``, with the publisher's benefit B and loss L, the
-    adversary's gain G and cost C (`prices`), and the information loss IL. It is suppressed if that is not above zero.
-    Suppression does not change the class sizes of other records. In the No-Attack game (`no_attack`) records of classes
-    of at most ``G / C`` people are suppressed instead (with ``G = 0`` none), which is k-anonymity under prosecutor risk
-    and k-map under journalist risk; `safe_class` determines whether a class of exactly that size is safe.
+    adversary's gain G and cost C (`prices`), and the information loss IL. The record is suppressed if this payoff is
+    not above zero. Suppression does not change the class sizes of other records. In the No-Attack game (`no_attack`),
+    records of classes of at most ``G / C`` people are suppressed instead (none, if ``G = 0``), which is k-anonymity
+    under prosecutor risk and k-map under journalist risk; `safe_class` determines whether a class of exactly that size
+    is safe.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ class FullDomainGame:
 
     @property
     def followed(self) -> Followed:
-        """Cells for which a walk of the lattice records the equivalence class, at the ungeneralized node.
+        """Cells whose classes a walk of the lattice follows, at the ungeneralized node.
 
         The result has all cells (distinct records), their ungeneralized classes and an information loss of 0. It is
         empty if all records of a class pay the same, so that results are computed by class (`by_class`).
@@ -363,10 +364,10 @@ class FullDomainGame:
         return np.asarray(record_outcomes(visit.followed.loss, people, self.terms, self.cell_kind))
 
     def of_classes(self, table: ClassTable) -> Floats:
-        """Return the outcome of a record of each class, shape (4, n_classes); see `record_outcomes`.
+        """Return the outcome of a record of each class of `table`, shape (4, n_classes).
 
-        This requires `by_class`. If a class is suppressed, so is every part of the class that has at least the same
-        information loss; searches use this.
+        For the rows see `record_outcomes`. This requires `by_class`. If a class is suppressed, so is every part of the
+        class that has at least the same information loss; searches use this.
         """
         return np.asarray(record_outcomes(table.loss, table.people, self.terms, np.zeros_like(table.keys)))
 
@@ -553,9 +554,9 @@ class AnyAdversaryGame(FullDomainGame):
         return _outcomes(kept, outcome.publisher_payoff, outcome.response, self._withheld)
 
     def of_classes(self, table: ClassTable) -> Floats:
-        """Return the outcome of a record of each class, shape (4, n_classes); see `record_outcomes`.
+        """Return the outcome of a record of each class of `table`, shape (4, n_classes).
 
-        This requires `by_size`. A group size below 1 counts as 1.
+        For the rows see `record_outcomes`. This requires `by_size`. A group size below 1 counts as 1.
         """
         game, sizes = self.record_game, np.maximum(table.people, 1.0)
         response = game.adversary.respond(Linkage(sizes, sizes))

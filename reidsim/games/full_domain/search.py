@@ -206,7 +206,9 @@ def pareto_front(nodes: pd.DataFrame) -> pd.DataFrame:
 
 
 def every_node(game: FullDomainGame) -> pd.DataFrame:
-    """Return the outcomes of all nodes at or above the minimum levels; see `node_outcomes`.
+    """Return the outcomes of all nodes at or above the minimum levels.
+
+    The result is a table of `node_outcomes`.
 
     Raises
     ------
@@ -332,9 +334,10 @@ class _BranchSearch:
             return
 
         def enter(step: int, *, dive: bool) -> None:
-            """Search the nodes of the branch with this attribute `step` levels above its lowest level.
+            """Search the nodes of the branch in which this attribute has one level.
 
-            Nothing is done if their bound cannot beat the incumbent.
+            The level is `step` above the attribute's lowest level. Nothing is done if the bound of these nodes cannot
+            beat the incumbent. For `dive`, see `_explore`.
             """
             node, height = branch.node + step * self._strides[depth], branch.height + step
             if self._incumbent.is_beaten_at(float(bounds[step, PAYOUT]), node, height):
@@ -388,7 +391,7 @@ def explore(
 
 
 class _BudgetSpentError(Exception):
-    """The budget of a search, in nodes or seconds, is spent."""
+    """Raised when the budget of a search, in nodes or seconds, is spent."""
 
 
 class _BudgetSearch:
@@ -556,11 +559,12 @@ def local_recoding(
 ) -> LocalRecoding:
     """Solve a game in rounds, each for the records that earlier rounds suppressed.
 
-    The rounds end when no node has a payoff above 0 for the records left. Under prosecutor risk, the group size of a
-    record in a later round counts only the records of its class that were left for that round, because records released
-    earlier are generalized differently and can be distinguished. Under journalist risk, it counts all people in the
-    population who generalize to its class, as in every round. Each round may suppress any number of records; the
-    suppression limit applies to the records left after the last round. If more are left, all records are suppressed.
+    The rounds end when no node has a payoff above 0 for the records left, when no records are left, or after `rounds`
+    rounds. Under prosecutor risk, the group size of a record in a later round counts only the records of its class that
+    were left for that round, because records released earlier are generalized differently and can be distinguished.
+    Under journalist risk, it counts all people in the population who generalize to its class, as in every round. Each
+    round may suppress any number of records; the suppression limit applies to the records left after the last round. If
+    more are left, all records are suppressed.
 
     Parameters
     ----------

@@ -152,11 +152,12 @@ Worker = TypeVar("Worker")
 
 @dataclass(frozen=True, eq=False)
 class PartialMaskingSpace(MaskingSpace):
-    """All combinations of levels in which the first `n_always` attributes are shared unmasked.
+    """Masking space in which the first `n_always` attributes are always shared.
 
-    An example are demographics that every contributor states. The attributes that are always shared are the most
-    significant digits of a strategy's number. The strategies that share them therefore have the lowest numbers, equal
-    to their numbers in a game in which all attributes can be masked.
+    Strategies are all combinations of levels of the other attributes. Demographics that every contributor states are an
+    example of attributes that are always shared. The attributes that are always shared are the most significant digits
+    of a strategy's number. The strategies that share them therefore have the lowest numbers, equal to their numbers in
+    a game in which all attributes can be masked.
 
     Parameters
     ----------
@@ -390,7 +391,10 @@ class MaskingGame:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether there are compiled solvers: for a two-stage attack without planner."""
+        """Whether compiled solvers support the game.
+
+        They support only a two-stage attack (`is_two_stage`) whose planner is the attack itself.
+        """
         return self.planner is None and is_two_stage(self.attack, self.world, self.space)
 
     def one_stage(self) -> MaskingGame:
@@ -409,7 +413,9 @@ class MaskingGame:
 
     @property
     def staged_linker(self) -> MultistageLinker:
-        """The linker of the attack's stages, with the adversary's side of the game for compiled solvers.
+        """Linker of the attack's stages.
+
+        It has the adversary's side of the game for compiled solvers (`compiled`).
 
         Raises
         ------

@@ -125,9 +125,9 @@ Groups = tuple[Alike, ...] | None
 
 
 class Tables(NamedTuple):
-    """Replies of adversaries that link on few attributes, by form of these.
+    """Replies of adversaries that link on few attributes, by form.
 
-    A form is a combination of levels of the linked attributes.
+    A form is a combination of levels of the attributes on which an adversary links.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class Tables(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Adversaries with tabulated replies, the rows of records in their arrays, and allowed strategies.
+    """Adversaries with tabulated replies, and rules for the whole game.
 
     Attributes
     ----------
@@ -269,10 +269,10 @@ _Replies = tuple[NDArray[np.bool_], Floats, NDArray[np.int64]]
 
 
 def _by_thread(alike: Sequence[Alike], n_records: int) -> list[Groups]:
-    """Return the groups of adversaries for each thread, each thread with its own memory.
+    """Return the groups of adversaries for each thread.
 
-    The list has one entry per thread, `n_threads` of them: a tuple of the groups, or None without adversaries. The
-    first thread uses the memory of `alike`.
+    Each thread has its own memory. The list has one entry per thread, `n_threads` of them: a tuple of the groups, or
+    None without adversaries. The first thread uses the memory of `alike`.
     """
     others = (
         [group._replace(memory=memory_beside(group.memory, group.arrays)) for group in alike]
@@ -338,9 +338,9 @@ def _tabled(linker: Linker, adversary: Adversary, space: MaskingSpace, sizes: ND
 
 
 def _stacked(tabled: Sequence[tuple[float, _Replies]], n_attributes: int) -> Tables:
-    """Return the replies of several adversaries as `Tables`, padded to the largest number of forms.
+    """Return the replies of several adversaries as `Tables`.
 
-    Padded entries are False and 0.
+    Tables are padded with False and 0 to the largest number of forms.
 
     `tabled` holds, for each adversary, its probability of presence and the result of `_tabled`; it may be empty.
     `n_attributes` is the number of attributes.

@@ -454,9 +454,10 @@ def _offer(alike: Groups, rules: Rules, game: GameArrays, target: int, strategy:
 def _keeps_past(game: GameArrays, past: int, strategy: int) -> bool:
     """Return whether a strategy shares all that earlier releases shared.
 
-    It does if no attribute has a higher level than in `past`, the strategy equivalent to all earlier releases. An
-    adversary that has seen an attribute learns nothing by seeing it again. So sharing it again is worth no less, leads
-    to the same replies, and has no higher strategy number. If `past` is -1 (no earlier release), the result is True.
+    The result is True if no attribute has a higher level than in `past`, the strategy equivalent to all earlier
+    releases. An adversary that has seen an attribute learns nothing by seeing it again. So sharing the attribute again
+    is worth no less, leads to the same replies, and gives no higher strategy number. If `past` is -1 (no earlier
+    release), the result is True.
     """
     for j in range(len(game.places)):
         if strategy // game.places[j] % game.sizes[j] > past // game.places[j] % game.sizes[j]:

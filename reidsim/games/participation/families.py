@@ -308,7 +308,9 @@ class Crowd:
 
 
 class Families(NamedTuple):
-    """People who may join a database, and their relatives, also as an argument of compiled functions.
+    """People who may join a database, and their relatives.
+
+    Compiled functions accept the tuple as an argument.
 
     Attributes
     ----------
