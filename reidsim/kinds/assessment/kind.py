@@ -414,8 +414,8 @@ def record_table(study: RiskStudy, release: Release, found: Mapping[str, Assessm
         Columns: ``record`` (from 0, in the order of the release), ``records`` (number of records of the release),
         ``knowledge`` (the adversary), ``prosecutor``, ``journalist`` with ``journalist_low`` and ``journalist_high``
         (ends of its confidence interval), ``marketer``, ``overall``, the standard error of each of the four (0 if
-        exact), and the attributes. With a key of people, there is also the number of the ``person``, and each risk is
-        the largest among the person's records, equal in all of them. With households, there is also
+        exact), and the attributes. With ``release.person``, there is also the number of the ``person``, and each risk
+        is the largest among the person's records, equal in all of them. With households, there is also
         ``household_risk``, the largest overall risk in the person's household.
     """
     released, n = {}, release.n_records
@@ -689,8 +689,8 @@ class AssessmentKind(Kind):
     def describe(self, study: RiskStudy) -> str:
         """Draw the first release and return a line on the size of the assessment.
 
-        The line has the numbers of releases, records, people (with a person key) and attributes, and each adversary's
-        number of knowledge sets (combinations of attributes that it may know of a person).
+        The line has the numbers of releases, records, people (with ``release.person``) and attributes, and each
+        adversary's number of knowledge sets (combinations of attributes that it may know of a person).
         """
         release = study.release(study.sizes[0], 0)
         releases, sizes = counted(study.scenario.release.samples, "release"), ", ".join(map("{:,}".format, study.sizes))

@@ -424,7 +424,7 @@ class Release:
     def by_person(self, risks: Floats) -> Floats:
         """Return, for each record, the largest risk among its person's records.
 
-        Without a person key, the risks are returned unchanged.
+        Without ``release.person``, the risks are returned unchanged.
 
         Parameters
         ----------
@@ -436,8 +436,8 @@ class Release:
     def of_people(self, risks: Floats) -> Floats:
         """Return the largest risk among each person's records, shape (n_people,).
 
-        Persons are in the order of their numbers. Without a person key, each record is a person, and the risks are
-        returned unchanged.
+        Persons are in the order of their numbers. Without ``release.person``, each record is a person, and the risks
+        are returned unchanged.
 
         Parameters
         ----------

@@ -130,9 +130,11 @@ class Basic(Policy):
     description = "generalization with the highest payoff in each period, whether or not records are attacked"
 
     def choose(self, study: Any, game: Game, draw: int) -> Choice:
-        """Return a `Choice`: one generalization per period, in all rows of the period.
+        """Return a `Choice`: the best generalization of each period's table, for all rows.
 
-        A row of the game represents equal cases in the table of a period; its strategy is -1 if the table is withheld.
+        The best one has the highest payoff summed over the table's cases; if `forbids_attacks` is set, only
+        generalizations under which no case is attacked are considered. A row of the game represents equal cases in the
+        table of a period; its strategy is -1 if the table is withheld.
 
         Raises
         ------

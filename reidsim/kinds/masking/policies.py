@@ -227,7 +227,7 @@ class SearchPolicy(MaskingPolicy):
 
 @POLICIES.register("masking")
 class Masking(SearchPolicy):
-    """Masking game of Wan et al. 2021: best strategy of each subject."""
+    """Policy with each subject's best strategy: masking game of Wan et al. 2021."""
 
     label, masks, look, row = "Masking game", True, registry.Look(BLUE, "^"), 0
     description = (
@@ -237,7 +237,7 @@ class Masking(SearchPolicy):
 
 @POLICIES.register("no-attack-masking")
 class NoAttackMasking(SearchPolicy):
-    """Masking game limited to strategies under which no attack pays."""
+    """Policy `Masking` limited to strategies under which no attack pays."""
 
     label, masks, forbids_attacks, look, row = "No-attack masking game", True, True, registry.Look(SKY_BLUE, ">"), 1
     description = "set of shared attributes with the highest payoff among the sets without an attack"
@@ -245,7 +245,7 @@ class NoAttackMasking(SearchPolicy):
 
 @POLICIES.register("one-stage-masking")
 class OneStageMasking(SearchPolicy):
-    """The masking game against an adversary who infers no attribute before it links."""
+    """Policy `Masking` against an adversary who infers no attribute before it links."""
 
     label, masks, in_another_game, look, row = "One-stage masking game", True, True, registry.Look(VERMILION, "X"), None
     description = "masking game against an adversary who makes no inferences"
@@ -253,7 +253,7 @@ class OneStageMasking(SearchPolicy):
 
 @POLICIES.register("same-strategy")
 class SameStrategy(MaskingPolicy):
-    """The strategy, equal for all subjects, with the largest total payoff."""
+    """Policy with the strategy, equal for all subjects, of the largest total payoff."""
 
     label, masks, takes_best, look, row = "Same strategy for all", True, True, registry.Look(BLACK, "*"), 4
     description = "set of shared attributes, equal for all subjects, with the highest total payoff"
@@ -268,7 +268,7 @@ class SameStrategy(MaskingPolicy):
 
 @POLICIES.register("greedy-masking")
 class GreedyMasking(SearchPolicy):
-    """The masking game, solved by greedy search; not exact."""
+    """Policy `Masking`, solved by greedy search; not exact."""
 
     label, description, row = "Greedy masking", "masking game, solved by greedy search; not exact", 2
     by_agents, search = False, "greedy"
@@ -276,7 +276,7 @@ class GreedyMasking(SearchPolicy):
 
 @POLICIES.register("anytime-masking")
 class AnytimeMasking(SearchPolicy):
-    """The masking game, with at most ``most_evaluated`` strategies tried per subject.
+    """Policy `Masking` with at most ``most_evaluated`` strategies tried per subject.
 
     The key is in the scenario's section ``subjects``.
     """

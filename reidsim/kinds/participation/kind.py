@@ -270,7 +270,7 @@ class ParticipationStudy(Study[ParticipationScenario]):
 
         It is `Families` if the relatives of each person are known. Otherwise the population is random, and the game is
         `Crowd`, of types of people. Each person's benefit, services and harm are the scenario's amounts times random
-        factors, drawn with the scenario's seed; see ``subjects.spread``.
+        factors, uniform between 1 minus and 1 plus ``subjects.spread`` and drawn with the scenario's seed.
         """
         scenario, rng = self.scenario, self.stream(0)
         section, subjects = scenario.matching, scenario.subjects

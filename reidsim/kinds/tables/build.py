@@ -180,6 +180,7 @@ def _safe_harbor(
     population : Population
         Population in which the people of each three-digit ZIP code area are counted, if the section says so.
     persons : ReleasedPeople, optional
+        If given, a game row is a row set (all records of a person), and its node has the highest levels of its records.
     """
     if section is None:
         return None

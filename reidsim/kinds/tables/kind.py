@@ -392,7 +392,8 @@ class TablesKind(Kind):
         In cross-play, each policy plays against each adversary. A cell is a distinct record; cells are also split by
         attributes that are not quasi-identifiers if an adversary infers them. Solver "backward-induction" is replaced
         by "branch-and-bound". The recipe of an attack in stages is taken from `options`, else from the scenario's
-        adversary.
+        adversary. If the scenario names several adversaries, each of them and all together are opponents, too, unless
+        they have keys for rounds (`are_equipped`); then `opponent_types` returns them.
 
         Raises
         ------

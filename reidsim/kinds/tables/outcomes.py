@@ -596,7 +596,7 @@ class OneShotPoints(SolvedPoints):
     def plan(self, policy: str, believed: EconomicsSection) -> PointPlan:
         """Return the `PointPlan` of the best of the undominated strategies of each record.
 
-        The plan of a rule does not depend on `believed`.
+        If the policy is a rule, the plan has the rule's strategies instead, and `believed` is not used.
 
         Parameters
         ----------

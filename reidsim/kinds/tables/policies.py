@@ -367,7 +367,7 @@ POLICIES.add(
 
 @POLICIES.register("record-level")
 class RecordLevel(SolvedPolicy):
-    """Best generalization of each record, with group sizes of the whole table.
+    """Policy with the best generalization of each record, by sizes in the whole table.
 
     The group of a record is counted as if all records had the same generalization as this record. A record is withheld
     unless a generalization pays more than withholding.
@@ -432,7 +432,7 @@ POLICIES.add(
 
 @POLICIES.register("local-recoding")
 class LocalRecodingPolicy(SolvedPolicy):
-    """Full-domain generalization repeated for the suppressed records.
+    """Policy that repeats full-domain generalization for the suppressed records.
 
     Under prosecutor risk, group sizes of a round are counted among the records that are left for this round. Rounds end
     when no generalization of the remaining records pays, or after ``publisher.rounds``. If more records are then left
@@ -511,9 +511,9 @@ POLICIES.add(
 
 @POLICIES.register("multi-dimensional")
 class MultiDimensionalPolicy(SolvedPolicy):
-    """Best partition of the domain of values into regions, one generalization each.
+    """Policy with the best division of the domain of values into regions.
 
-    Group sizes are counted in the whole table.
+    All records of a region have the same generalization. Group sizes are counted in the whole table.
     """
 
     label = "Multi-dimensional"
@@ -581,7 +581,7 @@ POLICIES.add(
 
 @POLICIES.register("anytime")
 class Anytime(SolvedPolicy):
-    """Best generalization of the table found with a budget of nodes.
+    """Policy with the best generalization of the table found with a budget of nodes.
 
     The budget is ``publisher.nodes``, or `FEW_NODES` (100) evaluated nodes.
     """
@@ -603,9 +603,9 @@ class Anytime(SolvedPolicy):
 
 @POLICIES.register("opt-in")
 class OptInPolicy(SolvedPolicy):
-    """Release each record unchanged or withhold it, whichever pays more.
+    """Policy that releases a record unchanged if this pays more than withholding it.
 
-    With equal payoffs, the record is withheld.
+    Otherwise, also with equal payoffs, the record is withheld.
     """
 
     label = "Opt-in game"
@@ -632,7 +632,7 @@ class OptInPolicy(SolvedPolicy):
 
 @POLICIES.register(K_ANONYMITY)
 class KAnonymityPolicy(SolvedPolicy):
-    """Rule: k-anonymous generalization of the whole table with the largest utility.
+    """Policy with the k-anonymous generalization of the table that has most utility.
 
     If the publisher's unit is the table, records in smaller classes may be suppressed, up to the suppression limit;
     otherwise none may be.
