@@ -168,11 +168,11 @@ def read_hierarchy(column: ColumnProfile, path: Path) -> DraftHierarchy:
 
 
 def _of_numbers(column: ColumnProfile, most: int) -> DraftHierarchy | None:
-    """Draft a hierarchy of intervals for a column of numbers.
+    """Return a hierarchy of intervals for a column of numbers; None if no width fits.
 
-    Intervals of whole numbers have round widths, those of other numbers two widths. Whole numbers of ages and birth
-    years have widths of their own, such as 5 and 10 years. At most `most` widths are used. The result is None if no
-    width fits the range, as for equal values. Values that are neither numbers nor missing form one group.
+    For example, no width fits if all values are equal. Whole numbers have round widths; see `_round_widths`. Ages and
+    birth years have the widths of `_WIDTHS` that are below the range of values, if there are any. Other numbers have
+    two widths. At most `most` widths are used. Values that are neither numbers nor missing form one group.
     """
     whole = column.kind == "whole number"
     pattern = WHOLE_NUMBER if whole else NUMBER
@@ -271,9 +271,9 @@ def _rare_groups(column: ColumnProfile, most: int) -> list[list[str]]:
     """Return the groups into which rare categories are merged: two, one or none.
 
     The first group has the categories with fewer than 5 rows or 1 % of the rows. With more than 10 categories, a
-    second, larger group also has the categories below 5 %. If neither group can be used (all categories or none are
-    rare) and there are more than 10 categories, the only group has the rarest categories that together have less than
-    half of the rows.
+    second, larger group also has the categories below 5 %. A group is used only if it has at least two categories and
+    leaves at least two others. If neither is used and there are more than 10 categories, the only group has the rarest
+    categories that together have less than half of the rows, under the same condition.
 
     Parameters
     ----------
@@ -600,7 +600,7 @@ def _require_matches(candidates: Sequence[ColumnProfile], reasons: Mapping[str, 
 
 
 def _reason(profile: ColumnProfile, options: DraftOptions) -> str:
-    """Return why a column cannot be chosen automatically; "" if it can.
+    """Return why a column cannot be a quasi-identifier by default; "" if it can.
 
     If there are several reasons, the first is returned. Reasons are, for example, that the user drops it, that it is a
     direct identifier, or that it has too many values.

@@ -278,6 +278,9 @@ def _path_from(folder: Path, data: Path) -> str:
 def _scenario_text(choice: Choice, options: DraftOptions, **content: object) -> str:
     """Return the TOML text of the scenario, with comments on points to check.
 
+    An attribute has the name of its column or, with a population, of the population's attribute. A name that results
+    use for a column of their own gets the suffix ``_value``.
+
     Parameters
     ----------
     choice : Choice

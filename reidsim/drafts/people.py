@@ -207,8 +207,9 @@ class _Finder:
         """Return the column or pair that identifies people with several rows; () if none.
 
         The first of these is returned: a column named as a patient number, unless the `evidence` is "against" it; the
-        column with the fewest values among columns with evidence "for" it; a pair of columns with evidence "for" it. A
-        column with missing values is never used.
+        column with the fewest values among the columns that may identify people (`_may_be_person`) and have evidence
+        "for" it; the pair that distinguishes the fewest people, fewer than rows, among the pairs with evidence "for"
+        it. Pairs are tried only if there are at most 12 columns for them. A column with missing values is never used.
         """
         complete = [profile for profile in self.free if not profile.missing]
         order = self.names.keys["person"]

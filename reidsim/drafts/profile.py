@@ -148,9 +148,9 @@ class Names(Section):
         return validated(cls, _joined(NAMES.model_dump(mode="json"), read_toml(path)), path)
 
     def hint_of(self, name: str) -> Hint | None:
-        """Return the concept inferred from a column name; None if there is none.
+        """Return the `Hint` of a column name; None if it has no phrase of the vocabulary.
 
-        See `Hint`; a phrase of the vocabulary must occur in the name.
+        If several phrases are in the name, the first in the order of priority counts; see `_hints`.
         """
         return meaning_of(name, self._hints)
 
@@ -586,9 +586,9 @@ def _date_reading(
 ) -> FoundReading:
     """Return the reading of dates, with notes about assumed orders and centuries.
 
-    Dates with two possible orders of day and month are read in the order of most other dates, day first if there are
-    none. Two-digit years are read as the 100 years up to that of `age_on`; else up to the latest four-digit year, if
-    at least 20 days have one; else up to this year.
+    Dates with two possible orders of day and month are read in the order of most other dates; day first if there are
+    none, or as many of each order. Two-digit years are read as the 100 years up to the year of `age_on`; without it, up
+    to the latest four-digit year, if at least 20 distinct dates have one; else up to this year.
 
     Parameters
     ----------
@@ -715,7 +715,8 @@ def profile_table(
     frame : DataFrame
         Text table from `reidsim.core.tables.read_table`.
     labels : mapping of str to str, optional
-        Full label of each column, used if the column name suggests no concept.
+        Full label of each column. It is used if the column name suggests no concept, and to recognize counts and
+        measurements.
     age_on : date, optional
         Reference day for converting dates of birth to ages.
     names : Names
@@ -886,7 +887,7 @@ def separator_of(rows: Mapping[str, int]) -> str:
 
     The separator is the first of ``|``, ``;`` and ``,`` that at least 5 % of the rows and two values contain, if at
     least 75 % of the parts of such cells also occur as whole cells or in other positions. This excludes addresses and
-    names such as ``Miller, Ada``.
+    names such as ``Miller, Ada``. Numbers such as ``1,234`` do not count as cells with a separator.
 
     Parameters
     ----------
