@@ -291,7 +291,7 @@ class Result:
         return import_module("reidsim.reports.python").result_html(self)  # type: ignore[no-any-return]
 
     def save(self, folder: str | Path, *, illustrate: Illustrator | None = None) -> Path:
-        """Write the results folder: manifest, tables, and figures.
+        """Write the results folder: manifest, tables, and figures. Return its path.
 
         Figures are written only if `illustrate` is given.
 

@@ -238,7 +238,7 @@ class Scenario(BaseScenario[Any]):
             raise _outside(error, self.path, memory.place) from None
 
     def to_toml(self, path: str | Path | None = None) -> str:
-        """Return the scenario as the text of a scenario file, and write the file.
+        """Return the scenario as the text of a scenario file; write it if `path` is given.
 
         Parameters
         ----------

@@ -70,8 +70,8 @@ def score_loaded(
     file : str or Path
         Delimited text or Parquet. Cells may be values, labels of hierarchies, ``*``, intervals or sets.
     key : str, optional
-        Column, in both files, that identifies the person of a row. If not given, rows must have the same order as the
-        scenario's records.
+        Column, in both files, that identifies the record of a row; rows with equal keys are in the order of the
+        records. If not given, there must be one row per record, in the order of the scenario's records.
     progress : callable, optional
         Called with the task, the completed steps and all steps.
 

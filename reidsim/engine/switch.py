@@ -224,10 +224,10 @@ class BreakEven:
 def break_even(loaded: Scenario[Any], *, progress: Progress | None = None) -> BreakEven:
     """Return the best policy at losses from 0.1 to 50 times the scenario's loss.
 
-    The game is solved at the losses `TIMES_OWN`. Changes of the best policy between neighbouring losses are located by
-    bisection; a policy that is best only in between may be missed. If the scenario does not state the adversary's gain,
-    the gain is set equal to the loss, as in a run. Policies whose payoffs belong to another game
-    (`Policy.in_another_game`) are not compared.
+    The game is solved at the losses `TIMES_OWN`. Of equally good policies, the one with the lowest risk is the best.
+    Changes of the best policy between neighbouring losses are located by bisection; a policy that is best only in
+    between may be missed. If the scenario does not state the adversary's gain, the gain is set equal to the loss, as in
+    a run. Policies whose payoffs belong to another game (`Policy.in_another_game`) are not compared.
 
     Parameters
     ----------
@@ -449,9 +449,11 @@ def switch_loaded(
 
 
 def _why_not_exact(amounts: Amounts, study: Any, kind: Kind) -> str | None:
-    """Return a text with the reason why payoffs are not upper envelopes of lines.
+    """Return the reason, as text, why an exact search is not possible; None if it is.
 
-    The result is None if they are, so that an exact search is possible.
+    The search requires that payoffs are upper envelopes of lines. The reasons are, in this order: the scenario states
+    beliefs (other than one about the loss while only the loss varies); a policy may miss its best plan; the gain or
+    cost varies, and the values at which attacks begin are unknown.
     """
     beliefs = getattr(study.scenario, "beliefs", None)
     stated = set() if beliefs is None else set(beliefs.model_dump(exclude_defaults=True))

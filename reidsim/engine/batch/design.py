@@ -167,7 +167,7 @@ def sweep_points(sweep: schema.SweepSection, own: Mapping[str, Any] | None = Non
     ----------
     sweep : schema.SweepSection
     own : mapping of str to object, optional
-        The scenario's values of the keys that are swept one at a time.
+        The scenario's values of the keys that are swept one at a time; a key keeps this value while another one varies.
     """
     axes = list[list[dict[str, Any]]]()
     for axis in sweep.axes:

@@ -125,7 +125,8 @@ class AutomaticExecutor:
     def execute(self, work: Work, tasks: Sequence[RunTask]) -> Groups:
         """Run every task; see `Executor`.
 
-        This process runs tasks in the given order; after the switch, processes run the others.
+        This process runs tasks in the given order. Other processes run the tasks that are left after the switch; there
+        is no switch if only one process may be used.
         """
         workers = self.workers or default_workers()
         done, group, since = 0, list[RunOutcome](), time.monotonic()
@@ -335,7 +336,8 @@ def executor_named(
     Raises
     ------
     InputError
-        If there is no such executor, it does not support an option, or cores or memory do not suffice for `workers`.
+        If there is no such executor, it does not support an option or lacks a required one, `workers` is below 1,
+        `timeout` is not above 0, or cores or memory do not suffice for `workers`.
     """
     require_among("unknown executor", (name,), EXECUTORS, where="executor")
     if workers is not None:

@@ -131,8 +131,8 @@ class BatchResult(RunResult):
     def summary(self) -> pd.DataFrame:
         """Averages of measures over samples and replications.
 
-        One row per point of the sweep (if any) and policy, one column per measure. The table is empty if no run is
-        complete.
+        One row per point of the sweep (if any) and policy; in assessments, per point, size of the release and
+        adversary. One column per measure. Rows without a complete run are left out, so the table may be empty.
         """
         table = self.statistics
         if table.empty:
@@ -367,7 +367,7 @@ def measured(runs: pd.DataFrame, design: Design) -> Measured:
     ----------
     runs : DataFrame
         Table ``runs`` from `batch_tables`; failed runs are ignored. Several independently drawn releases in one run
-        (column ``sample``) are replaced by their mean.
+        (column ``sample``) are replaced by their mean, with the standard error of this mean.
     design : Design
 
     Returns

@@ -542,7 +542,7 @@ def _problem(parameters: tuple[str, ...]) -> dict[str, Any]:
 
 
 def stress_seeds(seed: int) -> tuple[int, int]:
-    """Return the seeds of the design and of the bootstrap.
+    """Return the seeds of the design and of the bootstrap, given the root seed.
 
     They are never 0, because SALib treats 0 as no seed.
     """

@@ -94,7 +94,7 @@ QUANTILE_COLUMNS = {level: name for name, level in LEVELS.items()}
 
 @dataclass(frozen=True, eq=False)
 class Evaluator:
-    """Compute the outputs of policies at points in the space of scenario keys.
+    """Computation of the outputs of policies at points in the space of scenario keys.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Evaluator:
         return kind.amount_points(kind.build(self.loaded))
 
     def at(self, points: pd.DataFrame, planning: Planning, task: str = "running") -> analyses.Outcomes:
-        """Return the outputs of every policy at every point.
+        """Return the outputs of every policy at every point, as `Outcomes`.
 
         Parameters
         ----------
@@ -228,7 +228,8 @@ class Evaluator:
     def economics(self, points: pd.DataFrame) -> list[tuple[EconomicsSection, EconomicsSection]]:
         """Return the true and the believed payoff parameters at every point.
 
-        The believed parameters are used by the decision-maker. Without beliefs, both are equal.
+        The result is a list of pairs of `EconomicsSection`. The believed parameters are used by the decision-maker.
+        Without beliefs, both are equal.
 
         Raises
         ------
