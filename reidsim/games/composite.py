@@ -90,7 +90,7 @@ class TypesLinkage(Linkage):
 
 @dataclass(frozen=True)
 class TypesLinker:
-    """Link records for every adversary type, with one call per distinct linker.
+    """Linker for all adversary types, which calls each distinct linker once.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class TypesResponse(Response):
     def reidentified(self) -> Floats:
         """True probability that any adversary attacks and re-identifies each record.
 
-        It is the probability over the set of adversaries that is present, too.
+        It accounts for the probability that each adversary is present.
         """
         return np.where(self.attacks, self.success, 0.0)
 
@@ -462,7 +462,7 @@ class PeopleLinkage(Linkage):
 
 @dataclass(frozen=True, eq=False)
 class PeopleLinker:
-    """Link people by each of their records (a `Linker`).
+    """Linker of people by each of their records.
 
     Parameters
     ----------
@@ -603,7 +603,7 @@ class RememberedLinkage(Linkage):
 
 @dataclass(frozen=True, eq=False)
 class RememberingLinker:
-    """Link on the intersection of the current and all earlier releases (a `Linker`).
+    """Linker on the intersection of the current and all earlier releases.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ def withholding(game: Game, choice: Choice) -> Choice:
 
 @dataclass(frozen=True)
 class BestReply:
-    """Choose for each record the release with the highest payoff.
+    """Defender that chooses for each record the release with the highest payoff.
 
     The search is branch and bound or, in a masking game, best-first search. If the adversary searches all released rows
     for a given person (direction "person" or "both"), the choice for one record changes the group sizes of other
@@ -182,7 +182,7 @@ class BestReply:
 
 @dataclass(frozen=True, eq=False)
 class SameForm:
-    """Choose the single strategy for all records with the highest total payoff.
+    """Defender with the single strategy for all records of highest total payoff.
 
     Either all records are shared or none. Strategies are evaluated in order of falling total benefit, which is an upper
     bound of the total payoff. The search ends when the bound falls below the best payoff found, so the choice is exact.
@@ -248,7 +248,9 @@ class SameForm:
 
 @dataclass(frozen=True)
 class OptIn:
-    """Share a record unchanged if this pays more than withholding; else withhold it.
+    """Defender that shares a record unchanged if this pays more than withholding it.
+
+    Otherwise, the record is withheld.
 
     Parameters
     ----------
@@ -267,7 +269,7 @@ class OptIn:
         """Return the better of sharing and withholding for each record; see `Defender`.
 
         Sharing means the most specific strategy, without generalization. A record is withheld (-1) if sharing does not
-        pay more than withholding, or if its group violates `admissible`.
+        pay more than withholding, or if the values of its group exceed the limits of `admissible`.
         """
         n = game.n_records
         everything = np.full(n, record_game_of(game).space.most_specific, dtype=np.int64)
@@ -281,7 +283,9 @@ class OptIn:
 
 @dataclass(frozen=True, eq=False)
 class FixedForms:
-    """Release each record by a prescribed strategy, independent of the adversary.
+    """Defender that releases each record by a prescribed strategy.
+
+    The adversary has no effect on the strategies.
 
     Parameters
     ----------

@@ -406,7 +406,7 @@ class Reidentified:
 
 
 def reidentified(n: int, cases: Iterable[Case], rng: Callable[[], np.random.Generator]) -> Reidentified:
-    """Return the distributions of the number of people re-identified and of total payoffs.
+    """Return the distributions of people re-identified (number) and of total payoffs.
 
     They are mixtures over the possible sets of adversaries, one case each. The distribution of the adversary's payoff
     is None if any case has ``hits=None``.

@@ -25,7 +25,7 @@ from reidsim.releases.lattice import Floats, Rows, Strategies, StrategySpace
 
 @dataclass(frozen=True)
 class AdmissibleGroups:
-    """Check whether each record's group meets limits on sensitive values at a node.
+    """Check of each record's group at a node against limits on sensitive values.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ _MANY_LINKED = 50_000_000
 
 
 class Linker(Protocol):
-    """Link records that are shared under the same strategy.
+    """Interface that links records shared under the same strategy to people.
 
     The rows of a linker are the records of a game, numbered from 0.
     """
@@ -80,7 +80,7 @@ class Linker(Protocol):
 
 @runtime_checkable
 class ReleaseLinker(Linker, Protocol):
-    """Link the records of a whole release, in which each record has its own strategy.
+    """Linker that supports releases in which each record has its own strategy.
 
     Where linkage depends on the strategies of all records, `link` assumes that all have the same strategy.
     """
@@ -104,7 +104,7 @@ def linker_of_release(linker: Linker, strategies: Strategies) -> Linker:
 
 @dataclass(frozen=True)
 class PopulationLinker:
-    """Link records to the people of a population who share the released values.
+    """Linker of records to the people of a population who share the released values.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class PopulationLinker:
 
 @dataclass(frozen=True)
 class AttributeLinker:
-    """Link records for an adversary who gains from inferring a sensitive value.
+    """Linker for an adversary who gains from inferring a sensitive value.
 
     The group sizes of the linkage, true and believed, are 1 over the success probability.
 
@@ -373,8 +373,10 @@ class Constraint:
     ) -> NDArray[np.bool_]:
         """Return for which records the strategy is allowed, shape of `invited`.
 
-        `invited` marks the records on which an attack pays, among all records, or `rows` (record numbers). `space`
-        compares `strategy` with `minimum`.
+        The strategy must meet all conditions that are set: no attack on the record pays (`no_attack`), the strategy
+        generalizes at least as much as the record's `minimum`, and the record's group is `admissible`. `invited` marks
+        the records on which an attack pays, among all records, or `rows` (record numbers). `space` compares the
+        strategy with `minimum`.
         """
         allowed = ~invited if self.no_attack else np.ones(invited.shape, dtype=np.bool_)
         if self.minimum is not None:

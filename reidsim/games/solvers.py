@@ -624,9 +624,11 @@ def best_options(
 def _undominated(utility: Floats, success: Floats, orders: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which strategies of each record are undominated.
 
-    All arrays have shape (n_records, n_strategies); the result is in the order of `orders`. `orders` holds the
-    strategies by decreasing utility; equal utilities are put in lattice order, in place. `success` is infinite where a
-    strategy is not allowed.
+    A strategy is undominated if its success probability is lower than that of every strategy before it in the order, or
+    than that of every strategy with a lower number. The order is by decreasing utility, with equal utilities in lattice
+    order. All arrays have shape (n_records, n_strategies). `orders` holds the strategies by decreasing utility; equal
+    utilities are put in lattice order, in place. The result has an entry for each place in `orders`. `success` is
+    infinite where a strategy is not allowed.
     """
     kept, safer_than_all_before = np.zeros(utility.shape, dtype=np.bool_), np.zeros(utility.shape[1], dtype=np.bool_)
     for i in range(len(utility)):

@@ -70,7 +70,7 @@ _NOBODY = np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0))
 
 
 class DirectedLinker:
-    """Link persons to rows; in direction "both", also rows to people (a `Linker`).
+    """Linker of persons to rows; in direction "both", also of rows to people.
 
     Parameters
     ----------
@@ -459,7 +459,7 @@ class Goal(NamedTuple):
 
 
 class _Search:
-    """Improve releases step by step, and count the strategies that are evaluated.
+    """Search that improves releases step by step, and counts evaluated strategies.
 
     Parameters
     ----------
@@ -520,7 +520,7 @@ class _Search:
                 self.improve(goal)
 
     def safe_from(self, strategies: Strategies, needed: NDArray[np.int64], safe: Allowed) -> Goal:
-        """Return a release without attacks, with as much benefit as possible.
+        """Return a `Goal` with a release without attacks, of high benefit.
 
         The search starts from `strategies` (n_records,), of which attacked records are withheld first. The result is
         the release of highest benefit among the repairs that are tried; it need not be optimal. `needed` is the number
@@ -789,8 +789,9 @@ def _next_exchange(goal: Goal, record: int, clean: int, left: int) -> tuple[bool
 def _repairs(goal: Goal, records: Records) -> tuple[Floats, Strategies]:
     """Return each record's largest fall of harm per benefit lost, and its strategy.
 
-    Both results have shape (len(records),). The strategy is -1 for withholding, and the rate is 0 (with strategy -1) if
-    no change lowers the harm, or if the record is withheld.
+    Both results have shape (len(records),). A benefit lost of less than a billionth of the record's benefit counts as a
+    billionth. The strategy is -1 for withholding, and the rate is 0 (with strategy -1) if no change lowers the harm, or
+    if the record is withheld.
     """
     release, size = goal.release, goal.allowed.shape[1]
     lower, more = np.empty(size + 1), np.empty(size + 1)
@@ -811,7 +812,8 @@ def _repairs(goal: Goal, records: Records) -> tuple[Floats, Strategies]:
 def _suppress_few(goal: Goal) -> None:
     """Fully suppress the records of least benefit until there is no harm, in place.
 
-    Only shared records for which full suppression is allowed are changed; some harm may be left if there are too few.
+    They are suppressed one after the other, the least benefit first. Only shared records for which full suppression is
+    allowed are changed; some harm may be left if there are too few.
     """
     release = goal.release
     benefit = np.full(len(release.strategies), np.inf)

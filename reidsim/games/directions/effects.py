@@ -43,7 +43,7 @@ Integers = NDArray[np.int64]
 
 
 class FittingValues(NamedTuple):
-    """Hold the sensitive values of the rows that fit each cell, and their limits.
+    """Sensitive values of the rows that fit each cell, and their limits.
 
     For the excess over the limits see `excess_with`. The arrays are passed to compiled code. Values are numbered
     consecutively over all sensitive columns.
@@ -93,7 +93,7 @@ UNLIMITED = FittingValues(
 
 @dataclass(frozen=True, eq=False)
 class PersonLimits:
-    """Apply limits to the sensitive values of the rows that fit each person.
+    """Limits on the sensitive values of the rows that fit each person.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class PersonLimits:
     rows: FittingRows
 
     def fitting_values(self, strategies: Strategies) -> FittingValues:
-        """Return the sensitive values of the rows that fit each cell in a release.
+        """Return the `FittingValues`: sensitive values of the rows that fit each cell.
 
         A cell is a distinct combination of quasi-identifying values. `strategies` has shape (n_records,); -1 marks a
         withheld record.
@@ -255,7 +255,7 @@ _APART, _NEVER = 2**40, 2**50
 
 
 class Harm(NamedTuple):
-    """Hold the harm to a person by numbers of fitting rows and of fitting people.
+    """Harm to a person by numbers of fitting rows and of fitting people.
 
     The harm is the publisher's expected loss, or the number of rows that a person lacks to be safe (`replies_in`). The
     smaller of the two numbers determines it; see `harm_of`.
@@ -289,7 +289,7 @@ class Harm(NamedTuple):
 
 
 class Release(NamedTuple):
-    """Hold a release: strategies of records, rows that fit each cell, harm to persons.
+    """A release: strategies of records, rows that fit each cell, harm to persons.
 
     The last ten fields are working arrays for the effects of a change to a record; an entry is one of its distinct
     rows, and a term of a signed sum represents all strategies above a given one.
@@ -631,8 +631,8 @@ def _effect_on_several(release: Release, record: int, entries: int, shared: bool
     """Add the effects on persons with several rows to ``release.gained``.
 
     The effect of a strategy is the decrease of harm to these persons compared with withholding `record`. Return the
-    decrease due to its present row, 0 if it is not `shared`; see `effect_on_others`. `entries` is the number of the
-    record's distinct rows.
+    decrease due to the record's present row, 0 if the record is not `shared`; see `effect_on_others`. `entries` is the
+    number of the record's distinct rows.
     """
     present = 0.0
     for other in release.several:

@@ -62,11 +62,11 @@ class Field(NamedTuple):
 
 
 class RollUp:
-    """Merge equivalence classes along the hierarchies of a lattice.
+    """Merger of equivalence classes along the hierarchies of a lattice.
 
-    Groups are numbered over the values that occur, so that keys stay small in large domains. Siblings have
-    consecutive numbers: classes that merge along the last attribute are neighbours, and along any other attribute the
-    table consists of few ascending runs.
+    Groups are numbered over the values that occur, so that keys stay small in large domains. Siblings have consecutive
+    numbers: classes that merge along the last attribute are neighbours, and along any other attribute the table
+    consists of few ascending runs.
 
     Parameters
     ----------

@@ -416,7 +416,7 @@ class FullDomainGame:
         return [[self._benefit_of(self.released * loss) for loss in losses] for losses in self.lattice.record_losses]
 
     def bound(self, levels: Sequence[int]) -> float:
-        """Bound the payout of a node and its generalizations from above.
+        """Return an upper bound on the payout of a node and of its generalizations.
 
         `levels` are the node's levels. The result is in currency units over all records. The bound is the benefit at
         the node without any attack (the maximal payout of Eq. 6).
@@ -490,7 +490,7 @@ class AnyAdversaryGame(FullDomainGame):
         by_size: bool = False,
         admissible: AdmissibleGroups | None = None,
     ) -> AnyAdversaryGame:
-        """Replace the one-shot adversary of a game by the adversaries of a record game.
+        """Return the game with a record game's adversaries in place of the one-shot one.
 
         The records of `record_game` are the cells of the game. For the other parameters see `AnyAdversaryGame`. In the
         No-Attack game, adversaries attack when indifferent if only larger classes are safe; see `safe_class` of

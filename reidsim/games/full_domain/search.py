@@ -507,9 +507,10 @@ class _BudgetSearch:
     def _classes(self, levels: Levels) -> _ClassesAt:
         """Return the classes at a node, and the class of each row followed.
 
-        They are merged from those of a recent node just below if possible, otherwise from the ungeneralized classes,
-        and kept for later nodes. `levels` are the node's levels. The classes are a `ClassTable`; the class of each row
-        is empty if no rows are followed.
+        The classes are a `ClassTable`; the array with the class of each row is empty if no rows are followed. Classes
+        are merged from those of a recent node one level below if there is one, of several the one with the fewest
+        classes; otherwise from the ungeneralized classes. The results of the latest nodes are kept for this purpose.
+        `levels` are the node's levels.
         """
         roll_up, finest, group_of = self._game.finest
         below = [at for at in range(len(levels)) if _at(levels, at, levels[at] - 1) in self._recent]
@@ -747,7 +748,7 @@ def multi_dimensional(game: FullDomainGame) -> MultiDimensional:
 
 
 class _BestSplits:
-    """Decide for each class, from the lowest node up, whether and how to split it.
+    """Decisions for each class, from the lowest node up, whether and how to split it.
 
     A split divides a class by one level of one attribute. The best payout of a class is the larger of its payout as one
     region and the sum of its parts' best payouts after the best split, minus a charge for each suppressed record. Parts

@@ -561,6 +561,8 @@ def _by_number(alike: Groups, rules: Rules, game: GameArrays, targets: Rows, fou
 def _greedy(alike: Any, rules: Rules, game: GameArrays, targets: Rows, found: Found, path: Strategies) -> None:
     """Run greedy search against one adversary for some targets (record numbers).
 
+    See `greedy` for the search.
+
     Writes best strategies, payoffs and numbers of strategies computed into `found`, and the path of the last target
     into `path`, up to its length. Only the first adversary of `alike` plays.
     """
